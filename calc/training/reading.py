@@ -95,18 +95,20 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         choices=Choices(
             flash=reader.option("attention", ("flash", "eager")) == "flash",
             mask=reader.flag("padding_mask"),
-            compiled=reader.flag("compile", layout.tensor > 1 or layout.pipeline > 1),
+            compiled=reader.flag("compile", usually_compiled(scheme, layout)),
             family=architecture.family,
             dropout=architecture.family in DROPOUT,
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
+        loss_compiled=reader.given.get("compile") is not False,
         cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=reader.flag("varied_lengths"),
+        stated={"compile", "varied_lengths"} <= reader.given.keys(),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
     )
@@ -121,6 +123,11 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     return Asked(
         plan, model_id, model_name, context_limit, accelerator, reader.filled, sorted(set(reader.defaults)), found
     )
+
+
+def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
+    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
+    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:

@@ -23,6 +23,7 @@ from macros.accuracy.scores import (
     skipped_lines,
     table,
 )
+from macros.accuracy.training_left_out import keep_left_out, left_out_lines, left_out_table
 from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
@@ -50,7 +51,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--worst", type=int, default=15)
     parser.add_argument("--source")
+    parser.add_argument("--leave-one-out", action="store_true")
     options = parser.parse_args()
+    if options.leave_one_out:
+        lines = left_out_lines()
+        keep_left_out(lines)
+        print(left_out_table(lines))
+        return
     found, skipped = scores()
     if options.source:
         found = [score for score in found if score.source == options.source]

@@ -198,6 +198,6 @@ class Device:
             compute_bytes=plan.scheme.compute,
             way=self.way_of_loss,
             keep=plan.keep_logits,
-            compiled=plan.choices.compiled,
+            compiled=plan.loss_compiled,
             stream_bytes=plan.batch.rows * architecture.hidden_size * plan.scheme.compute,
         )

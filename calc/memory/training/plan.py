@@ -33,10 +33,12 @@ class Plan(NamedTuple):
     selective: str
     choices: Choices
     cross_entropy: str
+    loss_compiled: bool  # a loss in pieces keeps 16-bit logits, not FP32 ones
     keep_logits: bool
     offload: tuple[str, ...]
     reduced_last: bool  # micro-batches add up whole gradients, which the last one divides over the ranks ("no_sync")
     varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
+    stated: bool  # what frameworks do differently is stated, not taken as usual
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
 

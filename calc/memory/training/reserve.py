@@ -60,7 +60,8 @@ def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:
     if plan.layout.devices > 1:
         device += int(facts.coefficient("training-collectives").value)
     sizes = zip(FIGURES, (allocated, reserved, device), strict=True)
-    return Totals(*(ranged(size, timeline.stays, f"training-{name}", facts) for name, size in sizes))
+    suffix = "" if plan.stated else "-open"
+    return Totals(*(ranged(size, timeline.stays, f"training-{name}{suffix}", facts) for name, size in sizes))
 
 
 def ranged(size: int, stays: int, coefficient: str, facts: Catalog) -> Total:
