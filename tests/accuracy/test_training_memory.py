@@ -2,7 +2,9 @@
 
 import pytest
 
+from calc.catalog import catalog
 from macros.accuracy.scores import by, line, overall, reasons
+from macros.accuracy.training_left_out import left_out_lines, mean_line, prepared
 from macros.accuracy.training_memory import scores
 from macros.accuracy.training_rows import IMPOSSIBLE
 
@@ -47,3 +49,24 @@ def test_every_larger_error_has_its_reason() -> None:
     """Each row that is off by more than a tenth, or left out, has a reason; no reason stands for another row."""
     large = {score.row["id"] for score in SCORES if abs(score.error) > 0.1}
     assert set(reasons("training_memory")) == large | set(IMPOSSIBLE)
+
+
+def test_sources_that_were_left_out() -> None:
+    """What others set predicts a source: its median error and coverage, each source once."""
+    mean = mean_line(left_out_lines())
+    assert mean.outside <= 0.06
+    assert 0.72 <= mean.covered_outside <= 0.85
+
+
+def test_the_kept_coefficients_predict_as_the_table_does() -> None:
+    """The table's own prediction is calc's: with the catalogue's coefficients both give the same bytes."""
+    facts = catalog()
+    chosen = {
+        "rest": facts.coefficient("training-allocator-rest").value / 2**30,
+        "rounding": facts.coefficient("training-allocator-rounding").value,
+        "slack": facts.coefficient("training-allocator-slack").value,
+        "compiled": facts.coefficient("training-allocator-slack-compiled").value,
+        "varied": facts.coefficient("training-allocator-varied").value,
+    }
+    predicted = [item.predicted(chosen) for item in prepared()]
+    assert predicted == pytest.approx([score.predicted for score in SCORES], rel=1e-6)
