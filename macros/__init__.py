@@ -7,7 +7,7 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
-from macros.accuracy.left_out_memory import left_out_memory_sources
+from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -68,6 +68,7 @@ MACROS = (
     fitting_table,
     format_table,
     left_out_memory_sources,
+    unknown_frameworks_table,
     left_out_sources,
     llama_table,
     memory_option_table,

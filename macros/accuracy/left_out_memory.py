@@ -40,3 +40,20 @@ def left_out_memory_sources() -> str:
         f"Training memory: median error and share in the range with and without a source's own rows, made on {made}"
     )
     return block(table(headings, rows, caption=caption))
+
+
+def unknown_frameworks_table() -> str:
+    """Return errors and coverage of sources where a scenario leaves to defaults what frameworks do differently."""
+    names = source_names()
+    lines, made = kept_lines()
+    rows = [
+        [
+            names.get(line.source, "All sources, each once"),
+            show_count(line.rows),
+            percent(line.unknown),
+            percent(line.covered_unknown),
+        ]
+        for line in (*lines, mean_line(lines))
+    ]
+    caption = f"Training memory: median error and share in the range, the framework unknown, made on {made}"
+    return block(table(("Source", "Rows", "Error", "In the range"), rows, caption=caption))

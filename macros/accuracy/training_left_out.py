@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable
 from datetime import date
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from calc import ScenarioError
+from calc import ScenarioError, estimate
 from calc.catalog import catalog
 from calc.memory.training.reserve import FIGURES
 from calc.planning.training_fit import fullest
@@ -18,6 +18,14 @@ from macros.accuracy.scores import MEASUREMENTS, SkipError, read_rows, rows_dige
 from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
+WAYS = (
+    "base_inputs_kept",
+    "compile",
+    "frozen_gradients",
+    "gradient_reduction",
+    "tables_apart",
+    "varied_lengths",
+)  # what frameworks do differently
 LEFT_OUT = MEASUREMENTS / "training_memory_left_out.json"
 TAIL = 0.08  # on each side: a range then holds four of five of a source that it was not made of
 MOST_WEIGHT = 5  # rows from which on a source weighs no more
@@ -66,7 +74,7 @@ class Prepared(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A source's errors and coverage, with everything set by all rows and by those of others."""
+    """A source's errors and coverage: all set by all rows, by those of others, and with the framework unknown."""
 
     source: str
     rows: int
@@ -74,6 +82,8 @@ class LeftOut(NamedTuple):
     outside: float
     covered_inside: float
     covered_outside: float
+    unknown: float
+    covered_unknown: float
 
 
 def prepared() -> list[Prepared]:
@@ -164,6 +174,7 @@ def left_out_lines() -> list[LeftOut]:
     items = prepared()
     everything = fitted(items)
     all_ranges = ranges(items, everything)
+    unknown = unknown_frameworks()
     lines = []
     for source, mine in sources(items).items():
         others = [item for item in items if item.source != source]
@@ -176,20 +187,47 @@ def left_out_lines() -> list[LeftOut]:
                 median(item.error(without) for item in mine),
                 covered(mine, everything, all_ranges),
                 covered(mine, without, ranges(others, without)),
+                *unknown[source],
             )
         )
     return lines
 
 
+def unknown_frameworks() -> dict[str, tuple[float, float]]:
+    """Return by source the median error and the coverage of reports on rows without what frameworks do differently."""
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for row in read_rows(FILE):
+        try:
+            memory: Any = estimate(as_usual(scenario_of(row)))["memory"]
+        except (SkipError, ScenarioError):
+            continue
+        name, size = f"{figure_of(row)}_bytes", measured_bytes(row)
+        low, high = memory[f"{name}_range"]
+        found.setdefault(row["source"], []).append((abs(memory[name] / size - 1), low <= size <= high))
+    return {
+        source: (median(error for error, _ in rows), sum(inside for _, inside in rows) / len(rows))
+        for source, rows in found.items()
+    }
+
+
+def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario with the ways of its framework left to their defaults."""
+    usual = {name: value for name, value in scenario.items() if name not in WAYS}
+    if usual["cross_entropy"] == "compiled":
+        usual["cross_entropy"] = "full"
+    if usual["optimizer"] == "adamw-foreach-2.0":
+        usual["optimizer"] = "adamw"
+    if "lora" in usual:
+        usual["lora"] = {name: value for name, value in usual["lora"].items() if name != "dropout"}
+    return usual
+
+
 def left_out_table(lines: list[LeftOut]) -> str:
     """Return the errors of sources that were left out as text."""
-    head = f"{'source':<16} {'rows':>5} {'set with it':>12} {'without':>9} {'in range':>9} {'without':>9}"
+    names = ("set with it", "without", "in range", "without", "unknown", "in range")
+    head = f"{'source':<16} {'rows':>5}" + "".join(f" {name:>11}" for name in names)
     shown = [*lines, mean_line(lines)]
-    body = [
-        f"{line.source:<16} {line.rows:>5} {line.inside:>12.1%} {line.outside:>9.1%} {line.covered_inside:>9.0%} "
-        f"{line.covered_outside:>9.0%}"
-        for line in shown
-    ]
+    body = [f"{line.source:<16} {line.rows:>5}" + "".join(f" {value:>11.1%}" for value in line[2:]) for line in shown]
     return "\n".join([head, "-" * len(head), *body])
 
 

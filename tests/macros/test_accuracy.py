@@ -120,6 +120,7 @@ def test_training_memory_with_sources_left_out_is_of_these_rows(monkeypatch: pyt
     scores = scored("training-memory").scores
     assert len(table) == len(by(scores, "source")) + 1
     assert number(table[-1][1]) == len(scores)
+    assert len(rows(left_out_memory.unknown_frameworks_table())) == len(table)
     monkeypatch.setattr(left_out_memory, "rows_digest", lambda _: "other")
     with pytest.raises(ValueError, match="is of other rows"):
         left_out_memory.left_out_memory_sources()
