@@ -149,7 +149,8 @@ def test_devices_needed_hold_it_and_one_less_does_not() -> None:
     [
         ({"model": None}, "model", "is missing"),
         ({"parallelism": {"tensor": 3}}, "parallelism.tensor", "do"),
-        ({"parallelism": {"tensor": 2, "data": 2}, "accelerators": 8}, "accelerators", "= 4"),
+        ({"parallelism": {"tensor": 2, "data": 2}, "accelerators": 8}, "accelerators", "= 4; data 4 makes 8"),
+        ({"parallelism": {"tensor": 4}, "accelerators": 6}, "accelerators", "= 4; 4 works"),
         ({"parallelism": {"pipeline": 99}}, "parallelism.pipeline", "more than"),
         ({"parallelism": {"expert": 2}}, "parallelism.expert", "no experts"),
         ({"method": "lora", "lora": {"rank": 4096}}, "lora.rank", "is more than"),
