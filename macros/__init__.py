@@ -18,6 +18,7 @@ from macros.accuracy.page import (
     accuracy_worst,
     left_out_sources,
 )
+from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
@@ -26,6 +27,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.sharding_tables import stage_table, traffic_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -34,6 +36,15 @@ from macros.tables import (
     memory_option_table,
     precision_table,
     unit_table,
+)
+from macros.training_figures import adapter_figure, stage_figure, step_figure
+from macros.training_tables import (
+    copied_state_table,
+    multiplier_table,
+    optimizer_table,
+    rule_count_table,
+    scheme_table,
+    training_table,
 )
 
 MACROS = (
@@ -47,6 +58,7 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    adapter_figure,
     benchmark,
     beyond_table,
     bits,
@@ -57,8 +69,10 @@ MACROS = (
     cache_table,
     calculator,
     changed,
+    checkpoint_table,
     config_value,
     config_table,
+    copied_state_table,
     device_count_table,
     expanded,
     expert_layout_table,
@@ -66,22 +80,32 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    layer_table,
     left_out_sources,
     llama_table,
     memory_option_table,
     mixture_table,
     mixture_working,
     model_table,
+    multiplier_table,
     native_table,
     number,
+    optimizer_table,
     parameter_working,
     precision_table,
     presets,
     rounding_table,
+    rule_count_table,
+    scheme_table,
     source,
+    stage_figure,
+    stage_table,
+    step_figure,
     times,
     touched,
     touched_table,
+    traffic_table,
+    training_table,
     unit_table,
     version,
 )
