@@ -2,7 +2,6 @@
 
 from calc import estimate
 from calc.calculators.html import table, text
-from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
@@ -12,7 +11,7 @@ from macros.inline import step as written
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import Report, training
-from macros.training_tables import Run, training_link
+from macros.training_tables import Run, cited, training_link
 
 
 def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
@@ -28,7 +27,7 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
                 show_decimal(sent.bytes), written(sent.what, sent.formula, sent.numbers, show_decimal(sent.bytes))
             )
             times = [show_seconds(sent.bytes / (record.bytes_per_s_one_way)) for record in records]
-            cells.append([shown_link, text(sent.what), source_html(sent.source), size, *times])
+            cells.append([shown_link, text(sent.what), cited(sent.source), size, *times])
     headings = ("Run", "What crosses", "Source", "Each GPU sends", *(text(record.name) for record in records))
     caption = "What one GPU sends in one step, and the time that a link takes for it at its peak, one way"
     return block(table(headings, cells, caption=caption, words=3))

@@ -33,7 +33,9 @@ def step_figure(caption: str, **run: object) -> str:
     for index, moment in enumerate(found):
         top, left = index * ROW, 0.0
         peak = moment.total == widest
-        words = f"{moment.reason}: {show_gib(moment.total)}" + (", the peak" if peak else "")
+        words = f"{moment.reason[0].upper()}{moment.reason[1:]}: {show_gib(moment.total)}" + (
+            ", the peak" if peak else ""
+        )
         said.append(words)
         drawn += element("text", text(words), x=0, y=top + 14, class_="figure-peak" if peak else None)
         for part in parts:

@@ -6,11 +6,10 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.training.step import model_states
-from calc.units import show_count, show_gb, show_gib, show_large_count
+from calc.units import show_count, show_gb, show_gib
 from macros.inline import SHOW, look_up
 from macros.links import calculator_link
 from macros.markdown import block
@@ -118,6 +117,12 @@ def default_targets(report: Report) -> list[str]:
     return list(plain["scenario"]["lora"]["targets"])
 
 
+def cited(source_id: str) -> str:
+    """Return a link to a source of the catalogue that is as short as a cell: who published it."""
+    found = catalog().source(source_id)
+    return element("a", text(found.publisher), href=found.url, title=found.title, rel="noopener")
+
+
 def scheme_table(model: str) -> str:
     """Return what each precision scheme keeps of a parameter: bytes of weight, master, gradient, AdamW's states."""
     count = full_parameters(model)
@@ -131,7 +136,7 @@ def scheme_table(model: str) -> str:
             shown = [parts[name] for name in ("weights", "master_weights", "gradients", "optimizer_states")]
             cells = [f"{size / count:.3g}" if size else "–" for size in (*shown, sum(shown))]
             name = element("code", scheme.id) + (f", {kind.upper()} gradients" if width != scheme.gradient else "")
-            rows.append([name, *cells, show_gb(sum(shown)), source_html(scheme.source)])
+            rows.append([name, *cells, show_gb(sum(shown)), cited(scheme.source)])
     named = catalog().model(model).name
     headings = ("Precision", "Weight", "Master", "Gradient", "AdamW", "Together", named, "Source")
     caption = f"Bytes that a trained parameter costs, and {named} with them"
@@ -150,11 +155,11 @@ def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
         rows.append(
             [
                 element("code", text(optimizer.id)),
-                f"{size / count:.3g}" if size > count / 1000 else "under 0.01" if size else "–",
+                f"{size / count:.3g}" if size > count / 100 else "under 0.01" if size else "–",
                 where if size else "–",
-                show_gb(size),
+                show_gb(size) if size else "–",
                 show_gb(sum(parts.values())),
-                source_html(optimizer.source),
+                cited(optimizer.source),
             ]
         )
     named = catalog().model(model).name
@@ -171,31 +176,24 @@ def copied_state_table(*rows: tuple[str, str, str, str, str], sequence_tokens: i
     cells = []
     for name, model, *said in rows:
         asked = {"model": model, "sequence_tokens": sequence_tokens, "checkpointing": "full"}
-        sizes = [
-            sum(model_states(training({**asked, **kept})).values())
-            for kept in ({"precision": "fp32"}, {"gradient_dtype": "bf16"}, {})
-        ]
+        sizes = [sum(model_states(training({**asked, **kept})).values()) for kept in ({"gradient_dtype": "bf16"}, {})]
         report: Report = estimate(training(asked))
         total = training_link(show_gb(report["memory"]["device_bytes"]), report)
-        shown = show_large_count(report["model"]["parameters_total"])
-        cells.append([text(name), *map(text, said), text(report["model"]["name"]), shown, *map(show_gb, sizes), total])
+        cells.append([text(f"{name}: {report['model']['name']}"), *map(text, said), *map(show_gb, sizes), total])
     headings = (
-        "Size",
-        "Copied: parameters",
-        "Copied: gradients, optimizer",
-        "Copied: “total”",
-        "Model",
-        "Parameters",
-        "States, FP32",
-        "States, mixed",
-        "States, mixed, FP32 gradients",
-        "With a sequence, on a device",
+        "Size and model",
+        "It says: parameters",
+        "Gradients, optimizer",
+        "“Total”",
+        "States",
+        "With FP32 gradients",
+        "With a sequence",
     )
     caption = (
-        f"A widely copied table of training memory, and what is computed; the last column has one sequence of "
-        f"{show_count(sequence_tokens)} tokens with checkpointing"
+        "A widely copied table, and what is computed: model states in mixed precision, and a device that trains with "
+        f"one sequence of {show_count(sequence_tokens)} tokens and checkpointing"
     )
-    return block(table(headings, cells, caption=caption, words=(0, 1, 2, 3, 4)))
+    return block(table(headings, cells, caption=caption, words=(0, 1, 2, 3)))
 
 
 def rule_count_table(models: tuple[str, ...], devices: tuple[str, ...], *, factor: int = 6, width: int = 2) -> str:

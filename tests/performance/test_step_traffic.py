@@ -29,7 +29,7 @@ def test_one_device_sends_nothing() -> None:
 
 @pytest.mark.parametrize(("sharding", "times"), [("none", 2), ("zero-1", 2), ("zero-2", 2), ("zero-3", 3)])
 def test_volume_of_zero(sharding: str, times: int) -> None:
-    """Data parallelism, ZeRO-1 and ZeRO-2 send twice the 16-bit parameters, ZeRO-3 thrice (arXiv:1910.02054, sec. 7)."""
+    """Data parallelism, ZeRO-1 and ZeRO-2 send the 16-bit parameters twice, ZeRO-3 thrice (arXiv:1910.02054, s. 7)."""
     share = 63 / 64
     assert sent(accelerators=64, sharding=sharding)["data"] == pytest.approx(times * share * 2 * COUNT, rel=1e-6)
 
