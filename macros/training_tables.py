@@ -45,7 +45,17 @@ COLUMNS = {
 WORDS = ("phase", "fits")
 FINE_TUNE = ("model", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
 COUNTS = ("micro_batch", "gradient_accumulation", "sequence_tokens", "accelerators")
-HIDDEN = {"cross_entropy", "checkpointing", "sharding"}  # fields of every calculator, whatever the scenario asks
+UNASKED = (  # fields that no calculator asks for
+    "selective",
+    "attention",
+    "optimizer_in_backward",
+    "keep_logits",
+    "compile",
+    "padding_mask",
+    "gradient_dtype",
+    "shard_ranks",
+)
+NO_CHANGE_BYTES = 10_000_000  # less than the two decimals that a table shows
 
 
 def training_table(
@@ -74,7 +84,7 @@ def cell(column: str, report: Report, first_bytes: int) -> str:
     memory = report["memory"]
     if column == "saved":
         saved = first_bytes - memory["device_bytes"]
-        return "–" if not saved else show_gib(saved).replace("-", "−")
+        return "–" if abs(saved) < NO_CHANGE_BYTES else show_gib(saved).replace("-", "−")
     if column == "phase":
         return text(memory["phase"])
     if column == "fits":
@@ -90,7 +100,7 @@ def training_link(shown: str, report: Report) -> str:
     scenario = report["scenario"]
     if "lora" in scenario and (scenario["lora"]["targets"] != default_targets(report) or scenario["lora"]["dora"]):
         return text(shown)
-    if len(scenario["offload"]) > 1 or scenario["attention"] == "eager" or scenario["optimizer_in_backward"]:
+    if len(scenario["offload"]) > 1 or any(name in scenario and name not in report["defaults"] for name in UNASKED):
         return text(shown)
     asked = {name: scenario[name] for name in (*FINE_TUNE, *COUNTS) if name in scenario}
     asked["model"] = report["model"]["id"]
