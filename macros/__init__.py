@@ -27,6 +27,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.sharding_tables import stage_table, traffic_table
 from macros.tables import (
     accelerator_table,
@@ -41,9 +42,7 @@ from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import (
     copied_state_table,
     multiplier_table,
-    optimizer_table,
     rule_count_table,
-    scheme_table,
     training_table,
 )
 
@@ -106,7 +105,9 @@ MACROS = (
     touched_table,
     traffic_table,
     training_table,
+    underflow_table,
     unit_table,
+    update_table,
     version,
 )
 

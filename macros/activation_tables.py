@@ -30,10 +30,10 @@ def layer_table(base: Run, *runs: tuple[str, Run]) -> str:
     """Return what one layer keeps of a token for its backward pass, tensor by tensor, in some runs side by side."""
     columns = [kept_by_label({**base, **changes})[0] for _, changes in runs]
     labels = dict.fromkeys(label for column in columns for label in column)
-    rows = [
-        [text(label), *(show_count(column[label]) if label in column else "–" for column in columns)]
-        for label in labels
-    ]
+    rows = []
+    for label in labels:
+        sizes = [column.get(label, 0) for column in columns]
+        rows.append([text(label[0].upper() + label[1:]), *(show_count(size) if size >= 1 else "–" for size in sizes)])
     rows.append(["Together", *(show_count(sum(column.values())) for column in columns)])
     headings = ("Kept by one layer", *(name for name, _ in runs))
     model = catalog().model(str(base["model"])).name

@@ -7,7 +7,6 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
-from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.training.step import model_states
 from calc.units import show_count, show_gb, show_gib
 from macros.inline import SHOW, look_up
@@ -131,51 +130,6 @@ def cited(source_id: str) -> str:
     """Return a link to a source of the catalogue that is as short as a cell: who published it."""
     found = catalog().source(source_id)
     return element("a", text(found.publisher), href=found.url, title=found.title, rel="noopener")
-
-
-def scheme_table(model: str) -> str:
-    """Return what each precision scheme keeps of a parameter: bytes of weight, master, gradient, AdamW's states."""
-    count = full_parameters(model)
-    rows = []
-    for scheme in SCHEMES.values():
-        widths = [scheme.gradient, *((2,) if scheme.master and scheme.gradient == 4 else ())]
-        for width in widths:
-            kind = {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}[width]
-            run = training({"model": model, "precision": scheme.id, "gradient_dtype": kind})
-            parts = model_states(run)
-            shown = [parts[name] for name in ("weights", "master_weights", "gradients", "optimizer_states")]
-            cells = [f"{size / count:.3g}" if size else "–" for size in (*shown, sum(shown))]
-            name = element("code", scheme.id) + (f", {kind.upper()} gradients" if width != scheme.gradient else "")
-            rows.append([name, *cells, show_gb(sum(shown)), cited(scheme.source)])
-    named = catalog().model(model).name
-    headings = ("Precision", "Weight", "Master", "Gradient", "AdamW", "Together", named, "Source")
-    caption = f"Bytes that a trained parameter costs, and {named} with them"
-    return block(table(headings, rows, caption=caption, words=(0, 7)))
-
-
-def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
-    """Return what each optimizer keeps of a parameter, and all that a model's parameters then cost."""
-    count = full_parameters(model)
-    rows = []
-    for optimizer in OPTIMIZERS.values():
-        report: Report = estimate(training({"model": model, "precision": precision, "optimizer": optimizer.id}))
-        parts, host = model_states(report["scenario"]), report["memory"]["host_bytes"]
-        size = parts["optimizer_states"] + host
-        where = "host" if host else "device"
-        rows.append(
-            [
-                element("code", text(optimizer.id)),
-                f"{size / count:.3g}" if size > count / 100 else "under 0.01" if size else "–",
-                where if size else "–",
-                show_gb(size) if size else "–",
-                show_gb(sum(parts.values())),
-                cited(optimizer.source),
-            ]
-        )
-    named = catalog().model(model).name
-    headings = ("Optimizer", "Bytes a parameter", "Kept on the", f"States of {named}", "All on the device", "Source")
-    caption = f"What optimizers keep, with {precision}"
-    return block(table(headings, rows, caption=caption, words=(0, 2, 5)))
 
 
 def copied_state_table(*rows: tuple[str, str, str, str, str], sequence_tokens: int = 4096) -> str:
