@@ -39,24 +39,26 @@ def passes(plan: Plan) -> int:
 
 
 def data(plan: Plan, stage: Stage) -> list[Sent]:
-    """Return gradients that are added up over data ranks, and parameters that are gathered from them."""
+    """Return gradients that are added up over data ranks, in the type in which they wait, and parameters handed out.
+
+    Experts are counted as if all ranks shared them.
+    """
     ranks = plan.layout.data * plan.layout.context
     if ranks == 1:
         return []
     total = plan.inventory(stage).total(stage)
-    width = plan.scheme.compute
+    summed = total.gradient_bytes
     if plan.stage_of_zero < OPTIMIZER:
-        summed = total.gradient_bytes
         numbers = f"2 × {ranks - 1} / {ranks} × {show_count(summed)}"
         formula = r"2 \cdot \frac{d - 1}{d} \cdot B_{\text{gradients}}"
         size = 2 * (ranks - 1) * summed // ranks
         return [Sent("data", "Gradients are added up (all-reduce)", formula, numbers, size, "zero")]
     if plan.stage_of_zero < PARAMETERS:
         times = plan.accumulation if plan.stage_of_zero >= GRADIENTS else 1
-        summed = total.trained * width
-        numbers = f"{ranks - 1} / {ranks} × ({times} × {show_count(summed)} + {show_count(summed)})"
+        handed = total.trained * plan.scheme.compute if plan.adapters is None else total.added_bytes
+        numbers = f"{ranks - 1} / {ranks} × ({times} × {show_count(summed)} + {show_count(handed)})"
         formula = r"\frac{d - 1}{d} \cdot (a \cdot B_{\text{gradients}} + B_{\text{parameters}})"
-        size = (ranks - 1) * (times + 1) * summed // ranks
+        size = (ranks - 1) * (times * summed + handed) // ranks
         what = "Gradients are added up (reduce-scatter), new parameters are handed out (all-gather)"
         return [Sent("data", what, formula, numbers, size, "zero")]
     return sharded(plan, stage, ranks)
