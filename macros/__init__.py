@@ -24,6 +24,7 @@ from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
+from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
@@ -82,6 +83,7 @@ MACROS = (
     layer_table,
     left_out_sources,
     llama_table,
+    measured_chain,
     memory_option_table,
     mixture_table,
     mixture_working,

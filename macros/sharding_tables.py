@@ -1,7 +1,8 @@
 """Tables of runs over many devices: what sharding leaves on each, and what crosses the links between them."""
 
 from calc import estimate
-from calc.calculators.html import table, text
+from calc.calculators.html import element, table, text
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
@@ -11,7 +12,7 @@ from macros.inline import step as written
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import Report, training
-from macros.training_tables import Run, cited, training_link
+from macros.training_tables import Run, training_link
 
 
 def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
@@ -23,14 +24,14 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
         plan = read_training(asked, catalog()).plan
         shown_link = training_link(shown, estimate(asked))
         for sent in step_traffic(plan):
-            size = opening(
-                show_decimal(sent.bytes), written(sent.what, sent.formula, sent.numbers, show_decimal(sent.bytes))
-            )
-            times = [show_seconds(sent.bytes / (record.bytes_per_s_one_way)) for record in records]
-            cells.append([shown_link, text(sent.what), cited(sent.source), size, *times])
-    headings = ("Run", "What crosses", "Source", "Each GPU sends", *(text(record.name) for record in records))
+            size = show_decimal(sent.bytes)
+            working = written(sent.what, sent.formula, sent.numbers, size)
+            working += element("span", source_html(sent.source), class_="calc-step")
+            times = [show_seconds(sent.bytes / record.bytes_per_s_one_way) for record in records]
+            cells.append([shown_link, text(sent.what), opening(size, working), *times])
+    headings = ("Run", "What crosses", "Each GPU sends", *(text(record.name) for record in records))
     caption = "What one GPU sends in one step, and the time that a link takes for it at its peak, one way"
-    return block(table(headings, cells, caption=caption, words=3))
+    return block(table(headings, cells, caption=caption, words=2))
 
 
 def show_seconds(seconds: float) -> str:

@@ -52,14 +52,14 @@ def data(plan: Plan, stage: Stage) -> list[Sent]:
         numbers = f"2 × {ranks - 1} / {ranks} × {show_count(summed)}"
         formula = r"2 \cdot \frac{d - 1}{d} \cdot B_{\text{gradients}}"
         size = 2 * (ranks - 1) * summed // ranks
-        return [Sent("data", "Gradients are added up (all-reduce)", formula, numbers, size, "zero")]
+        return [Sent("data", "All-reduce of gradients", formula, numbers, size, "zero")]
     if plan.stage_of_zero < PARAMETERS:
         times = plan.accumulation if plan.stage_of_zero >= GRADIENTS else 1
         handed = total.trained * plan.scheme.compute if plan.adapters is None else total.added_bytes
         numbers = f"{ranks - 1} / {ranks} × ({times} × {show_count(summed)} + {show_count(handed)})"
         formula = r"\frac{d - 1}{d} \cdot (a \cdot B_{\text{gradients}} + B_{\text{parameters}})"
         size = (ranks - 1) * (times * summed + handed) // ranks
-        what = "Gradients are added up (reduce-scatter), new parameters are handed out (all-gather)"
+        what = "Reduce-scatter of gradients, all-gather of parameters"
         return [Sent("data", what, formula, numbers, size, "zero")]
     return sharded(plan, stage, ranks)
 
@@ -74,14 +74,14 @@ def sharded(plan: Plan, stage: Stage, ranks: int) -> list[Sent]:
     numbers = f"{shards - 1} / {shards} × {times} × (2 × {show_count(gathered)} + {show_count(summed)})"
     formula = r"\frac{d - 1}{d} \cdot a \cdot (2 \cdot B_{\text{parameters}} + B_{\text{gradients}})"
     size = (shards - 1) * times * (2 * gathered + summed) // shards
-    what = "Parameters are gathered for each pass (all-gather), gradients added up (reduce-scatter)"
+    what = "All-gathers of parameters, reduce-scatter of gradients"
     found = [Sent("data", what, formula, numbers, size, "torch-fsdp")]
     copies = ranks // shards
     if copies > 1:
         numbers = f"2 × {copies - 1} / {copies} × {show_count(summed)} / {shards}"
         formula = r"2 \cdot \frac{c - 1}{c} \cdot \frac{B_{\text{gradients}}}{d}"
         size = 2 * (copies - 1) * summed // copies // shards
-        what = "Sums of the groups are added up (all-reduce)"
+        what = "All-reduce of the groups' sums"
         found.append(Sent("copies", what, formula, numbers, size, "torch-fsdp"))
     return found
 
@@ -102,7 +102,7 @@ def tensor(plan: Plan, stage: Stage) -> list[Sent]:
     numbers = f"{times} × {layers} × {sums + again / 2:g} × 2 × {ranks - 1} / {ranks} × {show_count(state)}"
     formula = r"a \cdot L \cdot n \cdot 2 \cdot \frac{t - 1}{t} \cdot B_{\text{hidden}}"
     size = times * layers * (2 * sums + again) * (ranks - 1) * state // ranks
-    what = "Partial results of attention and MLP are added up (all-reduce)"
+    what = "All-reduces of attention's and MLP's partial sums"
     return [Sent("tensor", what, formula, numbers, size, "activation-recomputation")]
 
 
@@ -113,7 +113,7 @@ def pipeline(plan: Plan) -> list[Sent]:
     state = plan.batch.stream_rows * plan.architecture.hidden_size * plan.scheme.compute
     numbers = f"{plan.accumulation} × {FORWARD_AND_BACKWARD} × {show_count(state)}"
     size = plan.accumulation * FORWARD_AND_BACKWARD * state
-    what = "Hidden states to the next stage, their gradients back (send)"
+    what = "Hidden states on and their gradients back, stage to stage"
     return [Sent("pipeline", what, r"a \cdot 2 \cdot B_{\text{hidden}}", numbers, size, "pipeline-1f1b")]
 
 
@@ -133,7 +133,7 @@ def context(plan: Plan, stage: Stage) -> list[Sent]:
     numbers = f"{plan.accumulation} × {times} × {ranks - 1} × {show_count(block)}"
     formula = r"a \cdot n \cdot (c - 1) \cdot B_{\text{keys, values}}"
     size = plan.accumulation * times * (ranks - 1) * block
-    what = "Keys and values of each rank's tokens go to all others, in all layers"
+    what = "Keys and values, from each rank to all others"
     return [Sent("context", what, formula, numbers, size, "ring-attention")]
 
 
@@ -153,5 +153,5 @@ def expert(plan: Plan, stage: Stage) -> list[Sent]:
     numbers = f"{plan.accumulation} × {trips} × {sent} × {ranks - 1} / {ranks} × {show_count(state)}"
     formula = r"a \cdot n \cdot \sum_{\text{layers}} k \cdot \frac{e - 1}{e} \cdot B_{\text{hidden}}"
     size = plan.accumulation * trips * sent * (ranks - 1) * state // ranks
-    what = "Tokens go to their experts and back (all-to-all)"
+    what = "All-to-all of tokens and of the experts' answers"
     return [Sent("expert", what, formula, numbers, size, "gshard")]
