@@ -9,6 +9,7 @@ from macros.figures import WIDTH, whole_figure
 from macros.model_numbers import architecture_named
 from macros.training_numbers import training
 
+LEAST = 0.004  # of the widest moment: a part that is smaller cannot be seen
 ROW, BAR = 40, 16  # a moment's row, and its bar in it
 DEVICE, GAP, TALL = 62, 10, 90  # a device's block: width, space between two, height of all states
 STAGES = (("Nothing divided", "none"), ("ZeRO-1", "zero-1"), ("ZeRO-2", "zero-2"), ("ZeRO-3, FSDP", "zero-3"))
@@ -28,7 +29,7 @@ def step_figure(caption: str, **run: object) -> str:
     """Return the figure of a step's moments, from the top to the bottom: the tensors alive at each, by part."""
     found = moments(training(run))
     widest = max(moment.total for moment in found)
-    drawn, parts = "", dict.fromkeys(part for moment in found for part, size in moment.parts.items() if size)
+    drawn, parts = "", dict.fromkeys(p for moment in found for p, size in moment.parts.items() if size > widest * LEAST)
     said = []
     for index, moment in enumerate(found):
         top, left = index * ROW, 0.0
