@@ -26,6 +26,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -53,6 +54,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    budget,
     cache_figure,
     cache_table,
     calculator,
@@ -66,6 +68,8 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    law_growth_table,
+    law_table,
     left_out_sources,
     llama_table,
     memory_option_table,
@@ -78,6 +82,10 @@ MACROS = (
     precision_table,
     presets,
     rounding_table,
+    run_fact,
+    run_flops,
+    run_table,
+    run_utilized,
     source,
     times,
     touched,

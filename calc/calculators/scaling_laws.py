@@ -5,7 +5,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, verdict_html
 from calc.planning.scaling import scaling_report
-from calc.units import show_count, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number, show_power
 
 LAWS = (
     ("besiroglu-2024", "Chinchilla, fitted again (Besiroglu et al. 2024)"),
@@ -74,7 +74,7 @@ def chosen(report: Report) -> Report:
 
 def size(parameters: float) -> str:
     """Return a number of parameters or tokens in words."""
-    return show_large_count(parameters) if parameters < 1e15 else f"{parameters:.2e}"
+    return show_large_count(parameters) if parameters < 1e15 else show_power(parameters)
 
 
 def headline(report: Report) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def headline(report: Report) -> tuple[str, str]:
     on = f"{show_count(report['scenario']['accelerators'])} GPUs"
     return (
         first,
-        f"spend {report['flops']:.3g} FLOP best by {best['name']}: {show_number(run['days'])} days on {on}.",
+        f"spend {show_power(report['flops'])} FLOP best by {best['name']}: {show_number(run['days'])} days on {on}.",
     )
 
 
@@ -171,7 +171,7 @@ def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     best = chosen(report)
     return (
-        f"{report['flops']:.2e}",
+        show_power(report["flops"]),
         size(best["parameters"]),
         size(best["tokens"]),
         show_count(report["run"]["device_hours"]),
