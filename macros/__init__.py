@@ -29,6 +29,7 @@ from macros.model_numbers import active, bits, block, changed, config_value, exp
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.tables import (
     accelerator_table,
@@ -65,13 +66,14 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    budget,
     cache_figure,
     cache_table,
     calculator,
     changed,
     checkpoint_table,
-    config_value,
     config_table,
+    config_value,
     copied_state_table,
     device_count_table,
     expanded,
@@ -80,6 +82,8 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    law_growth_table,
+    law_table,
     layer_table,
     left_out_sources,
     llama_table,
@@ -97,6 +101,10 @@ MACROS = (
     presets,
     rounding_table,
     rule_count_table,
+    run_fact,
+    run_flops,
+    run_table,
+    run_utilized,
     scheme_table,
     source,
     stage_figure,
