@@ -1,4 +1,4 @@
-"""The time of collectives: steps that wait for a latency each, and bytes that cross the slowest link between devices."""
+"""The time of collectives: steps that wait for a latency each, and bytes over the slowest link between devices."""
 
 from typing import NamedTuple
 
@@ -117,7 +117,7 @@ def is_linked(accelerator: Accelerator) -> bool:
 
 
 def all_reduce_s(*, ranks: int, message_bytes: float, link: float, latency: float) -> float:
-    r"""Return the seconds of an all-reduce in which one latency counts: $\ell + \frac{2 (n - 1)}{n} \cdot \frac{B}{\text{link}}$.
+    r"""Return the seconds of an all-reduce, one latency: $\ell + \frac{2 (n - 1)}{n} \cdot \frac{B}{\text{link}}$.
 
     >>> all_reduce_s(ranks=2, message_bytes=450e9, link=450e9, latency=0)
     1.0
