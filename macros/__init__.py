@@ -17,6 +17,7 @@ from macros.accuracy.page import (
     accuracy_table,
     accuracy_worst,
     left_out_sources,
+    left_out_training,
 )
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
@@ -67,6 +68,7 @@ MACROS = (
     fitting_table,
     format_table,
     left_out_sources,
+    left_out_training,
     llama_table,
     memory_option_table,
     mixture_table,

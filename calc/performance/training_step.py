@@ -110,6 +110,11 @@ class StepTime(NamedTuple):
         }
 
     @property
+    def waiting_share(self) -> float:
+        """The share of the step in which a device waits for links, the host or other stages."""
+        return sum(self.shares[name] for name in (LINKS, LAUNCH, BUBBLE)) / self.total
+
+    @property
     def bound_by(self) -> str:
         """What most of the step goes to."""
         return max(self.shares, key=self.shares.__getitem__)

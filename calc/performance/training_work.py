@@ -11,6 +11,7 @@ from calc.architecture.stages import Stage, local_heads, local_share
 from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.memory.training.elements import low_rank_tensors
 from calc.memory.training.loss import FP32
+from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import local_outputs
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, OPTIMIZER, PER_OPERATION, SELECTIVE, Plan
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
@@ -20,7 +21,7 @@ MULTIPLIED = (*QUANTIZED_BLOCKS, "router", "shared_expert_gate")
 # values, and not two, because it makes the scores again (arXiv:2205.14135, algorithm 4). Written out it does twice.
 BACKWARD_TILES, BACKWARD_WRITTEN = 2.5, 2.0
 SCORES = ("scores", "context")  # products of attention that is written out
-LOSS_PASSES = 6  # readings and writings of FP32 logits from their cast to their gradient
+LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
 BIDIRECTIONAL = ("bert", "roberta", "xlm-roberta", "distilbert")
 
 
@@ -193,7 +194,8 @@ def head_work(plan: Plan) -> LayerWork:
     hidden, width = plan.architecture.hidden_size, plan.scheme.compute
     flops = 2.0 * batch.rows * outputs * hidden
     size = width * (batch.rows * float(outputs + hidden) + outputs * hidden)
-    forward = Pass(flops, size, 0.0, LOSS_PASSES / 2 * FP32 * batch.rows * outputs, 6.0)
+    passes = FUSED_PASSES if plan.choices.compiled or plan.cross_entropy != FULL_LOSS else LOSS_PASSES
+    forward = Pass(flops, size, 0.0, passes / 2 * FP32 * batch.rows * outputs, passes)
     trained = plan.adapters is None or bool(plan.adapters.saved)
     return LayerWork(
         forward,

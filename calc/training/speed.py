@@ -1,5 +1,6 @@
 """The speed, time and cost of a training scenario, with low and high ends calibrated on measured runs."""
 
+import math
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -46,7 +47,8 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices
     rate = tokens / found.total / devices
-    low, high = values["range_low"], values["range_high"]
+    width = values["range_base"] + values["range_waiting"] * found.waiting_share
+    low, high = math.exp(-width), math.exp(width)
     speed: Report = {
         "tokens_per_s_per_device": range_of(rate, low, high),
         "step_s": range_of(found.total, low, high, inverse=True),

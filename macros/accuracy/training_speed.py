@@ -6,14 +6,34 @@ Each row of training_speed.csv that states what a prediction needs becomes a sce
 through `calc.estimate`. Errors are of tokens a second and device, which every row gives or leads to.
 """
 
+import argparse
+import json
+import math
 import re
-from typing import Any
+from datetime import date
+from statistics import median
+from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
-from macros.accuracy.scores import Row, Score, Scores, SkipError, score_rows
+from macros.accuracy.scores import (
+    MEASUREMENTS,
+    Row,
+    Score,
+    Scores,
+    SkipError,
+    lines_by_source,
+    read_rows,
+    reasons,
+    rows_digest,
+    score_rows,
+    skipped_lines,
+    table,
+)
+from macros.accuracy.training_fitting import Item, fit, item_of
 from macros.accuracy.training_memory import CONFIGS, NAMES, number
 
 FILE = "training_speed.csv"
+LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"
 FIGURE = "tokens_per_s_per_device"
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -40,6 +60,7 @@ PRECISIONS = (
     ("mixed precision", "fp16-mixed"),
 )
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 QWEN = {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05}
 NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
 
@@ -199,7 +220,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
         "checkpointing": next(
             (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), again
         ),
-        "attention": "eager" if row["flash_attention"] == "no" else "flash",
+        "attention": "eager" if row["flash_attention"] == "no" or row["source"] in OLD else "flash",
         **divided,
         **batches(row, divided["parallelism"]),
         **optional(row),
@@ -221,3 +242,67 @@ def score_of(row: Row) -> Score:
 def scores() -> Scores:
     """Return all scores, and the rows that were left out by reason."""
     return score_rows(FILE, score_of)
+
+
+class LeftOut(NamedTuple):
+    """Median errors of a source: with its rows among those that coefficients are estimated from, and without them."""
+
+    source: str
+    rows: int
+    inside: float
+    outside: float
+
+
+def left_out_lines() -> list[LeftOut]:
+    """Return the errors of each source under coefficients estimated from all rows, and from all but its own."""
+    items: list[Item] = []
+    for row in read_rows(FILE):
+        try:
+            items.append(item_of(row, scenario_of(row), float(row["tokens_per_s_per_gpu_derived"])))
+        except SkipError:
+            continue
+    everything = fit(items)
+    lines = []
+    for source in sorted({item.row["source"] for item in items}):
+        mine = [item for item in items if item.row["source"] == source]
+        without = fit([item for item in items if item.row["source"] != source])
+        inside, outside = (median(math.expm1(item.error(values)) for item in mine) for values in (everything, without))
+        lines.append(LeftOut(source, len(mine), inside, outside))
+    return lines
+
+
+def keep_left_out(lines: list[LeftOut]) -> None:
+    """Write the errors of sources that were left out for the page; they take minutes, and a build does not."""
+    kept = {"made": date.today().isoformat(), "rows": rows_digest(FILE), "lines": [item._asdict() for item in lines]}
+    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--worst", type=int, default=15)
+    parser.add_argument("--source")
+    parser.add_argument("--leave-one-out", action="store_true", help="estimate without each source, and keep it")
+    options = parser.parse_args()
+    if options.leave_one_out:
+        lines = left_out_lines()
+        for item in lines:
+            print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
+        keep_left_out(lines)
+        return
+    found, skipped = scores()
+    if options.source:
+        found = [score for score in found if score.source == options.source]
+    print(table("source", lines_by_source(found)))
+    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
+    why = reasons("training_speed")
+    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
+        row = score.row
+        print(
+            f"{row['id']:<22} {row['model'][:18]:<18} {row['n_gpus']:>4} {row['parallelism'][:24]:<24} "
+            f"{score.measured:10.1f} {score.predicted:10.1f} {score.error:+.0%} {why.get(row['id'], '')[:60]}"
+        )
+
+
+if __name__ == "__main__":
+    main()
