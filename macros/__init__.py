@@ -27,6 +27,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -54,6 +55,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    budget,
     cache_figure,
     cache_table,
     calculator,
@@ -67,6 +69,8 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    law_growth_table,
+    law_table,
     left_out_sources,
     left_out_training,
     llama_table,
@@ -80,6 +84,10 @@ MACROS = (
     precision_table,
     presets,
     rounding_table,
+    run_fact,
+    run_flops,
+    run_table,
+    run_utilized,
     source,
     times,
     touched,
