@@ -17,6 +17,7 @@ from macros.accuracy.page import (
     accuracy_table,
     accuracy_worst,
     left_out_sources,
+    left_out_training,
 )
 from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_figure, cache_table
@@ -86,6 +87,7 @@ MACROS = (
     law_table,
     layer_table,
     left_out_sources,
+    left_out_training,
     llama_table,
     measured_chain,
     memory_option_table,

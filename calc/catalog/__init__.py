@@ -149,6 +149,13 @@ class Catalog:
         assert isinstance(record, Engine)
         return record
 
+    @property
+    def training_step(self) -> Engine:
+        """What training reaches of a device's rates."""
+        record = self._record("trainers", "training-step")
+        assert isinstance(record, Engine)
+        return record
+
     def weights_format(self, name: str, field: str = "weights") -> WeightsFormat:
         """Return what a whole model is stored in by that name: one of llama.cpp's mixtures, or a number format.
 
