@@ -13,6 +13,7 @@ CALCULATOR_PAGES = {
     "speed": "calculators/speed/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
+    "interconnect": "calculators/interconnect/",
 }
 _page_url: list[str] = [""]
 

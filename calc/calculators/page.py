@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from calc.calculators import effective_bits, fine_tune, kv_cache, pre_training, speed, will_it_fit
+from calc.calculators import effective_bits, fine_tune, interconnect, kv_cache, pre_training, speed, will_it_fit
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
@@ -20,6 +20,7 @@ CALCULATORS: dict[str, Calculator] = {
         speed.CALCULATOR,
         fine_tune.CALCULATOR,
         pre_training.CALCULATOR,
+        interconnect.CALCULATOR,
     )
 }
 # A scenario names some things that a form has under another name.

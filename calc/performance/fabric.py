@@ -99,39 +99,46 @@ def most_joined(accelerator: Accelerator, link: Link) -> int:
 def usual_network(accelerator: Accelerator, link: Link) -> tuple[Link, float]:
     """Return the network between machines of a device and its ports for each device.
 
-    Taken from the machine of the catalogue with the fastest one; else a port for each device that has a link of its
-    own, and one for a machine of cards.
+    Taken from the machine of the catalogue with the fastest one, else from one of the same architecture. Else a port
+    for each device that has a link of its own, and one for a machine of cards.
     """
-    for key in (accelerator.id, accelerator.architecture if link.kind == "device" and not is_bridge(link) else ""):
+    linked = link.kind == "device" and not is_bridge(link)
+    for key in (accelerator.id, accelerator.architecture if linked else ""):
         if key in networks():
             return networks()[key]
-    if link.kind == "device" and not is_bridge(link):
+    if linked:
         return catalog().link(LINKED_NETWORK), 1.0
     return catalog().link(PLAIN_NETWORK), 1 / most_joined(accelerator, link)
 
 
 def networks() -> dict[str, tuple[Link, float]]:
-    """Return the networks of machines and the ports for each device, by device and by its architecture.
+    """Return the networks of machines and the ports for each device, by device and by architecture.
 
-    The fastest of several; of equals one that can be bought.
+    The fastest that a device is sold with, the slowest of an architecture; what is bought before what is rented.
     """
     facts = catalog()
     if "networks" not in facts.derived:
         found: dict[str, tuple[Link, float]] = {}
         listed = [machine for machine in facts.machines() if machine.network]
         for machine in sorted(listed, key=lambda machine: machine.kind == "cloud"):
-            link = facts.link(machine.network)
-            ports = float(machine.network_count)
-            if machine.topology != "network":  # such a one is machines joined by it, with a port each
-                ports /= machine.devices
-            for key in (machine.accelerator, facts.accelerator(machine.accelerator).architecture):
-                had = found.get(key)
-                if had is None or had[0].bytes_per_s_one_way * had[1] < link.bytes_per_s_one_way * ports:
-                    found[key] = link, ports
+            # A topology of network is that of machines of one device, with all their ports each.
+            ports = machine.network_count / (1 if machine.topology == "network" else machine.devices)
+            entry = facts.link(machine.network), ports
+            device = facts.accelerator(machine.accelerator)
+            if port_rate(entry) > port_rate(found.get(device.id)):
+                found[device.id] = entry
+            known = found.get(device.architecture)
+            if known is None or (machine.kind != "cloud" and port_rate(entry) < port_rate(known)):
+                found[device.architecture] = entry
         facts.derived["networks"] = found
-    known = facts.derived["networks"]
-    assert isinstance(known, dict)
-    return known
+    known_networks = facts.derived["networks"]
+    assert isinstance(known_networks, dict)
+    return known_networks
+
+
+def port_rate(entry: tuple[Link, float] | None) -> float:
+    """Return what a network carries one way for each device; nothing where there is none."""
+    return 0.0 if entry is None else entry[0].bytes_per_s_one_way * entry[1]
 
 
 def reached_share(link: Link, kind: str, ranks: int = MOST_TOGETHER) -> float:
@@ -155,9 +162,12 @@ def joined(
     """Return what joins `ranks` devices, `stride` apart, over their usual link or another one.
 
     Devices beyond those that the link joins are reached over the network. Where each pair has a wire of its own, few
-    devices have few wires. GeForce cards may read each other's memory over a bridge alone, else by way of the host's.
+    devices have few wires. More cards than a bridge joins go over PCIe. GeForce cards may read each other's memory over
+    a bridge alone, else by way of the host's.
     """
     link = link or usual_link(accelerator)
+    if is_bridge(link) and ranks > most_joined(accelerator, link):
+        link = host_link(accelerator)
     own = accelerator.id in link.accelerators
     peak = accelerator.link_bytes_per_s_one_way if own else None
     peak = peak or link.bytes_per_s_one_way
