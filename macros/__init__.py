@@ -23,6 +23,19 @@ from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
+from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
+from macros.link_tables import (
+    fact_ratio,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
+    pair_table,
+    peer_table,
+    sending,
+    traffic_table,
+)
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
@@ -84,6 +97,20 @@ MACROS = (
     touched_table,
     unit_table,
     version,
+    cards_figure,
+    fact_ratio,
+    link_bars,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
+    pair_table,
+    peer_table,
+    ring_figure,
+    sending,
+    switched_figure,
+    traffic_table,
 )
 
 

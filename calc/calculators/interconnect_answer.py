@@ -13,7 +13,7 @@ ALGORITHMS = {
     "tree": "up and down a tree of machines",
     "switch": "in the switch, which adds up what it is sent and hands out the sum",
 }
-FASTER = 1e-4  # seconds below which microseconds are shown
+FASTER = 1e-3  # seconds below which microseconds are shown
 
 
 def show_time(seconds: float) -> str:

@@ -209,7 +209,7 @@ def warnings(accelerator: Accelerator, link: Link | None, group: Joined) -> list
     if group.kind == STAGED:
         message = (
             f"the driver lets no {accelerator.name} read another's memory over PCIe: messages go through the host's,"
-            " and reach less than half of the link"
+            " and reach less of the link"
         )
         found.append(Warn("no-peer-to-peer", message, "accelerator"))
     if group.network is not None and group.inside > 1:

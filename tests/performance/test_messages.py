@@ -75,7 +75,7 @@ def test_large_messages(device: str, ranks: int, size: int, measured: float, tol
     assert sent(device, ranks, size).bus_rate / 1e9 == pytest.approx(measured, rel=tolerance)
 
 
-def test_peer_access_is_worth_half_of_the_time() -> None:
+def test_peer_access_is_worth_a_third_of_the_time() -> None:
     """Six RTX 4090 reach 24.5 GB/s with a driver that allows it (tinygrad/open-gpu-kernel-modules), less without."""
     facts = catalog()
     card = facts.accelerator("rtx-4090")
@@ -84,7 +84,7 @@ def test_peer_access_is_worth_half_of_the_time() -> None:
         transfer(ALL_REDUCE, joined=joined(device, ranks=6), message_bytes=32 * MIB) for device in (peer, card)
     )
     assert with_it.bus_rate / 1e9 == pytest.approx(24.5, rel=0.05)
-    assert without.seconds > 2 * with_it.seconds
+    assert without.seconds > 1.5 * with_it.seconds
 
 
 def test_short_messages_wait() -> None:
