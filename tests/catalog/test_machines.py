@@ -227,6 +227,7 @@ def test_every_source_is_used() -> None:
     records = [*MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats()]
     used |= {record.source for record in records}
     used |= {item.source for engine in catalog().engines() for item in engine.coefficients.values()}
+    used |= {engine.platforms for engine in catalog().engines()}
     used |= {engine.source for engine in catalog().engines()} | {
         "roofline",
         "torch-allocator",
