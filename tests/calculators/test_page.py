@@ -53,6 +53,13 @@ def ask(name: str, fields: dict[str, str]) -> dict[str, Any]:
     return found
 
 
+def test_calculators_are_known_by_their_ids() -> None:
+    """Each module's calculator has the id under which it is found, and an unknown id is refused with the nearest."""
+    assert [calculator.id for calculator in CALCULATORS.values()] == list(CALCULATORS)
+    with pytest.raises(ScenarioError, match="kv-cache"):
+        render_calculator("kv-cash")
+
+
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_a_form_is_complete(name: str) -> None:
     """Well-formed HTML, a label for each control, help and error by id, no script and no style."""
