@@ -20,6 +20,7 @@ from macros.accuracy.page import (
 )
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
+from macros.case_numbers import gained, shared
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
@@ -66,6 +67,7 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    gained,
     left_out_sources,
     llama_table,
     memory_option_table,
@@ -78,6 +80,7 @@ MACROS = (
     precision_table,
     presets,
     rounding_table,
+    shared,
     source,
     times,
     touched,

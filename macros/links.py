@@ -13,6 +13,8 @@ CALCULATOR_PAGES = {
     "speed": "calculators/speed/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
+    "sharing": "calculators/sharing/",
+    "speed-up": "calculators/speed-up/",
 }
 _page_url: list[str] = [""]
 
