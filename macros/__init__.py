@@ -20,7 +20,8 @@ from macros.accuracy.page import (
 )
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
-from macros.case_numbers import gained, shared
+from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
+from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
@@ -48,19 +49,24 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    batch_table,
     benchmark,
     beyond_table,
     bits,
+    bits_in,
     bits_table,
     block,
     block_table,
     cache_figure,
     cache_table,
     calculator,
+    cards,
     changed,
-    config_value,
     config_table,
+    config_value,
+    deployment_table,
     device_count_table,
+    electricity,
     expanded,
     expert_layout_table,
     expert_table,
@@ -68,6 +74,7 @@ MACROS = (
     fitting_table,
     format_table,
     gained,
+    horizon_table,
     left_out_sources,
     llama_table,
     memory_option_table,
@@ -75,13 +82,17 @@ MACROS = (
     mixture_working,
     model_table,
     native_table,
+    needs_table,
     number,
+    operations,
     parameter_working,
+    passes,
     precision_table,
     presets,
     rounding_table,
     shared,
     source,
+    timed,
     times,
     touched,
     touched_table,
