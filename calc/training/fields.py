@@ -51,6 +51,9 @@ FIELDS = (
     "varied_lengths",
     "gradient_accumulation",
     "training_tokens",
+    "network_gbit_per_s",
+    "price_per_hour",
+    "electricity_per_kwh",
 )
 DEFAULTS: dict[str, object] = {
     "method": "full",
