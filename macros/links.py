@@ -11,6 +11,8 @@ CALCULATOR_PAGES = {
     "kv-cache": "calculators/kv-cache/",
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
+    "compare": "calculators/compare/",
+    "cost": "calculators/cost/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
 }

@@ -20,6 +20,7 @@ from calc.catalog.schema import (
     MODEL_RULES,
     SOURCE_KINDS,
     SOURCE_RULES,
+    VENDORS,
 )
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
@@ -185,6 +186,8 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     if not check.fields(where, entry, ENGINE_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
+    for vendor in entry["vendors"]:  # type: ignore[attr-defined]
+        check.choice(f"{where}.vendors", vendor, VENDORS)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
     for name, item in coefficients.items():

@@ -112,7 +112,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    head = {**entry, "aliases": tuple(entry["aliases"]), "coefficients": coefficients}  # type: ignore[arg-type]
+    lists: Entry = {name: tuple(entry[name]) for name in ("aliases", "vendors")}  # type: ignore[arg-type]
+    head = {**entry, **lists, "coefficients": coefficients}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

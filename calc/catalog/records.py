@@ -194,6 +194,7 @@ class Engine(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     versions: str
+    vendors: tuple[str, ...]  # on whose devices it runs, on those of some generations at least
     summary: str
     source: str
     checked: str

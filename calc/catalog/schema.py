@@ -125,6 +125,7 @@ ENGINE_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
     "versions": (str,),
+    "vendors": (list,),
     "summary": (str,),
     "source": (str,),
     "checked": (str,),
