@@ -22,16 +22,15 @@ from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.hardware_tables import accelerator_table, claim_table, machine_table, memory_option_table, price_table
 from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.tables import (
-    accelerator_table,
     device_count_table,
     fitting_table,
     llama_table,
-    memory_option_table,
     precision_table,
     unit_table,
 )
@@ -57,6 +56,7 @@ MACROS = (
     cache_table,
     calculator,
     changed,
+    claim_table,
     config_value,
     config_table,
     device_count_table,
@@ -68,6 +68,7 @@ MACROS = (
     format_table,
     left_out_sources,
     llama_table,
+    machine_table,
     memory_option_table,
     mixture_table,
     mixture_working,
@@ -77,6 +78,7 @@ MACROS = (
     parameter_working,
     precision_table,
     presets,
+    price_table,
     rounding_table,
     source,
     times,

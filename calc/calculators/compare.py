@@ -244,7 +244,7 @@ def offers_table(report: Report) -> str:
     shown = shown_offers(report)
     many = f"The best {len(shown)} of {len(report['offers'])}" if len(shown) < len(report["offers"]) else "All"
     caption = f"{many}, by: {RANKS[report['asked']['rank']][0].lower()}"
-    return table(headings, [row_of(report, offer) for offer in shown], caption=caption, class_="calc-parts")
+    return table(headings, [row_of(report, offer) for offer in shown], caption=caption, class_="calc-parts calc-offers")
 
 
 def notes(report: Report) -> str:
