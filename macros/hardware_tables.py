@@ -66,7 +66,7 @@ def link_text(record: Accelerator) -> str:
 def accelerator_table() -> str:
     """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source."""
     rows, opened = [], ""
-    for record in catalog().accelerators():
+    for record in sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True):
         button, facts = device_parts(record)
         opened += facts
         rows.append(

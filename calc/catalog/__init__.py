@@ -30,6 +30,7 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Processor,
     Source,
     WeightsFormat,
 )
@@ -52,7 +53,16 @@ class Catalog:
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
         self.version = max(
             str(entry["checked"])
-            for kind in ("models", "accelerators", "number_formats", "mixtures", "links", "machines", "engines")
+            for kind in (
+                "models",
+                "accelerators",
+                "number_formats",
+                "mixtures",
+                "links",
+                "machines",
+                "processors",
+                "engines",
+            )
             for entry in tables[kind].values()
         )
 
@@ -181,6 +191,12 @@ class Catalog:
         assert isinstance(record, Link)
         return record
 
+    def processor(self, name: str, field: str = "processor") -> Processor:
+        """Return the processor of that id or name."""
+        record = self._record("processors", self.find("processors", name, field))
+        assert isinstance(record, Processor)
+        return record
+
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
         return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
@@ -188,6 +204,10 @@ class Catalog:
     def machines(self) -> Iterator[Machine]:
         """Iterate over all machines."""
         return (self.machine(entry_id) for entry_id in self.ids("machines"))
+
+    def processors(self) -> Iterator[Processor]:
+        """Iterate over all processors."""
+        return (self.processor(entry_id) for entry_id in self.ids("processors"))
 
     def links(self) -> Iterator[Link]:
         """Iterate over all links."""

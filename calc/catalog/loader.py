@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
-from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price
+from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price, check_processor
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -20,7 +20,6 @@ from calc.catalog.schema import (
     MODEL_RULES,
     SOURCE_KINDS,
     SOURCE_RULES,
-    VENDORS,
 )
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
@@ -57,6 +56,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("accelerators", "accelerators/*.toml"),
         ("links", "links.toml"),
         ("machines", "machines/*.toml"),
+        ("processors", "processors.toml"),
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
@@ -186,8 +186,6 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     if not check.fields(where, entry, ENGINE_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    for vendor in entry["vendors"]:  # type: ignore[attr-defined]
-        check.choice(f"{where}.vendors", vendor, VENDORS)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
     for name, item in coefficients.items():
@@ -224,6 +222,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "accelerators": check_accelerator,
     "links": check_link,
     "machines": check_machine,
+    "processors": check_processor,
     "prices": check_price,
     "models": check_model,
     "coefficients": check_coefficient,
