@@ -9,13 +9,14 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Price
 from calc.memory.budget import Demand, Layout
+from calc.memory.engines.vllm import is_large_device
 from calc.performance.speed import speed_of
-from calc.planning.cost import HOUR_S, JOULES_OF_KWH, newest_purchase, newest_rent
+from calc.planning.cost import HOUR_S, JOULES_OF_KWH, MILLION, newest_purchase, newest_rent
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
 from calc.planning.serving_report import prefill_tokens
 
-MILLION = 1e6
+HELD = ("weights", "kv_cache", "recurrent_state")
 
 
 class Wanted(NamedTuple):
@@ -95,7 +96,7 @@ class Comparison:
         self.facts, self.wanted = facts, wanted
         counted = ((count, best_layout(wanted.demand, count)) for count in range(1, most_devices + 1))
         self.layouts = [found[0] for _, found in counted if found is not None]
-        self.found: dict[tuple[Layout, int, bool], Held] = {}
+        self.found: dict[tuple[Layout, int, bool, bool], Held] = {}
         self.least = [self.held(layout, None).needed_bytes for layout in self.layouts]
         priced = [price.item for price in facts.prices("accelerators")]
         self.priced = frozenset(priced + [facts.machine(price.item).accelerator for price in facts.prices("machines")])
@@ -113,20 +114,22 @@ class Comparison:
         )
 
     def held(self, layout: Layout, accelerator: Accelerator | None) -> Held:
-        """Return what the fullest device holds; without one, the least that any of them does."""
+        """Return what the fullest device holds; without one, weights and cache alone, which all of them do."""
         serving = self.serving(accelerator)
         if serving is None:
             total = fullest(self.wanted.demand, layout)[1].total
             return Held(total, accelerator.capacity_bytes if accelerator else 0, None)
         case, runtime = serving.fullest(self.wanted.demand, layout)
         needed = runtime.needed
-        if accelerator is None:  # shared memories lack the engine's context
-            needed -= sum(amount.bytes for amount in runtime.amounts if amount.id == "runtime_context")
+        if accelerator is None:
+            needed = sum(amount.bytes for amount in runtime.amounts if amount.id in HELD)
         return Held(needed, runtime.limit or 0, prefill_tokens(case))
 
     def known(self, layout: Layout, accelerator: Accelerator) -> Held:
         """Return `held`, worked out once for all devices that an engine cannot tell apart by their memory."""
-        key = layout, accelerator.capacity_bytes, accelerator.segment == "soc"
+        engine = self.wanted.engine
+        large = engine is not None and is_large_device(accelerator, engine)
+        key = layout, accelerator.capacity_bytes, accelerator.segment == "soc", large
         if key not in self.found:
             self.found[key] = self.held(layout, accelerator)
         return self.found[key]
