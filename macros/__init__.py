@@ -22,11 +22,36 @@ from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
-from macros.hardware_tables import accelerator_table, claim_table, machine_table, memory_option_table, price_table
+from macros.hardware_tables import (
+    accelerator_table,
+    claim_table,
+    horizon_table,
+    machine_table,
+    memory_option_table,
+    price_table,
+)
 from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.planning_numbers import (
+    at_once,
+    copies,
+    flops_share,
+    host_memory,
+    owned,
+    planned,
+    served,
+    training_total,
+)
+from macros.processor_tables import (
+    coefficient,
+    offload_check_table,
+    offload_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
+)
 from macros.tables import (
     device_count_table,
     fitting_table,
@@ -46,6 +71,7 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    at_once,
     benchmark,
     beyond_table,
     bits,
@@ -57,15 +83,20 @@ MACROS = (
     calculator,
     changed,
     claim_table,
+    coefficient,
     config_value,
     config_table,
+    copies,
     device_count_table,
     expanded,
     expert_layout_table,
     expert_table,
     fact,
     fitting_table,
+    flops_share,
     format_table,
+    horizon_table,
+    host_memory,
     left_out_sources,
     llama_table,
     machine_table,
@@ -75,15 +106,24 @@ MACROS = (
     model_table,
     native_table,
     number,
+    offload_check_table,
+    offload_table,
+    owned,
     parameter_working,
+    planned,
     precision_table,
     presets,
     price_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
     rounding_table,
+    served,
     source,
     times,
     touched,
     touched_table,
+    training_total,
     unit_table,
     version,
 )

@@ -23,6 +23,17 @@ def requests_per_s(*, users: float, requests_each_hour: float, peak_over_mean: f
     return users * requests_each_hour * peak_over_mean / 3600
 
 
+def useful_share(*, tokens_per_s: float, active_parameters: float, peak_flops: float) -> float:
+    """Return the share of a device's operations that a model needs: two for each parameter that a token uses.
+
+    What people call MFU, without the operations of attention.
+
+    >>> useful_share(tokens_per_s=100, active_parameters=5e9, peak_flops=1e13)
+    0.1
+    """
+    return 2 * tokens_per_s * active_parameters / peak_flops
+
+
 def replicas_needed(*, sequences: float, sequences_each: int, full_share: float = 1.0) -> int:
     """Return the copies of a model that serve so many sequences, each filled to a share of what it holds.
 

@@ -10,6 +10,11 @@ HOURS_A_YEAR = 8760.0  # 365 days of 24 hours
 WATTS_A_KW = 1000.0
 
 
+def site_kwh(*, watts: float, hours: float, pue: float = 1.0) -> float:
+    """Return the energy of hardware that draws so much, with that of its site: PUE is the ratio of the two."""
+    return pue * watts / WATTS_A_KW * hours
+
+
 class Use(NamedTuple):
     """Hardware in use: what it draws, how often it works, and what surrounds it."""
 
@@ -31,7 +36,7 @@ class Use(NamedTuple):
         >>> Use(busy_w=1000, idle_w=0, busy_share=0.5, pue=1.5).kwh(8)
         6.0
         """
-        return self.pue * self.mean_w / WATTS_A_KW * hours
+        return site_kwh(watts=self.mean_w, hours=hours, pue=self.pue)
 
     @property
     def kwh_a_busy_hour(self) -> float:
