@@ -29,6 +29,7 @@ from macros.hardware_tables import (
     machine_table,
     memory_option_table,
     price_table,
+    stale_days,
 )
 from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
@@ -120,6 +121,7 @@ MACROS = (
     rounding_table,
     served,
     source,
+    stale_days,
     times,
     touched,
     touched_table,

@@ -165,6 +165,11 @@ def machine_table(*kinds: str) -> str:
     return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4)), things="machines")
 
 
+def stale_days() -> str:
+    """Return how old a price may be before it says so."""
+    return f"{PRICE_STALE_DAYS} days"
+
+
 def price_table(of: str) -> str:
     """Return the prices of "accelerators", "machines" or "electricity", newest first; old ones say so."""
     facts = catalog()
@@ -209,32 +214,28 @@ def claim_table(models: dict[str, str]) -> str:
             device = catalog().accelerator(machine.accelerator)
             memory = machine.devices * (device.quantity("memory") or 0)
         claim = machine.claim or machine.note
-        cells = [
-            element("a", text(machine.name), href=catalog().source(machine.source).url, rel="noopener"),
-            text(claim),
-            show_gb(memory),
-            text(record.name),
-        ]
+        link = element("a", text(machine.name), href=catalog().source(machine.source).url, rel="noopener")
+        cells = [f"{link} {element('small', text(claim))}", show_gb(memory), text(record.name)]
         for weights in ("bf16", "int8", "nf4-dq"):
             report: Report = estimate({"model": model, "weights": weights, "context_tokens": 2048})
             size = report["memory"]["device_bytes"]
-            shown = f"{show_gb(size)}, {'fits' if size <= memory else 'too large'}"
+            shown = "fits: " if size <= memory else "too large: "
+            shown += show_gb(size)
             cells.append(calculator_link("will-it-fit", shown, model=model, weights=weights, context_tokens=2048))
         cells += [training_cell(model, memory, method) for method in ("qlora", "full")]
         rows.append(cells)
     headings = (
-        "Machine",
-        "What its maker says",
+        "Machine, and what is said of it",
         "Memory",
         "A model of that size",
-        "Runs in BF16",
+        "Running it in BF16",
         "in 8 bit",
         "in 4 bit",
-        "Fine-tunes with QLoRA",
-        "Fine-tunes in full",
+        "QLoRA",
+        "Fine-tuning in full",
     )
     caption = "Claims beside what is computed: one sequence of 2,048 tokens, without an engine"
-    return block(table(headings, rows, caption=caption, class_="calc-worded", words=(0, 1, 3)))
+    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2)))
 
 
 def training_cell(model: str, memory: float, method: str) -> str:
@@ -242,7 +243,8 @@ def training_cell(model: str, memory: float, method: str) -> str:
     asked = {"workload": "training", "model": model, "method": method, "sequence_tokens": 2048, "micro_batch": 1}
     report: Report = estimate({**asked, "checkpointing": "full"})
     size = report["memory"]["device_bytes"]
-    return f"{show_gb(size)}, {'fits' if size <= memory else f'{show_count(size / memory)} times too large'}"
+    verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
+    return f"{verdict}: {show_gb(size)}"
 
 
 def horizon_table(devices: tuple[str, ...], models: tuple[str, ...], weights: str = "awq", tokens: int = 8192) -> str:
