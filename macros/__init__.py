@@ -35,6 +35,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.planning_figures import break_even_figure
 from macros.planning_numbers import (
     at_once,
     copies,
@@ -79,6 +80,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    break_even_figure,
     cache_figure,
     cache_table,
     calculator,
