@@ -20,6 +20,16 @@ from macros.accuracy.page import (
 )
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
+from macros.device_tables import (
+    balance,
+    extreme,
+    fact_ratio,
+    memory_table,
+    rate_ratio,
+    rate_table,
+    spec_sheet,
+    vector_table,
+)
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
@@ -27,6 +37,7 @@ from macros.model_numbers import active, bits, block, changed, config_value, exp
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
+from macros.speed_numbers import batch_table, faster, speed, speed_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -48,6 +59,8 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    balance,
+    batch_table,
     benchmark,
     beyond_table,
     bits,
@@ -65,7 +78,10 @@ MACROS = (
     expanded,
     expert_layout_table,
     expert_table,
+    extreme,
     fact,
+    fact_ratio,
+    faster,
     fitting_table,
     format_table,
     law_growth_table,
@@ -73,6 +89,7 @@ MACROS = (
     left_out_sources,
     llama_table,
     memory_option_table,
+    memory_table,
     mixture_table,
     mixture_working,
     model_table,
@@ -81,16 +98,22 @@ MACROS = (
     parameter_working,
     precision_table,
     presets,
+    rate_ratio,
+    rate_table,
     rounding_table,
     run_fact,
     run_flops,
     run_table,
     run_utilized,
     source,
+    spec_sheet,
+    speed,
+    speed_table,
     times,
     touched,
     touched_table,
     unit_table,
+    vector_table,
     version,
 )
 

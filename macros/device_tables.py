@@ -1,0 +1,127 @@
+"""Tables and numbers of how devices are built: matrix against vector rates, memories from near to far, number formats."""
+
+from calc.calculators.html import element, table, text
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.units import show_binary, show_number
+from macros.inline import device, fact_line, opening, step
+from macros.markdown import block
+
+BALANCE = r"\frac{P}{BW}"
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
+
+
+def quantity(record: Accelerator, field: str) -> float:
+    """Return a fact in its base unit. Raises ValueError where it is not known."""
+    found = record.quantity(field)
+    if found is None:
+        raise ValueError(f"{record.id} has no {field}; it has {', '.join(record.facts)}")
+    return found
+
+
+def rate_ratio(accelerator: str, field: str, over: str, digits: int = 2) -> str:
+    """Return how many times a rate or size of a device is another of its own, inline, with both and their sources."""
+    record = catalog().accelerator(accelerator)
+    shown = show_number(quantity(record, field) / quantity(record, over), digits)
+    numbers = f"{record.facts[field].show()} / {record.facts[over].show()}"
+    working = fact_line(record, field) + fact_line(record, over)
+    return opening(shown, working + step("How many times", r"\frac{a}{b}", numbers, shown))
+
+
+def fact_ratio(field: str, larger: str, smaller: str, digits: int = 2) -> str:
+    """Return how many times a fact of one device is that of another, inline, with both and their sources."""
+    first, second = catalog().accelerator(larger), catalog().accelerator(smaller)
+    shown = f"{show_number(quantity(first, field) / quantity(second, field), digits)} times"
+    numbers = f"{first.facts[field].show()} / {second.facts[field].show()}"
+    working = fact_line(first, field) + fact_line(second, field)
+    return opening(shown, working + step("How many times", r"\frac{a}{b}", numbers, shown))
+
+
+def balance(accelerator: str, field: str = "bf16") -> str:
+    """Return the operations that a device can do for each byte it reads, inline: where memory and arithmetic balance."""
+    record = catalog().accelerator(accelerator)
+    rate, bandwidth = quantity(record, field), quantity(record, "bandwidth")
+    shown = f"{show_number(rate / bandwidth)} operations"
+    numbers = f"{rate:.4g} / {bandwidth:.4g}"
+    working = fact_line(record, field) + fact_line(record, "bandwidth")
+    return opening(shown, working + step("Operations for each byte", BALANCE, numbers, shown))
+
+
+def extreme(field: str, which: str, segment: str = "", vendor: str = "", since: str = "") -> str:
+    """Return the least or the most of a fact among the catalogue's devices, inline, with the device that has it.
+
+    `which`: "least" or "most"; `segment`, `vendor` and `since` (a year) narrow the devices.
+    """
+    known = [
+        record
+        for record in catalog().accelerators()
+        if record.quantity(field) is not None
+        and segment in ("", record.segment)
+        and vendor in ("", record.vendor)
+        and record.released >= since
+    ]
+    if not known or which not in ("least", "most"):
+        raise ValueError(f"no device has {field} in {segment or 'any segment'}, or {which!r} is neither least nor most")
+    found = (min if which == "least" else max)(known, key=lambda record: quantity(record, field))
+    return opening(found.facts[field].show(), fact_line(found, field))
+
+
+def vector_table(*devices: str) -> str:
+    """Return the rates of vector and matrix units of some devices, and how many times the one the other is."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        best = "bf16" if "bf16" in record.facts else "fp16"
+        rows.append(
+            [
+                device(record),
+                text(record.architecture),
+                text(record.released[:4]),
+                text(record.facts["fp32"].show()),
+                text(record.facts[best].show()),
+                f"{quantity(record, best) / quantity(record, 'fp32'):.1f}",
+            ]
+        )
+    headings = ("Device", "Generation", "Year", "Vector, FP32", "Matrix, 16 bit", "Matrix over vector")
+    return block(table(headings, rows, caption="Peak rates of vector and matrix units, dense", words=3))
+
+
+def memory_table(*devices: str) -> str:
+    """Return the memories of some devices from near to far: last-level caches, device memory, the link to the host."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        cached = [record.quantity(field) for field in ("l2_cache", "last_level_cache")]
+        caches = ", ".join(show_binary(size) for size in cached if size)
+        units = record.facts.get("compute_units")
+        rows.append(
+            [
+                device(record),
+                text(units.show()) if units else "–",
+                text(caches or "–"),
+                text(str(record.facts["memory_type"].value)) if "memory_type" in record.facts else "–",
+                text(record.facts["memory"].show()),
+                text(record.facts["bandwidth"].show()),
+                text(str(record.facts["pcie"].value)) if "pcie" in record.facts else "–",
+            ]
+        )
+    headings = ("Device", "Compute units", "Last-level cache", "Memory", "Size", "Bandwidth", "PCIe")
+    return block(table(headings, rows, caption="Memories from near to far", words=(0, 3, 6)))
+
+
+def rate_table(*devices: str) -> str:
+    """Return the dense rates of some devices in each number format that they compute in."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in FORMATS]
+        rows.append([device(record), text(record.architecture), *cells])
+    headings = ("Device", "Generation", "FP32 (vector)", *(name.upper() for name in FORMATS[1:]))
+    return block(table(headings, rows, caption="Peak rates by number format, dense", words=2))
+
+
+def spec_sheet(accelerator: str) -> str:
+    """Return every fact of a device as a data sheet would have it, with what it means: basis, note and source."""
+    record = catalog().accelerator(accelerator)
+    lines = "".join(element("li", fact_line(record, field)) for field in record.facts)
+    return block(element("ul", lines, class_="spec-sheet"))
