@@ -18,12 +18,14 @@ from macros.accuracy.page import (
     accuracy_worst,
     left_out_sources,
 )
+from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.device_tables import (
     balance,
     extreme,
     fact_ratio,
+    hierarchy_figure,
     memory_table,
     rate_ratio,
     rate_table,
@@ -36,8 +38,13 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+<<<<<<< HEAD
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.speed_numbers import batch_table, faster, speed, speed_table
+=======
+from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.sharding_tables import stage_table, traffic_table
+>>>>>>> tpages
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -46,6 +53,13 @@ from macros.tables import (
     memory_option_table,
     precision_table,
     unit_table,
+)
+from macros.training_figures import adapter_figure, stage_figure, step_figure
+from macros.training_tables import (
+    copied_state_table,
+    multiplier_table,
+    rule_count_table,
+    training_table,
 )
 
 MACROS = (
@@ -59,8 +73,12 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+<<<<<<< HEAD
     balance,
     batch_table,
+=======
+    adapter_figure,
+>>>>>>> tpages
     benchmark,
     beyond_table,
     bits,
@@ -72,8 +90,10 @@ MACROS = (
     cache_table,
     calculator,
     changed,
+    checkpoint_table,
     config_value,
     config_table,
+    copied_state_table,
     device_count_table,
     expanded,
     expert_layout_table,
@@ -84,8 +104,13 @@ MACROS = (
     faster,
     fitting_table,
     format_table,
+<<<<<<< HEAD
+    hierarchy_figure,
     law_growth_table,
     law_table,
+=======
+    layer_table,
+>>>>>>> tpages
     left_out_sources,
     llama_table,
     memory_option_table,
@@ -93,14 +118,17 @@ MACROS = (
     mixture_table,
     mixture_working,
     model_table,
+    multiplier_table,
     native_table,
     number,
+    optimizer_table,
     parameter_working,
     precision_table,
     presets,
     rate_ratio,
     rate_table,
     rounding_table,
+<<<<<<< HEAD
     run_fact,
     run_flops,
     run_table,
@@ -109,11 +137,26 @@ MACROS = (
     spec_sheet,
     speed,
     speed_table,
+=======
+    rule_count_table,
+    scheme_table,
+    source,
+    stage_figure,
+    stage_table,
+    step_figure,
+>>>>>>> tpages
     times,
     touched,
     touched_table,
+    traffic_table,
+    training_table,
+    underflow_table,
     unit_table,
+<<<<<<< HEAD
     vector_table,
+=======
+    update_table,
+>>>>>>> tpages
     version,
 )
 

@@ -4,10 +4,12 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.units import show_binary, show_number
+from macros.figures import WIDTH, whole_figure
 from macros.inline import device, fact_line, opening, step
 from macros.markdown import block
 
 BALANCE = r"\frac{P}{BW}"
+HIERARCHY_ROW = 62  # of the drawing: a memory and the way above it
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
 
 
@@ -125,3 +127,32 @@ def spec_sheet(accelerator: str) -> str:
     record = catalog().accelerator(accelerator)
     lines = "".join(element("li", fact_line(record, field)) for field in record.facts)
     return block(element("ul", lines, class_="spec-sheet"))
+
+
+def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
+    """Return the drawing of a device's memories, from the registers to its host's: sizes, and the rates between them."""
+    record, link = catalog().accelerator(accelerator), catalog().link(host_link)
+    units = quantity(record, "compute_units")
+    steps = [
+        (f"Registers, {units:.0f} units", show_binary(units * quantity(record, "register_file"))),
+        (f"Shared memory, {units:.0f} units", show_binary(units * quantity(record, "shared_memory"))),
+        ("L2 cache", show_binary(quantity(record, "l2_cache"))),
+        ("Device memory", record.facts["memory"].show()),
+        ("Host memory", ""),
+    ]
+    rates = {3: record.facts["bandwidth"].show(), 4: f"{link.one_way.show()} each way, {link.name}"}
+    drawn = ""
+    for index, (name, size) in enumerate(steps):
+        width, top = 140 + 70 * index, index * HIERARCHY_ROW
+        left = (WIDTH - width) // 2
+        drawn += element("rect", x=left, y=top + 18, width=width, height=40, class_="figure-outline")
+        words = f"{name}: {size}" if size else name
+        drawn += element("text", text(words), x=WIDTH // 2, y=top + 43, text_anchor="middle")
+        if index in rates:
+            drawn += element("text", text(f"↕ {rates[index]}"), x=WIDTH // 2, y=top + 12, text_anchor="middle")
+    said = ", ".join(f"{name} {size}".strip() for name, size in steps)
+    caption = (
+        f"The memories of {record.name}, nearest first. What is written between two of them is the rate of the way."
+    )
+    summary = f"{caption} {said}. Device memory is read at {rates[3]}, the host's at {rates[4]}."
+    return whole_figure(drawn, "", caption, summary, height=HIERARCHY_ROW * len(steps))
