@@ -38,13 +38,10 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
-<<<<<<< HEAD
-from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
-from macros.speed_numbers import batch_table, faster, speed, speed_table
-=======
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
->>>>>>> tpages
+from macros.speed_numbers import batch_table, faster, speed, speed_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -55,12 +52,7 @@ from macros.tables import (
     unit_table,
 )
 from macros.training_figures import adapter_figure, stage_figure, step_figure
-from macros.training_tables import (
-    copied_state_table,
-    multiplier_table,
-    rule_count_table,
-    training_table,
-)
+from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
     accelerator_table,
@@ -73,12 +65,9 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
-<<<<<<< HEAD
+    adapter_figure,
     balance,
     batch_table,
-=======
-    adapter_figure,
->>>>>>> tpages
     benchmark,
     beyond_table,
     bits,
@@ -91,8 +80,8 @@ MACROS = (
     calculator,
     changed,
     checkpoint_table,
-    config_value,
     config_table,
+    config_value,
     copied_state_table,
     device_count_table,
     expanded,
@@ -104,13 +93,10 @@ MACROS = (
     faster,
     fitting_table,
     format_table,
-<<<<<<< HEAD
     hierarchy_figure,
     law_growth_table,
     law_table,
-=======
     layer_table,
->>>>>>> tpages
     left_out_sources,
     llama_table,
     memory_option_table,
@@ -128,23 +114,19 @@ MACROS = (
     rate_ratio,
     rate_table,
     rounding_table,
-<<<<<<< HEAD
+    rule_count_table,
     run_fact,
     run_flops,
     run_table,
     run_utilized,
+    scheme_table,
     source,
     spec_sheet,
     speed,
     speed_table,
-=======
-    rule_count_table,
-    scheme_table,
-    source,
     stage_figure,
     stage_table,
     step_figure,
->>>>>>> tpages
     times,
     touched,
     touched_table,
@@ -152,11 +134,8 @@ MACROS = (
     training_table,
     underflow_table,
     unit_table,
-<<<<<<< HEAD
-    vector_table,
-=======
     update_table,
->>>>>>> tpages
+    vector_table,
     version,
 )
 

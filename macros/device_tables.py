@@ -1,4 +1,4 @@
-"""Tables and numbers of how devices are built: matrix against vector rates, memories from near to far, number formats."""
+"""Tables and numbers of how devices are built: matrix and vector rates, memories from near to far, number formats."""
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
@@ -40,7 +40,7 @@ def fact_ratio(field: str, larger: str, smaller: str, digits: int = 2) -> str:
 
 
 def balance(accelerator: str, field: str = "bf16") -> str:
-    """Return the operations that a device can do for each byte it reads, inline: where memory and arithmetic balance."""
+    """Return the operations a device can do for each byte it reads, inline: where memory and arithmetic balance."""
     record = catalog().accelerator(accelerator)
     rate, bandwidth = quantity(record, field), quantity(record, "bandwidth")
     shown = f"{show_number(rate / bandwidth)} operations"
@@ -130,7 +130,7 @@ def spec_sheet(accelerator: str) -> str:
 
 
 def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
-    """Return the drawing of a device's memories, from the registers to its host's: sizes, and the rates between them."""
+    """Return the drawing of a device's memories, from registers to its host's: sizes, and the rates between them."""
     record, link = catalog().accelerator(accelerator), catalog().link(host_link)
     units = quantity(record, "compute_units")
     steps = [
