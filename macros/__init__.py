@@ -35,13 +35,13 @@ from macros.device_tables import (
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
-from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
+from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
-from macros.speed_numbers import batch_table, faster, speed, speed_table
+from macros.speed_numbers import batch_table, ceiling, faster, multiplying, reading, speed, speed_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -78,6 +78,7 @@ MACROS = (
     cache_figure,
     cache_table,
     calculator,
+    ceiling,
     changed,
     checkpoint_table,
     config_table,
@@ -105,6 +106,7 @@ MACROS = (
     mixture_working,
     model_table,
     multiplier_table,
+    multiplying,
     native_table,
     number,
     optimizer_table,
@@ -113,6 +115,8 @@ MACROS = (
     presets,
     rate_ratio,
     rate_table,
+    reading,
+    release,
     rounding_table,
     rule_count_table,
     run_fact,

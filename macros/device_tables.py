@@ -10,6 +10,7 @@ from macros.markdown import block
 
 BALANCE = r"\frac{P}{BW}"
 HIERARCHY_ROW = 62  # of the drawing: a memory and the way above it
+CACHES = ("l2_cache", "last_level_cache")
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
 
 
@@ -93,8 +94,7 @@ def memory_table(*devices: str) -> str:
     rows = []
     for name in devices:
         record = catalog().accelerator(name)
-        cached = [record.quantity(field) for field in ("l2_cache", "last_level_cache")]
-        caches = ", ".join(show_binary(size) for size in cached if size)
+        caches = ", ".join(record.facts[field].show() for field in CACHES if field in record.facts)
         units = record.facts.get("compute_units")
         rows.append(
             [
@@ -143,7 +143,7 @@ def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
     rates = {3: record.facts["bandwidth"].show(), 4: f"{link.one_way.show()} each way, {link.name}"}
     drawn = ""
     for index, (name, size) in enumerate(steps):
-        width, top = 140 + 70 * index, index * HIERARCHY_ROW
+        width, top = 240 + 40 * index, index * HIERARCHY_ROW
         left = (WIDTH - width) // 2
         drawn += element("rect", x=left, y=top + 18, width=width, height=40, class_="figure-outline")
         words = f"{name}: {size}" if size else name

@@ -112,3 +112,35 @@ def speed_table(*rows: tuple[str, dict[str, object]]) -> str:
         )
     headings = ("Case", "Reads", "Writes, all together", "Writes, each", "First token after")
     return block(table(headings, cells, caption="Speed, typical", words=1))
+
+
+def first_terms(model: str, weights: str, accelerator: str, tokens: int) -> tuple[float, float, float, float]:
+    """Return the bytes and operations of one token's pass, and a device's bandwidth and 16-bit rate."""
+    report: Report = estimate(
+        {"model": model, "weights": weights, "context_tokens": tokens, "accelerator": accelerator}
+    )
+    held = sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] in ("weights", "kv_cache"))
+    record = catalog().accelerator(accelerator)
+    rate = record.quantity("bf16") or record.quantity("fp16") or 0.0
+    return held, 2.0 * report["model"]["parameters_active"], record.quantity("bandwidth") or 0.0, rate
+
+
+def reading(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
+    """Return the least time to read a model's weights and a conversation's cache once, inline, with its working."""
+    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
+    shown = show_seconds(held / bandwidth)
+    return opening(shown, step("Reading once", r"\frac{M}{BW}", f"{held:,.0f} / {bandwidth:.4g}", shown))
+
+
+def multiplying(model: str, accelerator: str) -> str:
+    """Return the least time of one token's matrix products in 16 bit, inline, with its working."""
+    _, flops, _, rate = first_terms(model, "bf16", accelerator, 1)
+    shown = show_seconds(flops / rate)
+    return opening(shown, step("Matrix products", r"\frac{2 N}{P}", f"{flops:,.0f} / {rate:.4g}", shown))
+
+
+def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
+    """Return the most tokens a second that one reader can get, inline: bandwidth over what each token reads."""
+    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
+    shown = show_rate(bandwidth / held)
+    return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))
