@@ -41,7 +41,7 @@ from macros.pages import benchmark, calculator, presets, version
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
-from macros.speed_numbers import batch_table, ceiling, faster, multiplying, reading, speed, speed_table
+from macros.speed_numbers import readers_table, ceiling, faster, multiplying, reading, speed, speed_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -67,7 +67,7 @@ MACROS = (
     active,
     adapter_figure,
     balance,
-    batch_table,
+    readers_table,
     benchmark,
     beyond_table,
     bits,

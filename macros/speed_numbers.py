@@ -72,7 +72,7 @@ def faster(what: str, larger: dict[str, object], smaller: dict[str, object]) -> 
     return opening(shown, step("How many times", r"\frac{a}{b}", f"{show_rate(first)} / {show_rate(second)}", shown))
 
 
-def batch_table(*batches: int, **scenario: object) -> str:
+def readers_table(*batches: int, **scenario: object) -> str:
     """Return what sequences at once do to a speed: all together, each, the first token, and what bounds a step."""
     rows = []
     for count in batches:
