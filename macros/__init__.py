@@ -24,6 +24,16 @@ from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
+from macros.device_tables import (
+    balance,
+    extreme,
+    hierarchy_figure,
+    memory_table,
+    rate_ratio,
+    rate_table,
+    spec_sheet,
+    vector_table,
+)
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.hardware_tables import (
@@ -50,7 +60,7 @@ from macros.link_tables import (
     sending,
 )
 from macros.measured_tables import measured_chain
-from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
+from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.planning_figures import break_even_figure
@@ -66,6 +76,7 @@ from macros.processor_tables import (
 )
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
+from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
@@ -83,6 +94,7 @@ MACROS = (
     active,
     adapter_figure,
     at_once,
+    balance,
     batch_table,
     benchmark,
     beyond_table,
@@ -98,6 +110,7 @@ MACROS = (
     calculator,
     cards,
     cards_figure,
+    ceiling,
     changed,
     checkpoint_table,
     claim_table,
@@ -113,12 +126,15 @@ MACROS = (
     expanded,
     expert_layout_table,
     expert_table,
+    extreme,
     fact,
     fact_ratio,
+    faster,
     fitting_table,
     flops_share,
     format_table,
     gained,
+    hierarchy_figure,
     holding_table,
     horizon_table,
     host_memory,
@@ -137,10 +153,12 @@ MACROS = (
     machine_table,
     measured_chain,
     memory_option_table,
+    memory_table,
     mixture_table,
     mixture_working,
     model_table,
     multiplier_table,
+    multiplying,
     native_table,
     needs_table,
     number,
@@ -160,6 +178,11 @@ MACROS = (
     processor_bandwidth,
     processor_number,
     processor_table,
+    rate_ratio,
+    rate_table,
+    readers_table,
+    reading,
+    release,
     ring_figure,
     rounding_table,
     rule_count_table,
@@ -172,6 +195,9 @@ MACROS = (
     served,
     shared,
     source,
+    spec_sheet,
+    speed,
+    speed_table,
     stage_figure,
     stage_table,
     stale_days,
@@ -187,6 +213,7 @@ MACROS = (
     underflow_table,
     unit_table,
     update_table,
+    vector_table,
     version,
 )
 
