@@ -26,6 +26,7 @@ TRAINING_PARTS = (
     "allocator_reserve",
     "runtime_context",
 )
+LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
 PHASES = ("forward", "loss", "backward", "optimizer")
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
 
@@ -54,17 +55,21 @@ def each(report: Report) -> Found:
 def kept(report: Report) -> Found:
     """Return the activations that wait for their backward pass, when most of them do."""
     widest = max(moments(report["scenario"]), key=lambda moment: moment.kept)
-    return (
-        widest.kept,
-        [step(f"Kept when {widest.reason}", r"\sum B_{\text{kept}}", show_count(widest.kept), widest.kept)],
-        "GiB",
-    )
+    part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
+    steps = [item for item in part["steps"] if item["name"].startswith(LAYER) and not item["name"].startswith(TENSOR)]
+    formula, numbers = r"\sum B_{\text{kept}}", show_count(widest.kept)
+    if len({item["name"] for item in steps}) == len(steps):  # layers of one kind
+        each = steps[-1]["value"]
+        layers, shared = divmod(widest.kept, each)
+        formula = r"n \cdot B_{\text{layer}} + B_{\text{shared}}"
+        numbers = f"{layers} × {show_count(each)} + {show_count(shared)}"
+    return widest.kept, [*steps, step(f"Kept when {widest.reason}", formula, numbers, widest.kept)], "GiB"
 
 
 def layer(report: Report) -> Found:
     """Return what one layer keeps for its backward pass."""
     part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
-    steps = [step for step in part["steps"] if step["name"].startswith("A layer keeps")]
+    steps = [step for step in part["steps"] if step["name"].startswith(LAYER)]
     return steps[-1]["value"], steps, "size"
 
 
@@ -87,7 +92,11 @@ def sent(report: Report) -> Found:
     """Return the bytes that one device sends in a step."""
     found = step_traffic(read_training(report["scenario"], catalog()).plan)
     steps = [step(item.what, item.formula, item.numbers, item.bytes) for item in found]
-    return sum(item.bytes for item in found), steps, "size"
+    size = sum(item.bytes for item in found)
+    if len(steps) > 1:
+        numbers = " + ".join(show_count(item.bytes) for item in found)
+        steps.append(step("One device sends", r"\sum B", numbers, size))
+    return size, steps, "decimal"
 
 
 def host(report: Report) -> Found:
