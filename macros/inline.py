@@ -6,6 +6,7 @@ from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
+from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.units import show_binary, show_count, show_decimal, show_gb, show_gib, show_large_count
@@ -29,6 +30,8 @@ SHOW = {
     "words": show_large_count,
     "decimal": show_decimal,
     "each": show_each,
+    "tokens/s": show_rate,
+    "seconds": show_seconds,
 }
 PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")
 _opened: list[int] = [0]
@@ -43,7 +46,8 @@ def number(what: str, show: str = "", **scenario: object) -> str:
 
     Of a training run, `workload="training"`, also any part at its peak; "forward", "loss", "backward" and "optimizer",
     the tensors of a phase; "allocated" and "reserved"; "states", what parameters cost, and "each", that for one
-    parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host".
+    parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host";
+    "tokens_per_s" of a device and "step_s".
     """
     if show and show not in SHOW:
         raise ValueError(f"show must be one of {', '.join(SHOW)}, not {show!r}")

@@ -26,6 +26,12 @@ TRAINING_PARTS = (
     "allocator_reserve",
     "runtime_context",
 )
+SUM = "Memory of the fullest device"  # the last of a report's steps on memory
+FIRST_OF_SPEED = "Operations of the model for one token"  # the first of a report's steps on speed
+TIMES = {  # a number, its field among a report's speeds, the step that ends with it, and how it is shown
+    "tokens_per_s": ("tokens_per_s_per_device", "Tokens a second and device", "tokens/s"),
+    "step_s": ("step_s", "Seconds of a step", "seconds"),
+}
 LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
 PHASES = ("forward", "loss", "backward", "optimizer")
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
@@ -105,6 +111,22 @@ def host(report: Report) -> Found:
     return size, [step("On the host, of all devices", r"\sum B_{\text{offloaded}}", show_count(size), size)], "GiB"
 
 
+def memory_steps(report: Report) -> list[Report]:
+    """Return the steps of a report that lead to the memory of the fullest device; those on speed follow them."""
+    last = next(index for index, item in enumerate(report["steps"]) if item["name"].startswith(SUM))
+    return list(report["steps"][: last + 1])
+
+
+def timed(key: str, report: Report) -> Found:
+    """Return a speed of the run, with the steps that lead to it. Raises ValueError where it is not known."""
+    field, last, form = TIMES[key]
+    if report["speed"] is None:
+        raise ValueError(f"{key!r} is not in this report: it needs an accelerator whose speed is modelled")
+    names = [item["name"] for item in report["steps"]]
+    steps = report["steps"][names.index(FIRST_OF_SPEED) : names.index(last) + 1]
+    return report["speed"][field]["typical"], steps, form
+
+
 COUNTED = {
     "states": states,
     "each": each,
@@ -114,7 +136,7 @@ COUNTED = {
     "sent": sent,
     "host": host,
 }
-NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED)
+NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED, *TIMES, "headroom")
 
 
 def look_up_training(what: str, report: Report) -> Found | None:
@@ -131,7 +153,13 @@ def look_up_training(what: str, report: Report) -> Found | None:
         name = f"Tensors when {widest.reason}"
         return widest.total, [step(name, formula, numbers, widest.total)], "GiB"
     if what in FIGURES:
-        return memory[FIGURES[what]], report["steps"], "GiB"
+        return memory[FIGURES[what]], memory_steps(report), "GiB"
+    if what == "headroom" and "headroom_bytes" in memory:
+        numbers = f"{show_count(memory['capacity_bytes'])} − {show_count(memory['device_bytes'])}"
+        left = step("Left", r"M_{\text{device}} - M", numbers, memory["headroom_bytes"])
+        return memory["headroom_bytes"], [*memory_steps(report), left], "GiB"
+    if what in TIMES:
+        return timed(what, report)
     return COUNTED[what](report) if what in COUNTED else None
 
 

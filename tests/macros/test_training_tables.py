@@ -31,12 +31,19 @@ def _on_a_page() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_has_a_working_that_ends_with_it(name: str) -> None:
     """What a number opens ends with the number itself, in the unit of its steps."""
-    report: Any = estimate(training({**SMALL, "method": "lora", "accelerators": 2, "sharding": "zero-3"}))
+    run = {**SMALL, "accelerator": "rtx-4090"}
+    report: Any = estimate(training({**run, "method": "lora", "accelerators": 2, "sharding": "zero-3"}))
     value, steps, form = look_up(name, report)
     if value:
         assert steps[-1]["value"] == pytest.approx(value) or name in ("reserved", "allocated")
-    assert number(name, workload="training", **SMALL)
+    assert number(name, workload="training", **run)
     assert form
+
+
+def test_speed_needs_an_accelerator() -> None:
+    """A number of speed without a device stops the build with what it needs."""
+    with pytest.raises(ValueError, match="needs an accelerator"):
+        number("step_s", workload="training", **SMALL)
 
 
 def linked(changes: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
