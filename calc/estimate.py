@@ -25,8 +25,8 @@ from calc.planning.serving_report import (
     serving_parts,
     serving_speed,
     serving_totals,
-    serving_warnings,
 )
+from calc.planning.serving_warnings import serving_warnings
 from calc.scenario import (
     MOST_TOKENS,
     Reader,

@@ -11,6 +11,8 @@ CALCULATOR_PAGES = {
     "kv-cache": "calculators/kv-cache/",
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
+    "sharing": "calculators/sharing/",
+    "speed-up": "calculators/speed-up/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
     "scaling-laws": "calculators/scaling-laws/",

@@ -20,6 +20,8 @@ class Calculators(Mapping[str, Calculator]):
         "kv-cache",
         "effective-bits",
         "speed",
+        "sharing",
+        "speed-up",
         "fine-tune",
         "pre-training",
         "scaling-laws",

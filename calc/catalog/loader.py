@@ -20,6 +20,7 @@ from calc.catalog.schema import (
     MODEL_RULES,
     SOURCE_KINDS,
     SOURCE_RULES,
+    VENDORS,
 )
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
@@ -190,9 +191,12 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
     if not check.fields(where, entry, ENGINE_RULES):
         return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    coefficients = entry["coefficients"]
-    assert isinstance(coefficients, dict)
+    for field in ("source", "platforms"):
+        check_reference(check, f"{where}.{field}", entry[field], tables)
+    coefficients, vendors = entry["coefficients"], entry["runs_on"]
+    assert isinstance(coefficients, dict) and isinstance(vendors, list)
+    for vendor in vendors:
+        check.choice(f"{where}.runs_on", vendor, VENDORS)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):

@@ -125,7 +125,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    head = {**entry, "aliases": tuple(entry["aliases"]), "coefficients": coefficients}  # type: ignore[arg-type]
+    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
+    head = {**entry, **lists, "coefficients": coefficients}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

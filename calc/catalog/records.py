@@ -195,6 +195,8 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
+    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
+    platforms: str  # the source of it
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]

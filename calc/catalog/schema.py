@@ -134,6 +134,8 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
+    "runs_on": (list,),
+    "platforms": (str,),
     "source": (str,),
     "checked": (str,),
     "coefficients": (dict,),

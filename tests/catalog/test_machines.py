@@ -237,6 +237,7 @@ def test_every_source_is_used() -> None:
     used |= {item.source for engine in catalog().engines() for item in engine.coefficients.values()}
     used |= {fact.source for protocol in catalog().protocols() for fact in protocol.facts.values()}
     used |= {catalog().coefficient(name).source for name in catalog().ids("coefficients")}
+    used |= {engine.platforms for engine in catalog().engines()}
     used |= {engine.source for engine in catalog().engines()} | {
         "roofline",
         "torch-allocator",
