@@ -27,6 +27,7 @@ from macros.case_tables import batch_table, deployment_table, horizon_table, nee
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
+from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
@@ -106,6 +107,7 @@ MACROS = (
     law_growth_table,
     law_table,
     layer_table,
+    layout_figure,
     left_out_sources,
     left_out_training,
     link_bars,

@@ -11,6 +11,7 @@ from calc import estimate
 from calc.calculators.fine_tune import scenario as fine_tune_scenario
 from calc.calculators.pre_training import scenario as pre_training_scenario
 from macros.inline import look_up, number
+from macros.layout_figures import COLUMNS, EXPERTS, LAYOUTS, ROWS, WHOLE, cells, layout_figure
 from macros.links import stand_on
 from macros.measured_tables import measured_chain
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -126,3 +127,11 @@ def test_a_measurement_that_is_not_there_stops_the_build() -> None:
     """A chain names measurements of the catalogue."""
     with pytest.raises(ValueError, match="no measurement"):
         measured_chain(("words", "M-nobody-001"), caption="x")
+
+
+def test_parts_of_a_layout_fill_their_box() -> None:
+    """However a box is divided, its parts cover it once."""
+    for way in (WHOLE, ROWS, COLUMNS, EXPERTS):
+        assert sum(wide * tall for _, _, wide, tall, _ in cells(way)) == pytest.approx(1)
+    drawn = layout_figure()
+    assert all(layout.name in drawn and layout.words in drawn for layout in LAYOUTS)
