@@ -46,6 +46,7 @@ from macros.model_numbers import active, bits, block, changed, config_value, exp
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.tables import (
@@ -135,6 +136,7 @@ MACROS = (
     precision_table,
     presets,
     ring_figure,
+    repair_table,
     rounding_table,
     rule_count_table,
     run_fact,

@@ -14,6 +14,7 @@ from macros.inline import look_up, number
 from macros.layout_figures import COLUMNS, EXPERTS, LAYOUTS, ROWS, WHOLE, cells, layout_figure
 from macros.links import stand_on
 from macros.measured_tables import measured_chain
+from macros.repair_tables import repair_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_numbers import NAMES, training
 from macros.training_tables import training_link, training_table
@@ -135,3 +136,11 @@ def test_parts_of_a_layout_fill_their_box() -> None:
         assert sum(wide * tall for _, _, wide, tall, _ in cells(way)) == pytest.approx(1)
     drawn = layout_figure()
     assert all(layout.name in drawn and layout.words in drawn for layout in LAYOUTS)
+
+
+def test_repairs_of_a_run_that_fits_stop_the_build() -> None:
+    """A table of repairs is for a run that does not fit; each of its rows makes it fit."""
+    with pytest.raises(ValueError, match="fits already"):
+        repair_table("x", **SMALL, accelerator="h100-sxm-80gb")
+    html = repair_table("x", model="llama-3.1-8b", checkpointing="full", accelerator="h100-sxm-80gb")
+    assert "LoRA" in html
