@@ -46,6 +46,7 @@ from macros.hardware_tables import (
     stale_days,
 )
 from macros.inline import fact, number, source
+from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
@@ -74,6 +75,7 @@ from macros.processor_tables import (
     processor_number,
     processor_table,
 )
+from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
@@ -141,6 +143,7 @@ MACROS = (
     law_growth_table,
     law_table,
     layer_table,
+    layout_figure,
     left_out_sources,
     left_out_training,
     link_bars,
@@ -183,6 +186,7 @@ MACROS = (
     readers_table,
     reading,
     release,
+    repair_table,
     ring_figure,
     rounding_table,
     rule_count_table,
