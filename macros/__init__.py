@@ -26,7 +26,9 @@ from macros.inline import fact, number, source
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     fact_ratio,
+    left_on_a_card,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -99,8 +101,10 @@ MACROS = (
     version,
     cards_figure,
     fact_ratio,
+    left_on_a_card,
     link_bars,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,

@@ -13,6 +13,7 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
+from calc.performance.fabric import STAGED, joined
 from calc.performance.speed import speed_of
 from calc.performance.working import speed_steps
 from calc.planning.serving import Serving
@@ -242,7 +243,7 @@ def serving_warnings(served: Served) -> list[Warn]:
             message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
             found.append(Warn("share-too-small", message, "memory_fraction"))
     ranks = served.layout.tensor
-    if ranks > 1 and device.text("link") == "none" and device.segment == "consumer" and device.vendor == "NVIDIA":
+    if ranks > 1 and joined(device, ranks=ranks).kind == STAGED:
         message = f"the driver lets no {device.name} read another's memory: what ranks exchange goes through the host's"
         found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
     if ranks > 1 and "bridge" in device.text("link"):
