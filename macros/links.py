@@ -14,6 +14,7 @@ CALCULATOR_PAGES = {
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
     "interconnect": "calculators/interconnect/",
+    "scaling-laws": "calculators/scaling-laws/",
 }
 _page_url: list[str] = [""]
 
