@@ -27,6 +27,7 @@ from macros.format_tables import bits_table, format_table, mixture_table, mixtur
 from macros.inline import fact, number, source
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
+    exchange_table,
     fact_ratio,
     left_on_a_card,
     link_fact,
@@ -38,7 +39,6 @@ from macros.link_tables import (
     pair_table,
     peer_table,
     sending,
-    sharing_table,
 )
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
@@ -57,12 +57,7 @@ from macros.tables import (
     unit_table,
 )
 from macros.training_figures import adapter_figure, stage_figure, step_figure
-from macros.training_tables import (
-    copied_state_table,
-    multiplier_table,
-    rule_count_table,
-    training_table,
-)
+from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
     accelerator_table,
@@ -86,16 +81,19 @@ MACROS = (
     cache_figure,
     cache_table,
     calculator,
+    cards_figure,
     changed,
     checkpoint_table,
     config_table,
     config_value,
     copied_state_table,
     device_count_table,
+    exchange_table,
     expanded,
     expert_layout_table,
     expert_table,
     fact,
+    fact_ratio,
     fitting_table,
     format_table,
     law_growth_table,
@@ -103,6 +101,14 @@ MACROS = (
     layer_table,
     left_out_sources,
     left_out_training,
+    link_bars,
+    left_on_a_card,
+    link_fact,
+    link_name,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
     llama_table,
     measured_chain,
     memory_option_table,
@@ -113,9 +119,12 @@ MACROS = (
     native_table,
     number,
     optimizer_table,
+    pair_table,
     parameter_working,
+    peer_table,
     precision_table,
     presets,
+    ring_figure,
     rounding_table,
     rule_count_table,
     run_fact,
@@ -123,10 +132,12 @@ MACROS = (
     run_table,
     run_utilized,
     scheme_table,
+    sending,
     source,
     stage_figure,
     stage_table,
     step_figure,
+    switched_figure,
     times,
     touched,
     touched_table,
@@ -136,22 +147,6 @@ MACROS = (
     unit_table,
     update_table,
     version,
-    cards_figure,
-    fact_ratio,
-    left_on_a_card,
-    link_bars,
-    link_fact,
-    link_name,
-    link_ratio,
-    link_share,
-    link_table,
-    linked_table,
-    pair_table,
-    peer_table,
-    ring_figure,
-    sending,
-    sharing_table,
-    switched_figure,
 )
 
 

@@ -207,7 +207,7 @@ def peer_words(card: Accelerator) -> str:
     return said[card.text("peer_to_peer")]
 
 
-def sharing_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens: int = 2048, devices: int = 2) -> str:
+def exchange_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens: int = 2048, devices: int = 2) -> str:
     """Return what each way of sharing a model sends, and how it compares to computing on cards with a link each."""
     cards = [(catalog().accelerator(name), link) for name, link in pairs]
     kinds = (

@@ -13,8 +13,8 @@ CALCULATOR_PAGES = {
     "speed": "calculators/speed/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
-    "interconnect": "calculators/interconnect/",
     "scaling-laws": "calculators/scaling-laws/",
+    "interconnect": "calculators/interconnect/",
 }
 _page_url: list[str] = [""]
 
