@@ -78,3 +78,14 @@ def test_a_bridge_joins_two() -> None:
 def test_what_if_a_card_had_another_link() -> None:
     """A question that may be asked, and is marked as one."""
     assert "link-not-on-device" in ask(link="nvlink-4")["html"]
+
+
+def test_a_model_of_ones_own_is_sent_as_well() -> None:
+    """Its hidden size and layers are what counts."""
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    config |= {"num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 1000}
+    found = ask(model=json.dumps({"config": config, "name": "Mine"}), tokens="10")
+    assert found["ok"], found
+    report = INTERCONNECT.report({"model": json.dumps({"config": config}), "tokens": "10"})
+    (part, _), *_ = report["sent"]
+    assert (part.repeats, part.message_bytes) == (4, 10 * 64 * 2)
