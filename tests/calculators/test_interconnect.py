@@ -45,7 +45,7 @@ def test_the_working_can_be_followed() -> None:
     steps = {step["name"]: step for step in report["steps"]}
     assert steps["Bytes that each device sends"]["value"] == 500e6
     rate = steps["Rate with large messages"]["value"] * 1e9
-    waiting = next(step["value"] for name, step in steps.items() if name.startswith("Waiting"))
+    waiting = 1e-6 * next(step["value"] for name, step in steps.items() if name.startswith("Waiting"))
     assert steps["Seconds of an all-gather"]["value"] == pytest.approx(waiting + 500e6 / rate)
 
 
