@@ -7,6 +7,7 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -62,6 +63,9 @@ MACROS = (
     calculator,
     cards,
     changed,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     config_table,
     config_value,
     deployment_table,
