@@ -11,10 +11,12 @@ CALCULATOR_PAGES = {
     "kv-cache": "calculators/kv-cache/",
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
-    "fine-tune": "calculators/fine-tune/",
-    "pre-training": "calculators/pre-training/",
     "sharing": "calculators/sharing/",
     "speed-up": "calculators/speed-up/",
+    "fine-tune": "calculators/fine-tune/",
+    "pre-training": "calculators/pre-training/",
+    "scaling-laws": "calculators/scaling-laws/",
+    "interconnect": "calculators/interconnect/",
 }
 _page_url: list[str] = [""]
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
@@ -30,14 +31,19 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Protocol,
     Source,
     WeightsFormat,
 )
 from calc.errors import ScenarioError, nearest
 
+if TYPE_CHECKING:
+    from calc.catalog.runs import Law, Run
+
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
 
+DATED = ("models", "accelerators", "number_formats", "mixtures", "links", "protocols", "machines", "engines")
 MOST_LISTED = 40  # names in a message
 FORM_AND_SIZE = re.compile(r"(sxm\d?|pcie|nvl|\d+gb)*")  # after a folded name; "ti" or "laptop" make another device
 
@@ -50,11 +56,7 @@ class Catalog:
         self._records: dict[tuple[str, str], object] = {}
         self._names: dict[str, dict[str, str]] = {}
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
-        self.version = max(
-            str(entry["checked"])
-            for kind in ("models", "accelerators", "number_formats", "mixtures", "links", "machines", "engines")
-            for entry in tables[kind].values()
-        )
+        self.version = max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
@@ -145,6 +147,13 @@ class Catalog:
         assert isinstance(record, Engine)
         return record
 
+    @property
+    def training_step(self) -> Engine:
+        """What training reaches of a device's rates."""
+        record = self._record("trainers", "training-step")
+        assert isinstance(record, Engine)
+        return record
+
     def weights_format(self, name: str, field: str = "weights") -> WeightsFormat:
         """Return what a whole model is stored in by that name: one of llama.cpp's mixtures, or a number format.
 
@@ -181,6 +190,18 @@ class Catalog:
         assert isinstance(record, Link)
         return record
 
+    def laws(self) -> "list[Law]":
+        """Return the scaling laws, in the order in which they were published."""
+        from calc.catalog.runs import make_law
+
+        return [make_law(law_id, entry) for law_id, entry in self._tables["laws"].items()]
+
+    def runs(self) -> "list[Run]":
+        """Return the published training runs; a built copy of the package has none."""
+        from calc.catalog.runs import make_run
+
+        return [make_run(run_id, entry) for run_id, entry in self._tables.get("runs", {}).items()]
+
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
         return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
@@ -192,6 +213,13 @@ class Catalog:
     def links(self) -> Iterator[Link]:
         """Iterate over all links."""
         return (self.link(entry_id) for entry_id in self.ids("links"))
+
+    def protocols(self) -> Iterator[Protocol]:
+        """Iterate over the ways in which messages are sent."""
+        for entry_id in self.ids("protocols"):
+            record = self._record("protocols", entry_id)
+            assert isinstance(record, Protocol)
+            yield record
 
     def prices(self, of: str = "", item: str = "") -> list[Price]:
         """Return all prices, or those of "accelerators", "machines" or "electricity", or of one item; newest first."""

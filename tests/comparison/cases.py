@@ -106,14 +106,15 @@ def memory_cases() -> Iterator[Case]:
 
 
 def training_cases() -> Iterator[Case]:
-    """Iterate over training memory of full fine-tuning and pre-training, of a device."""
+    """Iterate over training memory of a device: all parameters with AdamW, which the tools assume, and no offload."""
     for row in read_rows(training_memory.FILE):
         try:
             scenario = training_memory.scenario_of(row)
             score = training_memory.score_of(row)
         except (SkipError, ScenarioError):
             continue
-        if scenario["method"] == "full":
+        plain = scenario["optimizer"] in ("adamw", "adamw-foreach") and not scenario.get("offload")
+        if scenario["method"] == "full" and plain and not scenario.get("optimizer_in_backward"):
             yield Case(
                 row["id"], "training", config_of(scenario["model"]), dict(scenario), score.measured, score.predicted
             )
