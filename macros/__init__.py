@@ -7,6 +7,7 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -116,6 +117,9 @@ MACROS = (
     cards_figure,
     ceiling,
     changed,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     checkpoint_table,
     claim_table,
     coefficient,
