@@ -233,7 +233,7 @@ def assumptions(report: Report) -> list[str]:
 def render(report: Report, fine_tuning: bool) -> str:
     """Return the answer's HTML."""
     bars = bars_html(report) + phases_html(report)
-    facts = repairs_html(report, fine_tuning) + speed_html(report) + figures_html(report) + parts_html(report)
+    facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
     line = verdict_html(*verdict(report))
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))
 

@@ -4,7 +4,6 @@ from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Number
 from calc.calculators.rendering import Report
 from calc.calculators.speed import per_second, price_text, show_rate, show_seconds
-from calc.catalog import catalog
 from calc.scenario import MOST_PRICE
 from calc.units import show_count, show_large_count, show_number
 
@@ -67,20 +66,9 @@ def percent(share: float) -> str:
     return f"{show_number(100 * share)} %"
 
 
-def tera(rate: float) -> str:
-    """Return a rate of operations."""
-    return f"{show_number(rate)} TFLOPS"
-
-
 def plain(value: float) -> str:
     """Return an amount."""
     return show_number(value)
-
-
-def unknown(report: Report) -> str:
-    """Return why there is no speed."""
-    name = catalog().accelerator(report["scenario"]["accelerator"]).name
-    return element("p", text(f"No source has the rate at which {name} computes, and no speed follows."))
 
 
 def figures_html(report: Report) -> str:
@@ -94,8 +82,8 @@ def figures_html(report: Report) -> str:
         *([("Tokens, all GPUs", per_second, together)] if devices > 1 else []),
         ("A step", show_seconds, speed["step_s"]),
         ("Model FLOPs utilization", percent, speed["model_flops_utilization"]),
-        ("Model FLOPs, each GPU", tera, speed["tflops_per_device"]),
-        ("… with what is computed twice", tera, speed["hardware_tflops_per_device"]),
+        ("Model TFLOPS, each GPU", plain, speed["tflops_per_device"]),
+        ("… with what is computed twice", plain, speed["hardware_tflops_per_device"]),
     ]
     if duration:
         rows.append(("The run", show_duration, duration))
@@ -174,7 +162,8 @@ def cost_html(report: Report) -> str:
 
 def speed_html(report: Report) -> str:
     """Return speed, time and cost as a part that follows a memory answer."""
-    heading = element("p", element("strong", text(sentence(report))))
+    unless = "" if report["memory"]["fits"] else "If it did fit: "
+    heading = element("p", element("strong", text(unless + sentence(report))))
     if not report["speed"]:
         return heading
     return heading + figures_html(report) + facts_html(run_facts(report)) + cost_html(report)
