@@ -15,6 +15,7 @@ CALCULATOR_PAGES = {
     "pre-training": "calculators/pre-training/",
     "training-time": "calculators/training-time/",
     "scaling-laws": "calculators/scaling-laws/",
+    "interconnect": "calculators/interconnect/",
 }
 _page_url: list[str] = [""]
 

@@ -24,6 +24,7 @@ class Calculators(Mapping[str, Calculator]):
         "pre-training",
         "training-time",
         "scaling-laws",
+        "interconnect",
     )
 
     def __getitem__(self, name: str) -> Calculator:
