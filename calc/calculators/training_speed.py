@@ -29,7 +29,7 @@ TOKENS = Number("training_tokens", "Tokens of the run", "All tokens that it sees
 NETWORK = Amount(
     "network_gbit_per_s",
     "Network, Gb/s of a GPU",
-    "Between machines, one way. Empty: 400 from Hopper on, else 200.",
+    "Between machines, one way. Empty: as in the machines that it is sold in.",
     "",
     0.01,
     100_000,

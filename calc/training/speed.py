@@ -1,12 +1,12 @@
 """The speed, time and cost of a training scenario, with low and high ends calibrated on measured runs."""
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Step
-from calc.performance.training_step import fabric_of, peak_rate, prepare, step_time
+from calc.performance.fabric import joined
+from calc.performance.training_step import peak_rate, prepare, step_time
 from calc.performance.training_work import token_flops
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
 from calc.planning.cost import run_cost_of
@@ -35,10 +35,10 @@ def range_of(value: float, low: float, high: float, *, inverse: bool = False) ->
     return {"low": value * ends[0], "typical": value, "high": value * ends[1]}
 
 
-def left_open(asked: Asked, values: Mapping[str, float]) -> int:
+def left_open(asked: Asked) -> int:
     """Return how many things that decide the speed a scenario leaves to defaults: fused kernels, and the network."""
     assert asked.accelerator is not None
-    beyond = asked.plan.layout.devices > fabric_of(asked.accelerator, values).domain
+    beyond = joined(asked.accelerator, ranks=asked.plan.layout.devices).machines > 1
     return ("compile" in asked.defaults) + (beyond and asked.network_bytes_per_s is None)
 
 
@@ -56,7 +56,7 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     devices = plan.layout.devices
     rate = tokens / found.total / devices
     width = values["range_base"] + values["range_waiting"] * found.waiting_share
-    width += values["range_open"] * left_open(asked, values)
+    width += values["range_open"] * left_open(asked)
     low, high = math.exp(-width), math.exp(width)
     speed: Report = {
         "tokens_per_s_per_device": range_of(rate, low, high),
