@@ -26,6 +26,15 @@ from macros.case_numbers import bits_in, cards, electricity, gained, operations,
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.hardware_tables import (
+    accelerator_table,
+    claim_table,
+    holding_table,
+    machine_table,
+    memory_option_table,
+    price_table,
+    stale_days,
+)
 from macros.inline import fact, number, source
 from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
@@ -45,19 +54,21 @@ from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.planning_figures import break_even_figure
+from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.processor_tables import (
+    coefficient,
+    offload_check_table,
+    offload_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
+)
 from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
-from macros.tables import (
-    accelerator_table,
-    device_count_table,
-    fitting_table,
-    llama_table,
-    memory_option_table,
-    precision_table,
-    unit_table,
-)
+from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
@@ -73,6 +84,7 @@ MACROS = (
     accuracy_worst,
     active,
     adapter_figure,
+    at_once,
     batch_table,
     benchmark,
     beyond_table,
@@ -81,6 +93,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    break_even_figure,
     budget,
     cache_figure,
     cache_table,
@@ -89,9 +102,12 @@ MACROS = (
     cards_figure,
     changed,
     checkpoint_table,
+    claim_table,
+    coefficient,
     config_table,
     config_value,
     copied_state_table,
+    copies,
     deployment_table,
     device_count_table,
     electricity,
@@ -102,9 +118,12 @@ MACROS = (
     fact,
     fact_ratio,
     fitting_table,
+    flops_share,
     format_table,
     gained,
+    holding_table,
     horizon_table,
+    host_memory,
     law_growth_table,
     law_table,
     layer_table,
@@ -118,6 +137,7 @@ MACROS = (
     link_table,
     linked_table,
     llama_table,
+    machine_table,
     measured_chain,
     memory_option_table,
     mixture_table,
@@ -127,14 +147,22 @@ MACROS = (
     native_table,
     needs_table,
     number,
+    offload_check_table,
+    offload_table,
     operations,
     optimizer_table,
+    owned,
     pair_table,
     parameter_working,
     passes,
     peer_table,
+    planned,
     precision_table,
     presets,
+    price_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
     ring_figure,
     repair_table,
     rounding_table,
@@ -145,10 +173,12 @@ MACROS = (
     run_utilized,
     scheme_table,
     sending,
+    served,
     shared,
     source,
     stage_figure,
     stage_table,
+    stale_days,
     step_figure,
     switched_figure,
     timed,
@@ -157,6 +187,7 @@ MACROS = (
     touched_table,
     traffic_table,
     training_table,
+    training_total,
     underflow_table,
     unit_table,
     update_table,

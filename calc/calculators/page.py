@@ -21,6 +21,8 @@ class Calculators(Mapping[str, Calculator]):
         "effective-bits",
         "speed",
         "sharing",
+        "compare",
+        "cost",
         "speed-up",
         "fine-tune",
         "pre-training",
