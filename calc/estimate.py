@@ -112,7 +112,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := asked.serving(accelerator):
         served = serve(serving, demand, layout, most=sequences == "max")
         demand = served.demand
-        reader.filled["batched_tokens"] = prefill_tokens(served) or demand.sequences * demand.prompt_tokens
+        reader.filled["batched_tokens"] = prefill_tokens(served.case) or demand.sequences * demand.prompt_tokens
     elif sequences == "max":
         demand = fill_device(demand, layout, accelerator)
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):

@@ -21,9 +21,12 @@ class Calculators(Mapping[str, Calculator]):
         "effective-bits",
         "speed",
         "sharing",
+        "compare",
+        "cost",
         "speed-up",
         "fine-tune",
         "pre-training",
+        "training-time",
         "scaling-laws",
         "interconnect",
     )

@@ -8,7 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
-from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price, check_protocol
+from calc.catalog.hardware import (
+    check_accelerator,
+    check_link,
+    check_machine,
+    check_price,
+    check_processor,
+    check_protocol,
+)
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -61,6 +68,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
+        ("processors", "processors.toml"),
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
@@ -233,6 +241,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,
+    "processors": check_processor,
     "prices": check_price,
     "models": check_model,
     "coefficients": check_coefficient,

@@ -304,6 +304,26 @@ class Machine(NamedTuple):
         return None if fact is None else float(fact.value)
 
 
+class Processor(NamedTuple):
+    """A host's processor, as far as it matters to models: how fast it reads its memory."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    vendor: str
+    kind: str
+    cores: int
+    released: str
+    facts: dict[str, Fact]
+    source: str
+    checked: str
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second of all channels, of 64 bits each."""
+        return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
+
+
 class Price(NamedTuple):
     """What somebody asked on a day; `checked` is that day, and no price is true for long."""
 

@@ -184,7 +184,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
         values=values,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens,
-        batched_tokens=prefill_tokens(served),
+        batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
     )
@@ -220,9 +220,9 @@ def device_share(served: Served) -> float:
     return 1.0 if layers is None else layers / served.demand.architecture.layer_count
 
 
-def prefill_tokens(served: Served) -> int | None:
+def prefill_tokens(case: Case) -> int | None:
     """Return the tokens of a prefill pass, None where the engine passes whole prompts at once."""
-    case, values = served.case, served.serving.engine.values
+    values = case.engine.values
     if case.batched_tokens is not None and case.engine.id != "transformers":
         return case.batched_tokens
     if "batched_tokens" not in values:

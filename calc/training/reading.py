@@ -143,11 +143,6 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     )
 
 
-def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
-    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
-    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
-
-
 def read_network(reader: TrainingReader) -> float | None:
     """Return a device's share of the network between machines in bytes a second, None where nothing is said."""
     value = reader.given.get("network_gbit_per_s")
@@ -158,6 +153,11 @@ def read_network(reader: TrainingReader) -> float | None:
         raise ScenarioError("network_gbit_per_s", message)
     reader.filled["network_gbit_per_s"] = value
     return value * 1e9 / 8
+
+
+def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
+    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
+    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:

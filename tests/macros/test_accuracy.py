@@ -115,6 +115,15 @@ def test_sources_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> 
         page.left_out_sources()
 
 
+def test_sources_of_training_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for inference: every scored row is counted, and other rows stop the build."""
+    table = rows(page.left_out_training())
+    assert sum(number(row[1]) for row in table) == len(scored("training-speed").scores)
+    monkeypatch.setattr(page, "rows_digest", lambda _: "other")
+    with pytest.raises(ValueError, match="is of other rows"):
+        page.left_out_training()
+
+
 def test_training_memory_with_sources_left_out_is_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kept table has every source that is scored and their mean, and rows that changed since stop the build."""
     table = rows(left_out_memory.left_out_memory_sources())
@@ -125,15 +134,6 @@ def test_training_memory_with_sources_left_out_is_of_these_rows(monkeypatch: pyt
     monkeypatch.setattr(left_out_memory, "rows_digest", lambda _: "other")
     with pytest.raises(ValueError, match="is of other rows"):
         left_out_memory.left_out_memory_sources()
-
-
-def test_sources_of_training_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for inference: every scored row is counted, and other rows stop the build."""
-    table = rows(page.left_out_training())
-    assert sum(number(row[1]) for row in table) == len(scored("training-speed").scores)
-    monkeypatch.setattr(page, "rows_digest", lambda _: "other")
-    with pytest.raises(ValueError, match="is of other rows"):
-        page.left_out_training()
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -2,7 +2,7 @@
 
 from calc.architecture.stages import local_share
 from calc.architecture.tensors import SPLIT_IN
-from calc.catalog.records import NumberFormat
+from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.activations import stage_width
 from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts, total, with_pool
 from calc.memory.weights import stored_bytes, stored_tensors
@@ -90,10 +90,15 @@ def expert_padding(case: Case) -> int:
 
 def is_large(case: Case) -> bool:
     """Return whether the device counts as large: engines choose larger steps by its memory."""
-    least = case.engine.values.get("large_device")
-    if least is None or case.accelerator is None or case.accelerator.capacity_bytes < least:
+    return case.accelerator is not None and is_large_device(case.accelerator, case.engine)
+
+
+def is_large_device(accelerator: Accelerator, engine: Engine) -> bool:
+    """Return whether an engine takes a device for a large one."""
+    least = engine.values.get("large_device")
+    if least is None or accelerator.capacity_bytes < least:
         return False
-    return "a100" not in case.accelerator.id or bool(case.engine.values["a100_is_large"])
+    return "a100" not in accelerator.id or bool(engine.values["a100_is_large"])
 
 
 def step_tokens(case: Case) -> int:
