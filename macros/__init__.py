@@ -7,6 +7,7 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -24,6 +25,16 @@ from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
 from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
+from macros.device_tables import (
+    balance,
+    extreme,
+    hierarchy_figure,
+    memory_table,
+    rate_ratio,
+    rate_table,
+    spec_sheet,
+    vector_table,
+)
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.hardware_tables import (
@@ -36,11 +47,14 @@ from macros.hardware_tables import (
     stale_days,
 )
 from macros.inline import fact, number, source
+from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
     fact_ratio,
+    left_on_a_card,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -50,7 +64,7 @@ from macros.link_tables import (
     sending,
 )
 from macros.measured_tables import measured_chain
-from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
+from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.planning_figures import break_even_figure
@@ -64,8 +78,10 @@ from macros.processor_tables import (
     processor_number,
     processor_table,
 )
+from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
+from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
@@ -83,6 +99,7 @@ MACROS = (
     active,
     adapter_figure,
     at_once,
+    balance,
     batch_table,
     benchmark,
     beyond_table,
@@ -98,7 +115,11 @@ MACROS = (
     calculator,
     cards,
     cards_figure,
+    ceiling,
     changed,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     checkpoint_table,
     claim_table,
     coefficient,
@@ -113,22 +134,28 @@ MACROS = (
     expanded,
     expert_layout_table,
     expert_table,
+    extreme,
     fact,
     fact_ratio,
+    faster,
     fitting_table,
     flops_share,
     format_table,
     gained,
+    hierarchy_figure,
     holding_table,
     horizon_table,
     host_memory,
     law_growth_table,
     law_table,
     layer_table,
+    layout_figure,
     left_out_sources,
     left_out_training,
     link_bars,
+    left_on_a_card,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -137,10 +164,12 @@ MACROS = (
     machine_table,
     measured_chain,
     memory_option_table,
+    memory_table,
     mixture_table,
     mixture_working,
     model_table,
     multiplier_table,
+    multiplying,
     native_table,
     needs_table,
     number,
@@ -160,6 +189,12 @@ MACROS = (
     processor_bandwidth,
     processor_number,
     processor_table,
+    rate_ratio,
+    rate_table,
+    readers_table,
+    reading,
+    release,
+    repair_table,
     ring_figure,
     rounding_table,
     rule_count_table,
@@ -172,6 +207,9 @@ MACROS = (
     served,
     shared,
     source,
+    spec_sheet,
+    speed,
+    speed_table,
     stage_figure,
     stage_table,
     stale_days,
@@ -187,6 +225,7 @@ MACROS = (
     underflow_table,
     unit_table,
     update_table,
+    vector_table,
     version,
 )
 
