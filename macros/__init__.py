@@ -8,6 +8,7 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -117,12 +118,12 @@ MACROS = (
     cards_figure,
     ceiling,
     changed,
-    comparison_date,
-    comparison_table,
-    comparison_tools,
     checkpoint_table,
     claim_table,
     coefficient,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     config_table,
     config_value,
     copied_state_table,
@@ -150,10 +151,11 @@ MACROS = (
     law_table,
     layer_table,
     layout_figure,
+    left_on_a_card,
+    left_out_memory_sources,
     left_out_sources,
     left_out_training,
     link_bars,
-    left_on_a_card,
     link_fact,
     link_name,
     link_ratio,
@@ -224,6 +226,7 @@ MACROS = (
     training_total,
     underflow_table,
     unit_table,
+    unknown_frameworks_table,
     update_table,
     vector_table,
     version,

@@ -20,8 +20,12 @@ FP32 = 4
 class Rates(NamedTuple):
     """What a device reaches in training: operations and bytes a second, seconds of a kernel."""
 
+    peak: float  # of the data sheet, in 16 bit or FP32
+    bandwidth: float
+    matrix_share: float
+    memory_share: float
+    gain: float  # of FP8
     matrix: float
-    head: float  # the output matrix, which stays 16 bit
     attention: float
     memory: float
     gap_s: float  # between two kernels
@@ -52,10 +56,14 @@ class MicroBatch(NamedTuple):
         """Seconds of kernels."""
         return self.matrices + self.attention + self.moved + self.unpacking + self.gaps
 
+    @property
+    def busy(self) -> float:
+        """Seconds without what is sent behind computation."""
+        return max(self.device + self.waiting, self.launch) + self.hand_over
+
     def total(self, overlap: float, *, last: bool = False) -> float:
         """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
-        busy = max(self.device + self.waiting, self.launch) + self.hand_over
-        busy = hidden(busy, self.behind, overlap)
+        busy = hidden(self.busy, self.behind, overlap)
         if last and self.last:
             backward = busy * self.backward_share
             busy += hidden(backward, self.last, overlap) - backward
@@ -131,9 +139,14 @@ def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) 
     sustained = rate * of("matrix_share")
     eight = accelerator.quantity("fp8") if plan.scheme.id == EIGHT_BIT else None
     base = plan.method.base.id
+    gain = of("fp8_gain") if eight else 1.0
     return Rates(
-        matrix=sustained * of("fp8_gain") if eight else sustained,
-        head=sustained,
+        peak=rate,
+        bandwidth=bandwidth,
+        matrix_share=of("matrix_share"),
+        memory_share=of("memory_share"),
+        gain=gain,
+        matrix=sustained * gain,
         attention=rate * of("attention_share") if plan.choices.flash else sustained,
         memory=bandwidth * of("memory_share"),
         gap_s=of("kernel_gap_s"),
