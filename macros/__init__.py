@@ -20,12 +20,14 @@ from macros.accuracy.page import (
 )
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
+from macros.claims.page import claim, claims_count, claims_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -38,6 +40,7 @@ from macros.tables import (
 
 MACROS = (
     accelerator_table,
+    address_table,
     accuracy,
     accuracy_figure,
     accuracy_figures,
@@ -57,6 +60,9 @@ MACROS = (
     cache_table,
     calculator,
     changed,
+    claim,
+    claims_count,
+    claims_table,
     config_value,
     config_table,
     device_count_table,
@@ -68,6 +74,7 @@ MACROS = (
     format_table,
     left_out_sources,
     llama_table,
+    measurement_source_table,
     memory_option_table,
     mixture_table,
     mixture_working,
@@ -79,6 +86,8 @@ MACROS = (
     presets,
     rounding_table,
     source,
+    source_count,
+    source_table,
     times,
     touched,
     touched_table,

@@ -45,6 +45,8 @@ def read_tables(root: Path = DATA) -> Tables:
 
     Raises CatalogError that names file, entry and field of every mistake.
     """
+    from calc.catalog.claims import check_claim, check_term  # the browser never reads an entry
+
     check = Check()
     files: dict[str, str] = {}
     tables: Tables = {}
@@ -59,11 +61,13 @@ def read_tables(root: Path = DATA) -> Tables:
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
+        ("claims", "claims/*.toml"),
+        ("glossary", "glossary.toml"),
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
             read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
-    for kind, check_entry in CHECKS.items():
+    for kind, check_entry in {**CHECKS, "claims": check_claim, "glossary": check_term}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
         check_names(check, kind, tables[kind], files)
@@ -104,7 +108,7 @@ def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:
 
 
 def plain_dates(entry: Entry) -> Entry:
-    """Return an entry whose dates, at any depth, are text."""
+    """Return an entry whose dates, in tables at any depth, are text."""
     return {
         name: value.isoformat()
         if isinstance(value, datetime.date)
@@ -225,8 +229,11 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "models": check_model,
     "coefficients": check_coefficient,
 }
+# What only pages show, when the site is built.
+NOT_IN_THE_BROWSER = ("claims", "glossary")
 
 
 def snapshot(tables: Tables) -> str:
     """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML."""
-    return json.dumps(tables, separators=(",", ":"), ensure_ascii=False)
+    carried = {kind: table for kind, table in tables.items() if kind not in NOT_IN_THE_BROWSER}
+    return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)
