@@ -41,6 +41,7 @@ CLAIM_RULES: Rules = {
     "sources": (list,),
     "checked": (str,),
     "checks?": (list,),
+    "values?": (dict,),
     "note?": (str,),
 }
 CLAIM_CHECK_RULES: Rules = {
@@ -114,6 +115,7 @@ class Claim(NamedTuple):
     checked: str
     checks: tuple[ClaimCheck, ...]
     note: str
+    values: dict[str, Entry]  # what `right` shows besides
 
     @property
     def refuted(self) -> bool:
@@ -146,7 +148,10 @@ def check_claim(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check_reference(check, f"{where}.sources", source, tables)
     if entry["verdict"] != "not verifiable" and not sources and not checks:
         check.problem(f"{where}.sources", "needs a source or a check: without either, the claim is not verifiable")
-    names = {"result"}
+    values: Mapping[str, Entry] = entry.get("values", {})  # type: ignore[assignment]
+    for name, value in values.items():
+        check_value(check, f"{where}.values.{name}", value, tables)
+    names = {"result", *values}
     for place, item in enumerate(checks):
         if check.fields(f"{where}.checks[{place}]", item, CLAIM_CHECK_RULES):
             check_one(check, f"{where}.checks[{place}]", item, tables)
@@ -223,7 +228,7 @@ def check_term(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 def make_claim(entry_id: str, entry: Entry) -> Claim:
     """Return a claim's record from its checked table."""
     listed: list[Entry] = entry.get("checks", [])  # type: ignore[assignment]
-    values = {"note": "", **entry, "id": entry_id, "sources": tuple(entry["sources"])}  # type: ignore[arg-type]
+    values = {"note": "", "values": {}, **entry, "id": entry_id, "sources": tuple(entry["sources"])}  # type: ignore[arg-type]
     values["checks"] = tuple(make_check(item) for item in listed)
     return Claim(**values)  # type: ignore[arg-type]
 

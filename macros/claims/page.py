@@ -8,7 +8,7 @@ from calc.catalog import catalog
 from calc.catalog.claims import PLACEHOLDER, REFUTED, TOPICS, VERDICTS, Claim
 from calc.units import show_count
 from macros.claims.checking import Result, checked, results
-from macros.claims.values import cited, shown
+from macros.claims.values import cited, shown, value_of
 from macros.filtered import filtered
 from macros.inline import opening
 from macros.markdown import block, inline
@@ -61,6 +61,8 @@ def checks_html(found: Claim, run: list[Result]) -> str:
 def right_html(found: Claim, run: list[Result]) -> str:
     """Return what is right, with the numbers of its checks put in, and a note where there is one."""
     values = {name: (value.number, value.unit, value.line) for result in run for name, value in result.values.items()}
+    besides = {name: value_of(value) for name, value in found.values.items()}
+    values |= {name: (value.number, value.unit, value.line) for name, value in besides.items()}
     if run:
         values["result"] = (run[0].number, run[0].unit, run[0].line)
 

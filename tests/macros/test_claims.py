@@ -27,7 +27,7 @@ def a_claim(verdict: str, claimed: float, **changed: object) -> Claim:
     """Return a claim on the weights of Llama 2 70B in BF16, which are 137.95 GB."""
     weights = {"report": "memory.parts.weights.bytes", "scenario": {"model": "llama-2-70b", "weights": "bf16"}}
     check = make_check({"what": "Weights", "values": {"weights": weights}, "claimed": claimed, "unit": "GB", **changed})
-    return Claim("a", "Hardware", "So much.", verdict, "No.", (), "2026-11-21", (check,), "")
+    return Claim("a", "Hardware", "So much.", verdict, "No.", (), "2026-11-21", (check,), "", {})
 
 
 def test_every_verdict_is_borne_out() -> None:
