@@ -37,6 +37,7 @@ from macros.tables import (
     precision_table,
     unit_table,
 )
+from macros.terms import glossary, group_links, term, term_count
 
 MACROS = (
     accelerator_table,
@@ -72,6 +73,8 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    glossary,
+    group_links,
     left_out_sources,
     llama_table,
     measurement_source_table,
@@ -88,6 +91,8 @@ MACROS = (
     source,
     source_count,
     source_table,
+    term,
+    term_count,
     times,
     touched,
     touched_table,

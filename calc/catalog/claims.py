@@ -75,6 +75,7 @@ TERM_RULES: Rules = {
     "definition": (str,),
     "page?": (str,),
     "source?": (str,),
+    "quiet?": (bool,),
     "checked": (str,),
 }
 TERM_GROUPS = (
@@ -134,6 +135,7 @@ class Term(NamedTuple):
     page: str
     source: str
     checked: str
+    quiet: bool  # an everyday word here: explained, and not linked at first use
 
 
 def check_claim(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -242,5 +244,5 @@ def make_check(item: Entry) -> ClaimCheck:
 
 def make_term(entry_id: str, entry: Entry) -> Term:
     """Return a term's record from its checked table."""
-    values = {"page": "", "source": "", **entry, "id": entry_id, "aliases": tuple(entry["aliases"])}  # type: ignore[arg-type]
+    values = {"page": "", "source": "", "quiet": False, **entry, "id": entry_id, "aliases": tuple(entry["aliases"])}  # type: ignore[arg-type]
     return Term(**values)  # type: ignore[arg-type]
