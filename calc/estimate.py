@@ -8,7 +8,7 @@ from calc.architecture.families import left_out
 from calc.architecture.parameters import parameters_active, parameters_by_block
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator
+from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout
@@ -45,6 +45,35 @@ from calc.scenario import (
 Report = dict[str, object]
 
 
+class Asked(NamedTuple):
+    """What a scenario asks of devices, whichever they are."""
+
+    model_id: str
+    model_name: str
+    context_limit: int | None
+    demand: Demand
+    output_tokens: int
+    cached_tokens: int
+    engine: Engine | None
+    fraction: float | None
+    batched_tokens: int | None
+    attention: str
+    gpu_layers: int | None
+
+    def serving(self, accelerator: Accelerator | None) -> Serving | None:
+        """Return the engine on a kind of device, None without an engine."""
+        if self.engine is None:
+            return None
+        return Serving(
+            engine=self.engine,
+            accelerator=accelerator,
+            fraction=self.fraction,
+            batched_tokens=self.batched_tokens,
+            attention=self.attention,
+            gpu_layers=self.gpu_layers,
+        )
+
+
 class Answer(NamedTuple):
     """What was found for a scenario, before it is written out as a report."""
 
@@ -71,55 +100,24 @@ def estimate(scenario: Mapping[str, object]) -> Report:
 
         return training_report(scenario, facts)
     reader = Reader(scenario)
-    reader.choice("workload", ("inference",))
-    engine, fraction = read_engine(reader, facts)
-    model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
-    reader.filled["model"] = model_id or finite(reader.given["model"])
-    weights, group = read_weights(reader, facts)
-    keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
-    values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
-    prompt, output = read_tokens(reader)
-    cached = reader.count("cached_tokens", least=0)
-    accelerator = read_accelerator(reader, facts)
-    demand = Demand(
-        architecture=architecture,
-        weights=weights,
-        group=group,
-        keys=keys,
-        values=values,
-        sequences=1,
-        tokens=cached + prompt + output,
-        prompt_tokens=prompt,
-        batched_tokens=reader.count("batched_tokens"),
-        all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
-    )
-    attention = reader.choice("attention", ("flash", "eager"))
-    gpu_layers = read_gpu_layers(reader, engine, architecture.layer_count)
+    asked = read_asked(reader)
+    demand, accelerator = asked.demand, read_accelerator(reader, facts)
     own_prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    asked = reader.take("sequences")
-    if asked != "max":
-        demand = demand._replace(sequences=whole(asked, "sequences", 1, MOST_TOKENS))
+    sequences = reader.take("sequences")
+    if sequences != "max":
+        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
     layout = settle_layout(reader, demand)
     served = None
-    if engine is not None:
-        tokens = demand.batched_tokens if "batched_tokens" in reader.given else None
-        serving = Serving(
-            engine=engine,
-            accelerator=accelerator,
-            fraction=fraction,
-            batched_tokens=tokens,
-            attention=attention,
-            gpu_layers=gpu_layers,
-        )
-        served = serve(serving, demand, layout, most=asked == "max")
+    if serving := asked.serving(accelerator):
+        served = serve(serving, demand, layout, most=sequences == "max")
         demand = served.demand
         reader.filled["batched_tokens"] = prefill_tokens(served) or demand.sequences * demand.prompt_tokens
-    elif asked == "max":
+    elif sequences == "max":
         demand = fill_device(demand, layout, accelerator)
-    for name, record in (("kv_cache", keys), ("kv_cache_v", values)):
+    for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str):
-        reader.filled["weights"] = weights.id
+        reader.filled["weights"] = demand.weights.id
     answer = Answer(demand, layout, *fullest(demand, layout), accelerator)
     if served is None:
         parts = parts_of(demand=demand, layout=layout, stage=answer.stage, budget=answer.budget)
@@ -129,7 +127,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     else:
         parts = serving_parts(served)
         memory = {**serving_totals(served), **serving_fit(served)}
-        timed = serving_speed(served, output, cached)
+        timed = serving_speed(served, asked.output_tokens, asked.cached_tokens)
         speed, speed_steps = timed if timed else (None, [])
         risks = serving_warnings(served)
     cost = None
@@ -139,14 +137,15 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             facts=facts, accelerator=accelerator, devices=layout.devices, output_tokens_per_s=rate, **own_prices
         )
         speed_steps = [*speed_steps, *cost_steps]
+    architecture = demand.architecture
     blocks = parameters_by_block(architecture)
     total = sum(blocks.values())
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
         "model": {
-            "id": model_id or None,
-            "name": model_name,
+            "id": asked.model_id or None,
+            "name": asked.model_name,
             "family": architecture.family,
             "attention": architecture.attention_kind,
             "layers": architecture.layer_count,
@@ -165,9 +164,50 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "steps": [
             step.as_dict() for step in (*(step for part in parts for step in part.steps), sum_step(parts), *speed_steps)
         ],
-        "warnings": [warning._asdict() for warning in (*doubts(reader), *warnings(answer, context_limit), *risks)],
+        "warnings": [
+            warning._asdict() for warning in (*doubts(reader), *warnings(answer, asked.context_limit), *risks)
+        ],
         "catalog": facts.version,
     }
+
+
+def read_asked(reader: Reader) -> Asked:
+    """Return what a scenario of inference asks of devices, for one sequence at once."""
+    facts = catalog()
+    reader.choice("workload", ("inference",))
+    engine, fraction = read_engine(reader, facts)
+    model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
+    reader.filled["model"] = model_id or finite(reader.given["model"])
+    weights, group = read_weights(reader, facts)
+    keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
+    values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
+    prompt, output = read_tokens(reader)
+    cached = reader.count("cached_tokens", least=0)
+    demand = Demand(
+        architecture=architecture,
+        weights=weights,
+        group=group,
+        keys=keys,
+        values=values,
+        sequences=1,
+        tokens=cached + prompt + output,
+        prompt_tokens=prompt,
+        batched_tokens=reader.count("batched_tokens"),
+        all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
+    )
+    return Asked(
+        model_id=model_id,
+        model_name=model_name,
+        context_limit=context_limit,
+        demand=demand,
+        output_tokens=output,
+        cached_tokens=cached,
+        engine=engine,
+        fraction=fraction,
+        batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
+        attention=reader.choice("attention", ("flash", "eager")),
+        gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+    )
 
 
 def settle_layout(reader: Reader, demand: Demand) -> Layout:

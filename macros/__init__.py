@@ -23,10 +23,11 @@ from macros.calls import register
 from macros.claims.page import claim, claims_count, claims_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
-from macros.inline import fact, number, source
+from macros.inline import fact, number, source, stated
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.tables import (
     accelerator_table,
@@ -57,6 +58,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
+    budget,
     cache_figure,
     cache_table,
     calculator,
@@ -75,6 +77,8 @@ MACROS = (
     format_table,
     glossary,
     group_links,
+    law_growth_table,
+    law_table,
     left_out_sources,
     llama_table,
     measurement_source_table,
@@ -88,9 +92,14 @@ MACROS = (
     precision_table,
     presets,
     rounding_table,
+    run_fact,
+    run_flops,
+    run_table,
+    run_utilized,
     source,
     source_count,
     source_table,
+    stated,
     term,
     term_count,
     times,

@@ -27,6 +27,8 @@ KINDS = {
     "mixtures": "mixtures",
     "engines": "engines",
     "coefficients": "coefficients",
+    "laws": "scaling laws",
+    "runs": "training runs",
     "claims": "claims",
     "glossary": "terms",
 }
@@ -77,7 +79,8 @@ def code_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
 def page_uses() -> Iterator[tuple[str, str, str]]:
     """Yield every source that a page names."""
     for path in sorted(DOCS.rglob("*.md")):
-        for source in re.findall(r"""source\(["']([^"']+)["']""", path.read_text(encoding="utf-8")):
+        content = path.read_text(encoding="utf-8")
+        for source in re.findall(r"""(?:source\(|stated\("[^"]*", )["']([^"']+)["']""", content):
             yield source, "pages", path.relative_to(DOCS).as_posix().removesuffix(".md")
 
 

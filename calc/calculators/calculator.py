@@ -17,7 +17,10 @@ class Preset(NamedTuple):
 
 
 class Calculator(NamedTuple):
-    """One calculator. `scenario` turns read inputs into a scenario, `render` and `status` its report into text."""
+    """One calculator. `scenario` turns read inputs into a scenario, `render` and `status` its report into text.
+
+    `answer` is `estimate`, unless a calculator answers more than a scenario can ask.
+    """
 
     id: str
     title: str
@@ -29,6 +32,7 @@ class Calculator(NamedTuple):
     status: Callable[[Report], str]
     headings: tuple[str, ...]  # of the table of presets
     row: Callable[[Report], tuple[str, ...]]
+    answer: Callable[[dict[str, object]], Report] = estimate
 
     def values(self, changed: Values) -> Values:
         """Return every input's text: the default, or what was changed. Raises ScenarioError for an unknown input."""
@@ -42,4 +46,4 @@ class Calculator(NamedTuple):
         """Return the report for inputs that differ from the defaults. Raises ScenarioError for a wrong one."""
         values = self.values(changed)
         read_values = {field.name: read(field, values[field.name]) for field in self.inputs}
-        return estimate(self.scenario({name: value for name, value in read_values.items() if value is not None}))
+        return self.answer(self.scenario({name: value for name, value in read_values.items() if value is not None}))

@@ -1,27 +1,36 @@
 """Calculators on a page: the form with its first answer at build time, and every answer after that in the browser."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
-from calc.calculators import effective_bits, fine_tune, kv_cache, pre_training, speed, will_it_fit
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, field_html
 from calc.errors import ScenarioError, nearest
 
-CALCULATORS: dict[str, Calculator] = {
-    calculator.id: calculator
-    for calculator in (
-        will_it_fit.CALCULATOR,
-        kv_cache.CALCULATOR,
-        effective_bits.CALCULATOR,
-        speed.CALCULATOR,
-        fine_tune.CALCULATOR,
-        pre_training.CALCULATOR,
-    )
-}
+
+class Calculators(Mapping[str, Calculator]):
+    """The calculators by id, in the order of the guide. Each is imported when asked for: a page has one or two."""
+
+    ids = ("will-it-fit", "kv-cache", "effective-bits", "speed", "fine-tune", "pre-training", "scaling-laws")
+
+    def __getitem__(self, name: str) -> Calculator:
+        if name not in self.ids:
+            raise KeyError(name)
+        found: Calculator = import_module(f"calc.calculators.{name.replace('-', '_')}").CALCULATOR
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+CALCULATORS = Calculators()
 # A scenario names some things that a form has under another name.
 FORM_FIELDS = {
     "parallelism": "accelerators",

@@ -38,6 +38,7 @@ from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
+    from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
@@ -202,6 +203,18 @@ class Catalog:
         record = self._record("links", self.find("links", name, field))
         assert isinstance(record, Link)
         return record
+
+    def laws(self) -> "list[Law]":
+        """Return the scaling laws, in the order in which they were published."""
+        from calc.catalog.runs import make_law
+
+        return [make_law(law_id, entry) for law_id, entry in self._tables["laws"].items()]
+
+    def runs(self) -> "list[Run]":
+        """Return the published training runs; a built copy of the package has none."""
+        from calc.catalog.runs import make_run
+
+        return [make_run(run_id, entry) for run_id, entry in self._tables.get("runs", {}).items()]
 
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""

@@ -60,6 +60,7 @@ VALUE_RULES: dict[str, Rules] = {
     "link": {"link": (str,), "fact": (str,)},
     "machine": {"machine": (str,), "fact": (str,)},
     "model": {"model": (str,), "fact": (str,)},
+    "run": {"run": (str,), "fact": (str,)},
     "number_format": {"number_format": (str,), "model?": (str,)},
     "count": {"count": (str,), "where": (dict,)},
     "largest": {"largest": (str,), "where": (dict,)},
@@ -67,7 +68,7 @@ VALUE_RULES: dict[str, Rules] = {
     "quoted": {"quoted": (int, float), "unit?": (str,), "source": (str,)},
     "number": {"number": (int, float)},
 }
-REFERENCES = {"accelerator": "accelerators", "link": "links", "machine": "machines", "model": "models"}
+REFERENCES = {"accelerator": "accelerators", "link": "links", "machine": "machines", "model": "models", "run": "runs"}
 TERM_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),

@@ -153,6 +153,14 @@ def of_model(value: Entry) -> Value:
     return Value(float(found), "", line(text(said) + cited(record.source, record.checked)))
 
 
+def of_run(value: Entry) -> Value:
+    """Return a number of how a known model was trained."""
+    record = next(run for run in catalog().runs() if run.id == value["run"])
+    found = getattr(record, value["fact"])
+    said = f"{record.name}, {value['fact'].replace('_', ' ')}: {found:,}. "
+    return Value(float(found), "", line(text(said) + cited(record.source, record.checked)))
+
+
 def of_number_format(value: Entry) -> Value:
     """Return the bits per weight of a format: of a large matrix, or of a whole model."""
     record = catalog().weights_format(value["number_format"])
@@ -244,6 +252,7 @@ READ: dict[str, Callable[[Entry], Value]] = {
     "link": of_link,
     "machine": of_machine,
     "number_format": of_number_format,
+    "run": of_run,
     "model": of_model,
     "count": of_count,
     "largest": of_extreme,
