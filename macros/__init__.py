@@ -26,7 +26,7 @@ from macros.format_tables import bits_table, format_table, mixture_table, mixtur
 from macros.inline import fact, number, source, stated
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, presets, version
+from macros.pages import benchmark, calculator, calculator_list, presets, version
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.tables import (
@@ -62,6 +62,7 @@ MACROS = (
     cache_figure,
     cache_table,
     calculator,
+    calculator_list,
     changed,
     claim,
     claims_count,
