@@ -54,7 +54,8 @@ class Result(NamedTuple):
     @property
     def claimed(self) -> str:
         """The number that the claim gives, as readers see it."""
-        return f"{self.check.claimed:,} {self.unit}".strip()
+        unit = "" if self.unit == "times" else self.unit
+        return f"{self.check.claimed:,} {unit}".strip()
 
     def _substituted(self, match: re.Match[str]) -> str:
         value = self.values.get(match[0])
