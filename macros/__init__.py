@@ -17,17 +17,35 @@ from macros.accuracy.page import (
     accuracy_table,
     accuracy_worst,
     left_out_sources,
+    left_out_training,
 )
+from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
-from macros.claims.page import claim, claims_count, claims_table
+from macros.claims.page import claim, claims, claims_count, claims_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source, stated
+from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
+from macros.link_tables import (
+    exchange_table,
+    fact_ratio,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
+    pair_table,
+    peer_table,
+    sending,
+)
+from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, calculator_list, presets, version
+from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
+from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.tables import (
     accelerator_table,
@@ -39,10 +57,11 @@ from macros.tables import (
     unit_table,
 )
 from macros.terms import glossary, group_links, term, term_count
+from macros.training_figures import adapter_figure, stage_figure, step_figure
+from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
     accelerator_table,
-    address_table,
     accuracy,
     accuracy_figure,
     accuracy_figures,
@@ -52,6 +71,8 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    adapter_figure,
+    address_table,
     benchmark,
     beyond_table,
     bits,
@@ -63,50 +84,81 @@ MACROS = (
     cache_table,
     calculator,
     calculator_list,
+    cards_figure,
     changed,
+    checkpoint_table,
     claim,
+    claims,
     claims_count,
     claims_table,
-    config_value,
     config_table,
+    config_value,
+    copied_state_table,
     device_count_table,
+    exchange_table,
     expanded,
     expert_layout_table,
     expert_table,
     fact,
+    fact_ratio,
     fitting_table,
     format_table,
     glossary,
     group_links,
     law_growth_table,
     law_table,
+    layer_table,
     left_out_sources,
+    left_out_training,
+    link_bars,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
     llama_table,
+    measured_chain,
     measurement_source_table,
     memory_option_table,
     mixture_table,
     mixture_working,
     model_table,
+    multiplier_table,
     native_table,
     number,
+    optimizer_table,
+    pair_table,
     parameter_working,
+    peer_table,
     precision_table,
     presets,
+    ring_figure,
     rounding_table,
+    rule_count_table,
     run_fact,
     run_flops,
     run_table,
     run_utilized,
+    scheme_table,
+    sending,
     source,
     source_count,
     source_table,
+    stage_figure,
+    stage_table,
     stated,
+    step_figure,
+    switched_figure,
     term,
     term_count,
     times,
     touched,
     touched_table,
+    traffic_table,
+    training_table,
+    underflow_table,
     unit_table,
+    update_table,
     version,
 )
 

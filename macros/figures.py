@@ -74,11 +74,12 @@ def line_figure(lines: list[Line], across: Axis, up: Axis, *, caption: str, summ
     return whole_figure(drawn, legend, caption, summary)
 
 
-def whole_figure(drawn: str, legend: str, caption: str, summary: str) -> str:
-    """Return a drawing with its legend and what stands under it."""
-    drawing = element("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=summary)
+def whole_figure(drawn: str, legend: str, caption: str, summary: str, height: int = HEIGHT) -> str:
+    """Return a drawing with its legend, if it has one, and what stands under it."""
+    drawing = element("svg", drawn, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=summary)
     said = element("figcaption", text(caption))
-    return block(element("figure", drawing + element("ul", legend) + said, class_="figure"))
+    listed = element("ul", legend) if legend else ""
+    return block(element("figure", drawing + listed + said, class_="figure"))
 
 
 def legend_entry(index: int, name: str) -> str:

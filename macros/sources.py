@@ -17,21 +17,7 @@ from macros.filtered import filtered
 
 CODE = Path(calc.__file__).parent
 DOCS = Path(__file__).parent.parent / "docs"
-KINDS = {
-    "accelerators": "accelerators",
-    "machines": "machines",
-    "links": "links",
-    "prices": "prices",
-    "models": "models",
-    "number_formats": "number formats",
-    "mixtures": "mixtures",
-    "engines": "engines",
-    "coefficients": "coefficients",
-    "laws": "scaling laws",
-    "runs": "training runs",
-    "claims": "claims",
-    "glossary": "terms",
-}
+SHOWN = {"glossary": "terms", "laws": "scaling laws", "runs": "training runs"}  # kinds under another name
 MOST_NAMED = 4  # things that a cell names; the rest are counted
 
 
@@ -63,9 +49,15 @@ def uses(facts: Catalog) -> dict[str, dict[str, list[str]]]:
 
 def catalogue_uses(facts: Catalog) -> Iterator[tuple[str, str, str]]:
     """Yield source, kind and name of every entry of the catalogue that names a source."""
-    for kind, shown in KINDS.items():
+    for kind in kinds(facts):
+        shown = SHOWN.get(kind, kind.replace("_", " "))
         for entry_id, entry in facts.entries(kind).items():
             yield from ((source, shown, str(entry.get("name", entry_id))) for source, _ in named_in(entry))
+
+
+def kinds(facts: Catalog) -> list[str]:
+    """Return the kinds of entries that name sources."""
+    return [kind for kind in facts.kinds() if kind != "sources"]
 
 
 def code_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
@@ -110,7 +102,7 @@ def source_table() -> str:
 def address_table() -> str:
     """Return the addresses that stand with a single fact, such as a model's config, by publisher."""
     checked: dict[str, str] = {}
-    for kind in KINDS:
+    for kind in kinds(catalog()):
         for entry in catalog().entries(kind).values():
             for source, day in named_in(entry):
                 if source.startswith("https://"):

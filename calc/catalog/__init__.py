@@ -31,6 +31,7 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Protocol,
     Source,
     WeightsFormat,
 )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
 
+DATED = ("models", "accelerators", "number_formats", "mixtures", "links", "protocols", "machines", "engines")
 MOST_LISTED = 40  # names in a message
 FORM_AND_SIZE = re.compile(r"(sxm\d?|pcie|nvl|\d+gb)*")  # after a folded name; "ti" or "laptop" make another device
 
@@ -55,15 +57,15 @@ class Catalog:
         self._records: dict[tuple[str, str], object] = {}
         self._names: dict[str, dict[str, str]] = {}
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
-        self.version = max(
-            str(entry["checked"])
-            for kind in ("models", "accelerators", "number_formats", "mixtures", "links", "machines", "engines")
-            for entry in tables[kind].values()
-        )
+        self.version = max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
         return list(self._tables[kind])
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of entries that there are, sources among them."""
+        return list(self._tables)
 
     def entries(self, kind: str) -> Mapping[str, Mapping[str, object]]:
         """Return the checked entries of a kind as they were written, quantities in base units."""
@@ -154,6 +156,13 @@ class Catalog:
         assert isinstance(record, Engine)
         return record
 
+    @property
+    def training_step(self) -> Engine:
+        """What training reaches of a device's rates."""
+        record = self._record("trainers", "training-step")
+        assert isinstance(record, Engine)
+        return record
+
     def weights_format(self, name: str, field: str = "weights") -> WeightsFormat:
         """Return what a whole model is stored in by that name: one of llama.cpp's mixtures, or a number format.
 
@@ -239,6 +248,13 @@ class Catalog:
     def links(self) -> Iterator[Link]:
         """Iterate over all links."""
         return (self.link(entry_id) for entry_id in self.ids("links"))
+
+    def protocols(self) -> Iterator[Protocol]:
+        """Iterate over the ways in which messages are sent."""
+        for entry_id in self.ids("protocols"):
+            record = self._record("protocols", entry_id)
+            assert isinstance(record, Protocol)
+            yield record
 
     def prices(self, of: str = "", item: str = "") -> list[Price]:
         """Return all prices, or those of "accelerators", "machines" or "electricity", or of one item; newest first."""

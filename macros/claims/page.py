@@ -25,12 +25,24 @@ COMPARED = {
 
 def claim(name: str) -> str:
     """Return a claim, its check that has just been run, and the verdict; `name` is its id."""
+    return block(claim_html(name))
+
+
+def claims(*names: str) -> str:
+    """Return several claims that a page deals with in its own words, closed until a reader opens them."""
+    title = f"{show_count(len(names))} claims, checked"
+    body = element("summary", title) + "".join(claim_html(name) for name in names)
+    return block(element("details", body, class_="note claims-here"))
+
+
+def claim_html(name: str) -> str:
+    """Return a claim by its id."""
     found, run = checked(name)
     said = element("p", label("Claim") + element("q", text(found.claim)), class_="claim-said")
     check = element("p", label("Check") + checks_html(found, run))
     verdict = element("p", label("Verdict") + verdict_html(found) + " " + right_html(found, run))
     inner = said + check + verdict
-    return block(element("div", inner, class_="claim", data_verdict=found.verdict, data_claim=found.id))
+    return element("div", inner, class_="claim", data_verdict=found.verdict, data_claim=found.id)
 
 
 def label(word: str) -> str:

@@ -108,6 +108,13 @@ def test_the_small_catalogue_is_sound(data: Path) -> None:
         ("links.toml", 'unit = "us"', 'unit = "GB"', "latency.unit: 'GB' measures bytes, and latency is in seconds"),
         ("links.toml", "value = 2,", "value = 2e6,", "latency.value: 2e+06 us is not possible"),
         ("links.toml", 'basis = "one-way"', 'basis = "both-ways"', "one_way.basis"),
+        (
+            "links.toml",
+            'latency = { value = 2, unit = "us"',
+            'reached = { value = 301, unit = "GB/s"',
+            "carries one way",
+        ),
+        ("links.toml", 'kind = "device"', 'kind = "device"\naccelerators = ["goood"]', 'did you mean "good"'),
         ("machines/m.toml", 'source = "ieee-754"', "", "[box].source: is missing"),
         ("machines/m.toml", 'accelerator = "good"', 'accelerator = "goood"', 'did you mean "good"'),
         ("machines/m.toml", 'link = "wire"', 'link = "wires"', 'did you mean "wire"'),

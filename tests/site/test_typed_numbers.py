@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from calc.catalog import catalog
+from macros import formulas
 
 DOCS = Path(__file__).parents[2] / "docs"
 # What is not prose of ours: it is blanked out, its lines kept.
@@ -16,8 +17,8 @@ NOT_PROSE = re.compile(
     r"|^(?P<mark>[ ]*```)(?s:.*?)^(?P=mark)"  # code
     r"|`[^`\n]+`"
     r"|\{\{.*?\}\}|\{%.*?%\}"  # macros
-    r"|\$\$.*?\$\$|(?<![\\$\w])\$(?![\s\d])[^$\n]+\$"  # formulas; "$5" is none
-    r"|\]\([^)\s]*\)"  # where a link leads
+    rf"|{formulas.BLOCK}|{formulas.INLINE}"
+    r"|\[[^]\n]*\]\([^)\s]*\.md[^)\s]*\)|\]\([^)\s]*\)"  # a page's name, and where a link leads
     r"|(?<!\w)[\"“](?=\S)[^\"“”]{1,200}(?<=\S)[\"”](?!\w)"  # quotations
     r"|^>.*?$"
     r"|^#{1,6} .*?$",  # a heading's name
