@@ -25,6 +25,7 @@ from macros.calls import register
 from macros.claims.page import claim, claims, claims_count, claims_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.formula_tables import formula_count, formula_table
 from macros.inline import fact, number, source, stated
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
@@ -103,6 +104,8 @@ MACROS = (
     fact_ratio,
     fitting_table,
     format_table,
+    formula_count,
+    formula_table,
     glossary,
     group_links,
     law_growth_table,
