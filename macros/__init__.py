@@ -22,11 +22,22 @@ from macros.accuracy.page import (
 from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_figure, cache_table
 from macros.calls import register
+from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
+from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
 from macros.claims.page import claim, claims, claims_count, claims_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.formula_tables import formula_count, formula_table
-from macros.inline import fact, number, source, stated
+from macros.hardware_tables import (
+    accelerator_table,
+    claim_table,
+    holding_table,
+    machine_table,
+    memory_option_table,
+    price_table,
+    stale_days,
+)
+from macros.inline import fact, given, number, source, stated
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
@@ -44,19 +55,21 @@ from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, calculator_list, presets, version
+from macros.planning_figures import break_even_figure
+from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.processor_tables import (
+    coefficient,
+    offload_check_table,
+    offload_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
+)
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
-from macros.tables import (
-    accelerator_table,
-    device_count_table,
-    fitting_table,
-    llama_table,
-    memory_option_table,
-    precision_table,
-    unit_table,
-)
+from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
@@ -74,28 +87,38 @@ MACROS = (
     active,
     adapter_figure,
     address_table,
+    at_once,
+    batch_table,
     benchmark,
     beyond_table,
     bits,
+    bits_in,
     bits_table,
     block,
     block_table,
+    break_even_figure,
     budget,
     cache_figure,
     cache_table,
     calculator,
     calculator_list,
+    cards,
     cards_figure,
     changed,
     checkpoint_table,
     claim,
+    claim_table,
     claims,
     claims_count,
     claims_table,
+    coefficient,
     config_table,
     config_value,
     copied_state_table,
+    copies,
+    deployment_table,
     device_count_table,
+    electricity,
     exchange_table,
     expanded,
     expert_layout_table,
@@ -103,11 +126,17 @@ MACROS = (
     fact,
     fact_ratio,
     fitting_table,
+    flops_share,
     format_table,
     formula_count,
     formula_table,
+    gained,
+    given,
     glossary,
     group_links,
+    holding_table,
+    horizon_table,
+    host_memory,
     law_growth_table,
     law_table,
     layer_table,
@@ -120,6 +149,7 @@ MACROS = (
     link_table,
     linked_table,
     llama_table,
+    machine_table,
     measured_chain,
     measurement_source_table,
     memory_option_table,
@@ -128,13 +158,24 @@ MACROS = (
     model_table,
     multiplier_table,
     native_table,
+    needs_table,
     number,
+    offload_check_table,
+    offload_table,
+    operations,
     optimizer_table,
+    owned,
     pair_table,
     parameter_working,
+    passes,
     peer_table,
+    planned,
     precision_table,
     presets,
+    price_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
     ring_figure,
     rounding_table,
     rule_count_table,
@@ -144,21 +185,26 @@ MACROS = (
     run_utilized,
     scheme_table,
     sending,
+    served,
+    shared,
     source,
     source_count,
     source_table,
     stage_figure,
     stage_table,
+    stale_days,
     stated,
     step_figure,
     switched_figure,
     term,
     term_count,
+    timed,
     times,
     touched,
     touched_table,
     traffic_table,
     training_table,
+    training_total,
     underflow_table,
     unit_table,
     update_table,

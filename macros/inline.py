@@ -129,7 +129,12 @@ def fact_line(record: Accelerator, field: str) -> str:
 
 def device(record: Accelerator) -> str:
     """Return an accelerator's name, inline; a reader who presses it sees every fact with its source and date."""
-    return opening(record.name, element("span", "".join(fact_line(record, field) for field in record.facts)))
+    return joined(device_parts(record))
+
+
+def device_parts(record: Accelerator) -> tuple[str, str]:
+    """Return an accelerator's name as a button, and what it opens: every fact with its source and date."""
+    return opening_parts(record.name, element("span", "".join(fact_line(record, field) for field in record.facts)))
 
 
 def step(name: str, formula: str, numbers: str, result: str) -> str:
@@ -146,6 +151,11 @@ def stated(said: str, source_id: str) -> str:
     return opening(said, element("span", text("Stated by ") + source_html(source_id) + day, class_="calc-step"))
 
 
+def given(said: str) -> str:
+    """Return a number that an example or a table supposes, as it is written: nobody's fact, so nothing opens."""
+    return inline(text(said))
+
+
 def source(source_id: str, shown: str) -> str:
     """Return a link to a source of the catalogue, with the words `shown`."""
     found = catalog().source(source_id)
@@ -153,13 +163,22 @@ def source(source_id: str, shown: str) -> str:
     return inline(element("a", text(shown), href=found.url, title=title, rel="noopener"))
 
 
-def opening(shown: str, content: str) -> str:
-    """Return a number as a button that opens its working in place; it needs no script."""
+def opening_parts(shown: str, content: str) -> tuple[str, str]:
+    """Return a button, and apart from it what it opens: in a table that is searched, that stands elsewhere."""
     _opened[0] += 1
     identity = f"working-{_opened[0]}"
     button = element("button", text(shown), type="button", class_="calc-number", popovertarget=identity)
-    opened = element("span", content, class_="calc-opened", popover=True, id=identity)
-    return inline(button + opened) + "&NoBreak;"  # a comma or full stop that follows stays on the line
+    return button, element("span", content, class_="calc-opened", popover=True, id=identity)
+
+
+def opening(shown: str, content: str) -> str:
+    """Return a number as a button that opens its working in place; it needs no script."""
+    return joined(opening_parts(shown, content))
+
+
+def joined(parts: tuple[str, str]) -> str:
+    """Return a button and what it opens in one place; a comma or full stop that follows stays on the line."""
+    return inline("".join(parts)) + "&NoBreak;"
 
 
 def restart() -> None:

@@ -26,7 +26,7 @@ def named_in(entry: object) -> Iterator[tuple[str, str]]:
     if isinstance(entry, dict):
         checked = str(entry.get("checked", ""))
         for name, value in entry.items():
-            if name == "source" and isinstance(value, str) and value:
+            if name in ("source", "platforms") and isinstance(value, str) and value:
                 yield value, checked
             elif name == "sources" and isinstance(value, list):
                 yield from ((str(source), checked) for source in value)
@@ -41,7 +41,8 @@ def named_in(entry: object) -> Iterator[tuple[str, str]]:
 def uses(facts: Catalog) -> dict[str, dict[str, list[str]]]:
     """Return what rests on each source: {source: {kind: names}}; formulas by module and pages by file."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for source, kind, name in [*catalogue_uses(facts), *code_uses(set(facts.ids("sources"))), *page_uses()]:
+    known = set(facts.ids("sources"))
+    for source, kind, name in [*catalogue_uses(facts), *code_uses(known), *page_uses(known)]:
         if name not in found[source][kind]:
             found[source][kind].append(name)
     return found
@@ -68,12 +69,13 @@ def code_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
                 yield str(node.value), "formulas", path.stem.replace("_", " ")
 
 
-def page_uses() -> Iterator[tuple[str, str, str]]:
-    """Yield every source that a page names."""
+def page_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield every source that a page names to a macro: an argument without a name that is a source's id."""
     for path in sorted(DOCS.rglob("*.md")):
-        content = path.read_text(encoding="utf-8")
-        for source in re.findall(r"""(?:source\(|stated\("[^"]*", )["']([^"']+)["']""", content):
-            yield source, "pages", path.relative_to(DOCS).as_posix().removesuffix(".md")
+        for macro in re.findall(r"\{\{.*?\}\}", path.read_text(encoding="utf-8"), re.DOTALL):
+            for source in re.findall(r"""[(,]\s*["']([^"']+)["']""", macro):
+                if source in known:
+                    yield source, "pages", path.relative_to(DOCS).as_posix().removesuffix(".md")
 
 
 def uses_text(source: str) -> str:

@@ -51,7 +51,7 @@ def test_a_share_set_aside_is_told_with_what_is_free_of_it() -> None:
 
 def test_a_share_too_small_is_not_said_to_be_the_device() -> None:
     """Where the share is exceeded and the device is not, the sentence speaks of the share."""
-    report = FIT.report({"engine": "vllm", "context_tokens": "45056"})
+    report = FIT.report({"engine": "vllm", "context_tokens": "51200"})
     memory = report["memory"]
     assert not memory["fits"] and memory["device_bytes"] <= memory["capacity_bytes"]
     assert "needs more than its share of the device" in FIT.status(report)

@@ -230,3 +230,9 @@ def test_an_unknown_machine_names_the_nearest() -> None:
     with pytest.raises(ScenarioError, match="dgx-h200"):
         catalog().machine("DGX H20")
     assert catalog().machine("8x H100 SXM").accelerator == "h100-sxm-80gb"
+
+
+def test_a_processor_s_bandwidth_follows_from_its_channels() -> None:
+    """Twelve channels of DDR5-4800 carry 460.8 GB/s and eight of DDR4-3200 204.8 (AMD), two of DDR5-5600 89.6."""
+    found = {name: catalog().processor(name).bandwidth for name in ("epyc-9554", "epyc-7003", "ryzen-9-9950x")}
+    assert found == pytest.approx({"epyc-9554": 460.8e9, "epyc-7003": 204.8e9, "ryzen-9-9950x": 89.6e9})

@@ -14,8 +14,8 @@ from macros.links import stand_on
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACED = re.compile(r"\{\{ claims?\(([^)]*)\) \}\}")
-# The one purchase and the uses of models have no page yet; an id leaves this list when its claim is placed.
-NOT_PLACED_YET = {"a028", "d054", "d056", "d059", "d067"}
+# The uses of models have no page yet; an id leaves this list when its claim is placed.
+NOT_PLACED_YET = {"d054", "d056", "d059", "d067"}
 
 
 def on_pages() -> set[str]:

@@ -20,13 +20,14 @@ NOT_PROSE = re.compile(
     rf"|{formulas.BLOCK}|{formulas.INLINE}"
     r"|\[[^]\n]*\]\([^)\s]*\.md[^)\s]*\)|\]\([^)\s]*\)"  # a page's name, and where a link leads
     r"|(?<!\w)[\"“](?=\S)[^\"“”]{1,200}(?<=\S)[\"”](?!\w)"  # quotations
+    r"|(?<!\*)\*(?![*\s])[^*]{1,600}\?\*(?!\*)"  # a question, with what it supposes
     r"|^>.*?$"
     r"|^#{1,6} .*?$",  # a heading's name
     re.DOTALL | re.MULTILINE,
 )
 UNITS = (
     r"[kKMGTPE]i?B(?:/s)?|bytes?\b|[GT]b(?:it)?/s|bits? (?:a|per) weight"
-    r"|[GTPE]FLOPS?|[GTP]?FLOPs?\b|TOPS|POPS|[kMG]?W\b|k?Wh|watts?\b|[MG]Hz"
+    r"|[GTPE]FLOPS?|[GTP]?FLOPs?\b|TOPS|POPS|[kMG]?W\b|k?Wh\b|watts?\b|[MG]Hz"
     r"|tokens?/s|tokens (?:a|per) second|(?:milli|micro)?seconds?\b|[mµ]?s\b|minutes?\b|hours?\b|days?\b"
     r"|%|per ?cent\b|[x×](?!\s*\d)(?!\w)|times\b|fold\b"
     r"|USD|EUR|dollars?\b|euros?\b|cents?\b|[€$]"
@@ -96,6 +97,8 @@ def test_a_typed_number_is_found(words: str) -> None:
         "$B = 2 B$ and $$x = 4 GB$$",
         "## Cards of 24 GB",
         "[a page](https://example.org/24GB)",
+        "1. *A card of 24 GB and 12 s: what fits?*",
+        "1. Which cards?",
         "blocks of 128 × 128 weights",
         "an A100 PCIe 40GB and Llama 3.1 8B in 4 bit",
         "GB is 10⁹ bytes, on 2026-11-21",
