@@ -7,6 +7,8 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -25,6 +27,16 @@ from macros.calls import register
 from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
 from macros.claims.page import claim, claims, claims_count, claims_table
+from macros.device_tables import (
+    balance,
+    extreme,
+    hierarchy_figure,
+    memory_table,
+    rate_ratio,
+    rate_table,
+    spec_sheet,
+    vector_table,
+)
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.formula_tables import formula_count, formula_table
@@ -38,11 +50,14 @@ from macros.hardware_tables import (
     stale_days,
 )
 from macros.inline import fact, given, number, source, stated
+from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
     fact_ratio,
+    left_on_a_card,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -52,7 +67,7 @@ from macros.link_tables import (
     sending,
 )
 from macros.measured_tables import measured_chain
-from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
+from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, calculator_list, presets, version
 from macros.planning_figures import break_even_figure
@@ -66,9 +81,11 @@ from macros.processor_tables import (
     processor_number,
     processor_table,
 )
+from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
+from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -88,6 +105,7 @@ MACROS = (
     adapter_figure,
     address_table,
     at_once,
+    balance,
     batch_table,
     benchmark,
     beyond_table,
@@ -104,6 +122,7 @@ MACROS = (
     calculator_list,
     cards,
     cards_figure,
+    ceiling,
     changed,
     checkpoint_table,
     claim,
@@ -112,6 +131,9 @@ MACROS = (
     claims_count,
     claims_table,
     coefficient,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     config_table,
     config_value,
     copied_state_table,
@@ -123,8 +145,10 @@ MACROS = (
     expanded,
     expert_layout_table,
     expert_table,
+    extreme,
     fact,
     fact_ratio,
+    faster,
     fitting_table,
     flops_share,
     format_table,
@@ -134,16 +158,21 @@ MACROS = (
     given,
     glossary,
     group_links,
+    hierarchy_figure,
     holding_table,
     horizon_table,
     host_memory,
     law_growth_table,
     law_table,
     layer_table,
+    layout_figure,
+    left_on_a_card,
+    left_out_memory_sources,
     left_out_sources,
     left_out_training,
     link_bars,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -153,10 +182,12 @@ MACROS = (
     measured_chain,
     measurement_source_table,
     memory_option_table,
+    memory_table,
     mixture_table,
     mixture_working,
     model_table,
     multiplier_table,
+    multiplying,
     native_table,
     needs_table,
     number,
@@ -176,6 +207,12 @@ MACROS = (
     processor_bandwidth,
     processor_number,
     processor_table,
+    rate_ratio,
+    rate_table,
+    readers_table,
+    reading,
+    release,
+    repair_table,
     ring_figure,
     rounding_table,
     rule_count_table,
@@ -190,6 +227,9 @@ MACROS = (
     source,
     source_count,
     source_table,
+    spec_sheet,
+    speed,
+    speed_table,
     stage_figure,
     stage_table,
     stale_days,
@@ -207,7 +247,9 @@ MACROS = (
     training_total,
     underflow_table,
     unit_table,
+    unknown_frameworks_table,
     update_table,
+    vector_table,
     version,
 )
 

@@ -17,6 +17,7 @@ CALCULATOR_PAGES = {
     "speed-up": "calculators/speed-up/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
+    "training-time": "calculators/training-time/",
     "scaling-laws": "calculators/scaling-laws/",
     "interconnect": "calculators/interconnect/",
 }

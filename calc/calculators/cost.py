@@ -237,10 +237,11 @@ def notes(report: Report) -> str:
     items.append(f"Power while it works: <strong>{show_count(use.pue * use.busy_w)} W</strong>, the site's included")
     if not account["power_known"]:
         items.append("The maker states no power of this device: the energy is that of the rest of the machine alone.")
-    if report["speed"]:
+    if report["speed"] and "output_tokens_per_s" in report["speed"]:
         items.append(f"Written over the whole time: {show_rate(report['speed']['output_tokens_per_s']['typical'])}")
     else:
-        items.append("No speed is known of this device, so no cost of tokens")
+        whose = "model" if report["speed"] else "device"
+        items.append(f"No speed is known of this {whose}, so no cost of tokens")
     return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
 
 

@@ -26,6 +26,7 @@ class Calculators(Mapping[str, Calculator]):
         "speed-up",
         "fine-tune",
         "pre-training",
+        "training-time",
         "scaling-laws",
         "interconnect",
     )

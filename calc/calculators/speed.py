@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.engines import engine_assumptions, engine_of, place
+from calc.calculators.engines import bounded_by_memory, engine_assumptions, engine_of, place
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, verdict_html
@@ -191,7 +191,8 @@ def bounds(report: Report) -> str:
         items.append(
             f"A step computes for longer than it reads weights from this many sequences on: <strong>{turn}</strong>"
         )
-    items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
+    if bounded_by_memory(report):
+        items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")
     return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")

@@ -25,6 +25,8 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "clock": ("hertz", ("boost",), 1e8, 1e10),
     "matrix_clock": ("hertz", ("boost",), 1e8, 1e10),
     "operations_per_clock": ("operations", ("16-bit",), 1, 1e7),
+    "register_file": ("bytes", ("of a unit",), 2**14, 2**21),
+    "shared_memory": ("bytes", ("of a unit",), 2**13, 2**20),
     "l2_cache": ("bytes", ("on-chip",), 2**18, 2**33),
     "last_level_cache": ("bytes", ("on-chip",), 2**20, 2**33),
     "power": ("watts", ("board",), 5, 5000),

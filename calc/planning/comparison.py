@@ -160,9 +160,9 @@ class Comparison:
         return None
 
     def speed(self, layout: Layout, accelerator: Accelerator, prefill_tokens: int | None) -> dict[str, float] | None:
-        """Return the typical speeds, None without an engine or where the device's rates are not known."""
+        """Return the typical speeds of writing; None without an engine, without the device's rates, or without text."""
         wanted = self.wanted
-        if wanted.engine is None:
+        if wanted.engine is None or not wanted.demand.architecture.writes:
             return None
         found = speed_of(
             demand=wanted.demand,

@@ -3,6 +3,7 @@
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.derivation import Warn
 from calc.memory.engines.vllm import default_sequences, sequence_limit
+from calc.performance.fabric import STAGED, joined
 from calc.planning.serving_report import Served
 
 
@@ -74,7 +75,7 @@ def link_warnings(served: Served, device: Accelerator) -> list[Warn]:
     """Return whether tensor-parallel ranks reach each other slower than a reader might think."""
     found = []
     ranks, link = served.layout.tensor, device.text("link")
-    if ranks > 1 and link == "none" and device.segment == "consumer" and device.vendor == "NVIDIA":
+    if ranks > 1 and joined(device, ranks=ranks).kind == STAGED:
         message = f"the driver lets no {device.name} read another's memory: what ranks exchange goes through the host's"
         found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
     if ranks > 1 and "bridge" in link:

@@ -20,7 +20,7 @@ NOT_PROSE = re.compile(
     rf"|{formulas.BLOCK}|{formulas.INLINE}"
     r"|\[[^]\n]*\]\([^)\s]*\.md[^)\s]*\)|\]\([^)\s]*\)"  # a page's name, and where a link leads
     r"|(?<!\w)[\"“](?=\S)[^\"“”]{1,200}(?<=\S)[\"”](?!\w)"  # quotations
-    r"|(?<!\*)\*(?![*\s])[^*]{1,600}\?\*(?!\*)"  # a question, with what it supposes
+    r"|(?<!\*)\*{1,2}(?![*\s])[^*]{1,600}\?\*{1,2}(?!\*)"  # a question, with what it supposes
     r"|^>.*?$"
     r"|^#{1,6} .*?$",  # a heading's name
     re.DOTALL | re.MULTILINE,
@@ -29,7 +29,7 @@ UNITS = (
     r"[kKMGTPE]i?B(?:/s)?|bytes?\b|[GT]b(?:it)?/s|bits? (?:a|per) weight"
     r"|[GTPE]FLOPS?|[GTP]?FLOPs?\b|TOPS|POPS|[kMG]?W\b|k?Wh\b|watts?\b|[MG]Hz"
     r"|tokens?/s|tokens (?:a|per) second|(?:milli|micro)?seconds?\b|[mµ]?s\b|minutes?\b|hours?\b|days?\b"
-    r"|%|per ?cent\b|[x×](?!\s*\d)(?!\w)|times\b|fold\b"
+    r"|%|per ?cent\b|[x×](?!\s*[\d\N{WHITE SQUARE}(])(?!\w)|times\b|fold\b"
     r"|USD|EUR|dollars?\b|euros?\b|cents?\b|[€$]"
 )
 TYPED = re.compile(rf"(?<![\w.,/⁻^-])\d[\d,.]*(?:\s|&nbsp;|-)?(?:{UNITS})|[$€£]\s?\d[\d,.]*", re.MULTILINE)
@@ -98,6 +98,8 @@ def test_a_typed_number_is_found(words: str) -> None:
         "## Cards of 24 GB",
         "[a page](https://example.org/24GB)",
         "1. *A card of 24 GB and 12 s: what fits?*",
+        "**What fits on 24 GB?** One.",
+        "2 × {{ number() }} and 3 × (4 + 5)",
         "1. Which cards?",
         "blocks of 128 × 128 weights",
         "an A100 PCIe 40GB and Llama 3.1 8B in 4 bit",
