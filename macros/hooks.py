@@ -1,9 +1,9 @@
-"""What MkDocs runs around a build: the browser's runtime before it, the content security policy after it."""
+"""What MkDocs runs around a build: the browser's runtime before it, and the address of each page for links to terms."""
 
 from pathlib import Path
 from typing import Any
 
-from macros import runtime
+from macros import runtime, terms
 
 ROOT = Path(__file__).parent.parent
 
@@ -11,3 +11,9 @@ ROOT = Path(__file__).parent.parent
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
     runtime.build(ROOT)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Say which page is rendered next; its text stays as it is."""
+    terms.begin(page)
+    return markdown
