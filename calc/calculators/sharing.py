@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from calc.architecture.parameters import parameters_by_block
+from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Input, Number
@@ -135,7 +135,7 @@ def read_tenant(suffix: str, scenario: dict[str, object]) -> tuple[Tenant, Repor
         "id": asked.model_id or None,
         "name": asked.model_name,
         "given": reader.filled["model"],
-        "parameters_total": sum(parameters_by_block(demand.architecture).values()),
+        "parameters_total": parameters_total(demand.architecture),
     }
     return Tenant(asked.model_name, serving, demand), model
 
