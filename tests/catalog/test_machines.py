@@ -11,7 +11,7 @@ from calc.catalog import Catalog, catalog
 from calc.catalog.loader import DATA, read_tables, snapshot
 from calc.catalog.records import Link, Machine, Price
 from calc.errors import CatalogError, ScenarioError
-from tests.catalog.test_loader import GOOD
+from tests.catalog.small import GOOD
 
 LINK = """
 [wire]
