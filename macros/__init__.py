@@ -6,7 +6,7 @@ from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
 from calc.scenario import check_models
-from macros import inline, pages
+from macros import inline, pages, plots
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -26,6 +26,7 @@ from macros.inline import fact, number, source
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.plots import plot
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -75,6 +76,7 @@ MACROS = (
     native_table,
     number,
     parameter_working,
+    plot,
     precision_table,
     presets,
     rounding_table,
@@ -95,4 +97,5 @@ def define_env(env: Any) -> None:
         raise BuildError(str(error)) from None
     inline.restart()
     pages.restart()
+    plots.restart()
     register(env, MACROS)

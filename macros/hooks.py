@@ -1,9 +1,9 @@
-"""What MkDocs runs around a build: the browser's runtime before it, the content security policy after it."""
+"""What MkDocs runs around a build: the browser's runtime and Vega before it, what plots need after it."""
 
 from pathlib import Path
 from typing import Any
 
-from macros import runtime
+from macros import plots, runtime, vega
 
 ROOT = Path(__file__).parent.parent
 
@@ -11,3 +11,9 @@ ROOT = Path(__file__).parent.parent
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
     runtime.build(ROOT)
+    vega.build(ROOT)
+
+
+def on_post_build(config: Any) -> None:
+    """Write what pages draw their plots from."""
+    plots.write_plots(Path(config.site_dir))

@@ -1,0 +1,88 @@
+"""A scenario on its devices, asked again and again with other lengths and other numbers of sequences."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
+from calc.estimate import Asked, read_asked, settle_layout
+from calc.memory.budget import Budget, Demand, Layout
+from calc.planning.layout import fullest
+from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
+
+LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
+
+
+class Placed(NamedTuple):
+    """A scenario with the layout of its devices, which stays as it is while other things change."""
+
+    scenario: Mapping[str, object]
+    asked: Asked
+    demand: Demand
+    layout: Layout
+    accelerator: Accelerator | None
+
+    def demand_of(self, *, tokens: int, sequences: int) -> Demand:
+        """Return the demand with another context and another number of sequences, as a scenario of them has it."""
+        others = {name: value for name, value in self.scenario.items() if name not in LENGTHS}
+        return read_asked(Reader({**others, "context_tokens": tokens})).demand._replace(sequences=sequences)
+
+    def budget(self, demand: Demand) -> Budget:
+        """Return what a demand needs of the fullest device by the mathematics."""
+        return fullest(demand, self.layout)[1]
+
+    def needed_bytes(self, demand: Demand) -> int:
+        """Return what a demand needs of the fullest device, under the scenario's engine if there is one."""
+        serving = self.asked.serving(self.accelerator)
+        return serving.fullest(demand, self.layout)[1].needed if serving else self.budget(demand).total
+
+    def limit_bytes(self) -> int | None:
+        """Return what may be needed of a device: all that it reports, or the engine's share; None without a device."""
+        if self.accelerator is None:
+            return None
+        serving = self.asked.serving(self.accelerator)
+        return serving.fullest(self.demand, self.layout)[1].limit if serving else self.accelerator.capacity_bytes
+
+    def where(self) -> str:
+        """Return on what the model stands, in words; empty without a device."""
+        if self.accelerator is None:
+            return ""
+        engine = f" under {self.asked.engine.name}" if self.asked.engine else ""
+        devices = self.layout.devices
+        return f" on {f'{devices} × ' if devices > 1 else ''}{self.accelerator.name}{engine}"
+
+
+def place(scenario: Mapping[str, object]) -> Placed:
+    """Return a scenario of inference on its devices. Raises ScenarioError for whatever is wrong with it."""
+    reader = Reader(scenario)
+    asked = read_asked(reader)
+    accelerator = read_accelerator(reader, catalog())
+    sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
+    demand = asked.demand._replace(sequences=sequences)
+    return Placed(scenario, asked, demand, settle_layout(reader, demand), accelerator)
+
+
+def in_words(sequences: int) -> str:
+    """Return a number of sequences in words."""
+    return "1 sequence" if sequences == 1 else f"{sequences:,} sequences"
+
+
+def last(holds: Callable[[int], bool], most: int) -> int:
+    """Return the last number from 1 to `most` for which something holds that holds for all before; 0 for none.
+
+    >>> last(lambda number: number <= 70, 1000), last(lambda number: False, 1000), last(lambda number: True, 1000)
+    (70, 0, 1000)
+    """
+    low, high = 0, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def required(accelerator: Accelerator | None) -> Accelerator:
+    """Return the accelerator. Raises ScenarioError where there is none."""
+    if accelerator is None:
+        raise ScenarioError("accelerator", "is missing: a speed is that of a device")
+    return accelerator
