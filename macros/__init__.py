@@ -18,7 +18,7 @@ from macros.accuracy.page import (
     accuracy_worst,
     left_out_sources,
 )
-from macros.cache_tables import cache_figure, cache_table
+from macros.cache_tables import cache_table
 from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
@@ -54,7 +54,6 @@ MACROS = (
     bits_table,
     block,
     block_table,
-    cache_figure,
     cache_table,
     calculator,
     changed,

@@ -21,10 +21,18 @@ class Plots(Mapping[str, Draw]):
     """The plots by id, in alphabetical order. A page has one or two, and the browser imports those that live."""
 
     ids = (
+        "bandwidth-and-capacity",
+        "bits-over-size",
+        "cache-by-model",
         "cache-over-context",
+        "links",
+        "memory-bars",
         "memory-over-context",
+        "predicted-and-measured",
+        "rate-ratio",
         "roofline",
         "speed-over-batch",
+        "zero-stages",
     )
 
     def __getitem__(self, name: str) -> Draw:

@@ -33,21 +33,22 @@ ROOM = 1.25  # of the limit, that is drawn
 def draw(**scenario: object) -> Plot:
     """Return the memory of the fullest device for a scenario of inference at other contexts."""
     placed = place(scenario)
-    limit = placed.limit_bytes()
+    used, limit = placed.need(placed.demand)
     plot = over_context(placed, limit)
     name = f"{placed.asked.model_name}{placed.where()}"
     most = context_end(placed)
-    said = "; ".join(reach(placed, count, limit, most) for count in counts(placed)) if limit else ""
-    own = show_gib(placed.needed_bytes(placed.demand))
-    summary = f"At {show_count(placed.demand.tokens)} tokens it is {own}. {said + '.' if said else ''}".strip()
+    said = "; ".join(reach(placed, count, most) for count in counts(placed)) if limit else ""
+    summary = (
+        f"At {show_count(placed.demand.tokens)} tokens it is {show_gib(used)}. {said + '.' if said else ''}".strip()
+    )
     return plot._replace(caption=f"Memory against context: {name}", summary=f"Memory of {name}. {summary}")
 
 
-def reach(placed: Placed, sequences: int, limit: int, most: int) -> str:
+def reach(placed: Placed, sequences: int, most: int) -> str:
     """Return how long the contexts of some sequences may be, in words."""
 
     def fits(tokens: int) -> bool:
-        return placed.needed_bytes(placed.demand_of(tokens=tokens, sequences=sequences)) <= limit
+        return placed.need(placed.demand_of(tokens=tokens, sequences=sequences)).fits
 
     tokens = last(fits, most)
     if not tokens:
@@ -74,7 +75,7 @@ def over_context(placed: Placed, limit: int | None, *, cache_alone: bool = False
         if cache_alone:
             budget = placed.budget(demand)
             return budget.kv_cache + budget.recurrent_state
-        return placed.needed_bytes(demand)
+        return placed.need(demand).used_bytes
 
     own_tokens, end = placed.demand.tokens, context_end(placed)
     start = max(min(end // SHORTER, own_tokens), 1)
@@ -135,12 +136,12 @@ def drawing() -> Spec:
     told = tooltip(series="Sequences", length="Context", shown="Memory")
     lines, dots = series(dashes=True), series(shapes=True)
     return specification(
-        layer("frame", "point", {"x": x, "y": y}, opacity=0),
+        layer("frame", "point", {"x": x, "y": y}, opacity=0, color=TEXT),
         layer("limit", "rule", {"y": y}, color=LIMIT, strokeDash=[6, 3]),
         label("limit", {"y": y, "x": {"value": 0}}, baseline="bottom", fill=LIMIT),
         layer("lines", "line", {"x": x, "y": y, **lines}),
         layer("points", "point", {"x": x, "y": y, **dots, **told}, filled=True, size=40, opacity=1),
-        label("ends", {"x": x, "y": y, "color": lines["color"]}, align="right", baseline="top"),
+        label("ends", {"x": x, "y": y, "color": lines["color"]}, baseline="top"),
         layer("own", "point", {"x": x, "y": y, **told}, size=130, stroke=TEXT, strokeWidth=2, fill=GROUND, opacity=1),
         label("own", {"x": x, "y": y}, baseline="top"),
     )

@@ -14,6 +14,18 @@ from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 
 
+class Need(NamedTuple):
+    """What is needed of a device, and what may be: all that it reports, or an engine's share and what lies outside."""
+
+    used_bytes: int  # cache that an engine sets aside is not needed until it is used
+    limit_bytes: int | None  # None without a device
+
+    @property
+    def fits(self) -> bool:
+        """Whether the device has it."""
+        return self.limit_bytes is not None and self.used_bytes <= self.limit_bytes
+
+
 class Placed(NamedTuple):
     """A scenario with the layout of its devices, which stays as it is while other things change."""
 
@@ -32,17 +44,14 @@ class Placed(NamedTuple):
         """Return what a demand needs of the fullest device by the mathematics."""
         return fullest(demand, self.layout)[1]
 
-    def needed_bytes(self, demand: Demand) -> int:
+    def need(self, demand: Demand) -> Need:
         """Return what a demand needs of the fullest device, under the scenario's engine if there is one."""
         serving = self.asked.serving(self.accelerator)
-        return serving.fullest(demand, self.layout)[1].needed if serving else self.budget(demand).total
-
-    def limit_bytes(self) -> int | None:
-        """Return what may be needed of a device: all that it reports, or the engine's share; None without a device."""
-        if self.accelerator is None:
-            return None
-        serving = self.asked.serving(self.accelerator)
-        return serving.fullest(self.demand, self.layout)[1].limit if serving else self.accelerator.capacity_bytes
+        if serving is None:
+            return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
+        runtime = serving.fullest(demand, self.layout)[1]
+        used = sum(amount.bytes for amount in runtime.amounts if amount.id != "kv_pool_free")
+        return Need(used, None if runtime.limit is None else runtime.limit + used - runtime.needed)
 
     def where(self) -> str:
         """Return on what the model stands, in words; empty without a device."""

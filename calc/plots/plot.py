@@ -94,7 +94,7 @@ def quantity(field: str, axis: Spec, more: Spec) -> Spec:
     """Return a quantity's encoding; `scale` and further parts of `axis` are among what `more` has."""
     own = more.pop("axis", {})
     assert isinstance(own, dict)
-    return {"field": field, "type": "quantitative", "axis": {"format": "~s", **axis, **own}, **more}
+    return {"field": field, "type": "quantitative", "axis": {"format": ",~f", **axis, **own}, **more}
 
 
 def powers() -> Spec:
@@ -113,15 +113,24 @@ def beside(share: float, below: int = 0) -> Row:
     return {**side, "dy": below}
 
 
-def series(field: str = "series", *, dashes: bool = False, shapes: bool = False, **more: object) -> Spec:
-    """Return what tells series apart: colours in the order of the data, and dashes or shapes."""
-    told: Spec = {"field": field, "type": "nominal", "sort": None, "legend": None, **more}
-    found: Spec = {"color": {**told, "scale": {"range": COLOURS}}}
+def series(
+    *, dashes: bool = False, shapes: bool = False, names: Sequence[str] = (), legend: Spec | None = None
+) -> Spec:
+    """Return what tells series apart: colours, and dashes or shapes, in the order of `names`, else of the data.
+
+    A legend needs the names: with them its colours and shapes are one.
+    """
+    told: Spec = {"field": "series", "type": "nominal", "sort": None, "legend": legend}
+    ranges: dict[str, Sequence[object]] = {"color": COLOURS}
     if dashes:
-        found["strokeDash"] = {**told, "scale": {"range": DASHES}}
+        ranges["strokeDash"] = DASHES
     if shapes:
-        found["shape"] = {**told, "scale": {"range": SHAPES}}
-    return found
+        ranges["shape"] = SHAPES
+    domain: Spec = {"domain": list(names)} if names else {}
+    return {
+        channel: {**told, "scale": {**domain, "range": list(values[: len(names) or None])}}
+        for channel, values in ranges.items()
+    }
 
 
 def tooltip(**titles: str) -> Spec:
@@ -129,7 +138,7 @@ def tooltip(**titles: str) -> Spec:
     return {"tooltip": [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]}
 
 
-def label(data: str, encoding: Spec, **more: object) -> Spec:
+def label(data: str, encoding: Spec, **more: Any) -> Spec:
     """Return a text at each row, in the words of its field `label`, on the side that `beside` gave."""
     side: dict[str, Any] = {name: {"expr": f"datum.{name}"} for name in ("align", "dx", "dy")}
     return layer(data, "text", {**encoding, "text": {"field": "label", "type": "nominal"}}, **side, **more)
