@@ -102,6 +102,16 @@ def show_large_count(value: float) -> str:
     return show_count(value)
 
 
+def show_power(value: float) -> str:
+    """Return a number as people write large ones, to three significant digits.
+
+    >>> show_power(5.76e23), show_power(9.999e20)
+    ('5.76 × 10²³', '1.00 × 10²¹')
+    """
+    digits, _, exponent = f"{value:.2e}".partition("e")
+    return f"{digits} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def show_gib(size_bytes: float) -> str:
     """Return a size in GiB to two decimals: the precision at which a device's limit is read.
 

@@ -17,16 +17,22 @@ from macros.accuracy.page import (
     accuracy_table,
     accuracy_worst,
     left_out_sources,
+    left_out_training,
 )
+from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_table
 from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
+from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
 from macros.plots import plot
+from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
+from macros.sharding_tables import stage_table, traffic_table
 from macros.tables import (
     accelerator_table,
     device_count_table,
@@ -35,6 +41,13 @@ from macros.tables import (
     memory_option_table,
     precision_table,
     unit_table,
+)
+from macros.training_figures import adapter_figure, stage_figure, step_figure
+from macros.training_tables import (
+    copied_state_table,
+    multiplier_table,
+    rule_count_table,
+    training_table,
 )
 
 MACROS = (
@@ -48,17 +61,21 @@ MACROS = (
     accuracy_table,
     accuracy_worst,
     active,
+    adapter_figure,
     benchmark,
     beyond_table,
     bits,
     bits_table,
     block,
     block_table,
+    budget,
     cache_table,
     calculator,
     changed,
-    config_value,
+    checkpoint_table,
     config_table,
+    config_value,
+    copied_state_table,
     device_count_table,
     expanded,
     expert_layout_table,
@@ -66,24 +83,44 @@ MACROS = (
     fact,
     fitting_table,
     format_table,
+    law_growth_table,
+    law_table,
+    layer_table,
     left_out_sources,
+    left_out_training,
     llama_table,
+    measured_chain,
     memory_option_table,
     mixture_table,
     mixture_working,
     model_table,
+    multiplier_table,
     native_table,
     number,
+    optimizer_table,
     parameter_working,
     plot,
     precision_table,
     presets,
     rounding_table,
+    rule_count_table,
+    run_fact,
+    run_flops,
+    run_table,
+    run_utilized,
+    scheme_table,
     source,
+    stage_figure,
+    stage_table,
+    step_figure,
     times,
     touched,
     touched_table,
+    traffic_table,
+    training_table,
+    underflow_table,
     unit_table,
+    update_table,
     version,
 )
 

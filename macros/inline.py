@@ -10,8 +10,16 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count
 from macros.markdown import inline
+from macros.training_numbers import NAMES, look_up_training
 
 Report = dict[str, Any]
+
+
+def show_each(size_bytes: float) -> str:
+    """Return the bytes of one parameter."""
+    return f"{size_bytes:.3g} bytes"
+
+
 SHOW = {
     "GiB": show_gib,
     "GB": show_gb,
@@ -19,6 +27,7 @@ SHOW = {
     "bytes": lambda value: f"{show_count(value)} bytes",
     "count": show_count,
     "words": show_large_count,
+    "each": show_each,
 }
 PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")
 _opened: list[int] = [0]
@@ -30,6 +39,10 @@ def number(what: str, show: str = "", **scenario: object) -> str:
     `what`: a part ("weights", "kv_cache", "recurrent_state", "activations", "logits"), "total", "capacity", "headroom",
     "devices", "sequences", "parameters" or "token" (a token's cache). `show`: "GiB", "GB", "size" (the largest binary
     unit), "bytes", "count" or "words".
+
+    Of a training run, `workload="training"`, also any part at its peak; "forward", "loss", "backward" and "optimizer",
+    the tensors of a phase; "allocated" and "reserved"; "states", what parameters cost, and "each", that for one
+    parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host".
     """
     if show and show not in SHOW:
         raise ValueError(f"show must be one of {', '.join(SHOW)}, not {show!r}")
@@ -54,6 +67,8 @@ def number(what: str, show: str = "", **scenario: object) -> str:
 def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
     """Return a number, the steps that lead to it, and how it is usually shown."""
     memory, model = report["memory"], report["model"]
+    if report["scenario"].get("workload") == "training" and (found_in_step := look_up_training(what, report)):
+        return found_in_step
     if what in PARTS:
         part = next(part for part in memory["parts"] if part["id"] == what)
         return part["bytes"], part["steps"], "GiB"
@@ -71,7 +86,7 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         "sequences": ("max_sequences", "count"),
     }
     if what not in found:
-        known = (*PARTS, "token", "parameters", "capacity", *found)
+        known = dict.fromkeys((*PARTS, "token", "parameters", "capacity", *found, *NAMES))
         raise ValueError(f"{what!r} is not a number of a report; there are {', '.join(known)}")
     key, form = found[what]
     if memory.get(key) is None:

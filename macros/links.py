@@ -13,6 +13,7 @@ CALCULATOR_PAGES = {
     "speed": "calculators/speed/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
+    "scaling-laws": "calculators/scaling-laws/",
 }
 _page_url: list[str] = [""]
 

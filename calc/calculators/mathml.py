@@ -1,7 +1,8 @@
 r"""Formulas for the page: the LaTeX that steps are written in becomes MathML, which browsers draw without a script.
 
 The subset: letters, numbers, `+ - = / , ( ) [ ]`, `_` and `^` with `{}`, `\frac`, `\text`, `\sum`, `\left`, `\right`,
-`\cdot`, `\times`, `\lceil`, `\rceil`, `\lfloor`, `\rfloor`, `\min`, `\max`, `\approx`, `\le`, `\ge`, `\sqrt`.
+`\cdot`, `\times`, `\lceil`, `\rceil`, `\lfloor`, `\rfloor`, `\min`, `\max`, `\approx`, `\le`, `\ge`, `\sqrt`,
+`\alpha`, `\beta`.
 """
 
 import re
@@ -23,6 +24,7 @@ OPERATORS = {
     "sum": "∑",
     "quad": "\u2003",
 }
+LETTERS = {"alpha": "α", "beta": "β"}
 FUNCTIONS = ("min", "max", "log")
 
 
@@ -131,6 +133,8 @@ class Parser:
             return f"<mo>{text(self.next())}</mo>"
         if name in FUNCTIONS:
             return f"<mi>{name}</mi>"
+        if name in LETTERS:
+            return f"<mi>{LETTERS[name]}</mi>"
         if name in OPERATORS:
             return f"<mo>{OPERATORS[name]}</mo>"
         raise self.error(f"\\{name} is not in the subset")

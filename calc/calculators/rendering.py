@@ -8,7 +8,7 @@ from typing import Any
 from calc.calculators.html import element, table, text
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
-from calc.units import show_count, show_gb, show_gib, show_number
+from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
 Report = dict[str, Any]
 
@@ -84,7 +84,10 @@ def parts_html(report: Report) -> str:
 def step_html(step: Report) -> str:
     """Return one step: its name, the formula, the numbers put in, and the result."""
     unit, value = f" {step['unit']}" if step["unit"] else "", step["value"]
-    shown = show_count(value) if step["unit"] == "B" or float(value).is_integer() else show_number(value, 4)
+    if abs(value) >= 1e16:  # more digits than a float has
+        shown = show_power(value)
+    else:
+        shown = show_count(value) if step["unit"] == "B" or float(value).is_integer() else show_number(value, 4)
     numbers = f"{text(step['substituted'])} = {element('strong', shown + unit)}"
     title = element("span", text(step["name"]), class_="calc-step-name")
     return element("li", f"{title} {mathml(step['formula'])} {element('span', numbers)}", class_="calc-step")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
@@ -34,6 +35,9 @@ from calc.catalog.records import (
     WeightsFormat,
 )
 from calc.errors import ScenarioError, nearest
+
+if TYPE_CHECKING:
+    from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
@@ -145,6 +149,13 @@ class Catalog:
         assert isinstance(record, Engine)
         return record
 
+    @property
+    def training_step(self) -> Engine:
+        """What training reaches of a device's rates."""
+        record = self._record("trainers", "training-step")
+        assert isinstance(record, Engine)
+        return record
+
     def weights_format(self, name: str, field: str = "weights") -> WeightsFormat:
         """Return what a whole model is stored in by that name: one of llama.cpp's mixtures, or a number format.
 
@@ -180,6 +191,18 @@ class Catalog:
         record = self._record("links", self.find("links", name, field))
         assert isinstance(record, Link)
         return record
+
+    def laws(self) -> "list[Law]":
+        """Return the scaling laws, in the order in which they were published."""
+        from calc.catalog.runs import make_law
+
+        return [make_law(law_id, entry) for law_id, entry in self._tables["laws"].items()]
+
+    def runs(self) -> "list[Run]":
+        """Return the published training runs; a built copy of the package has none."""
+        from calc.catalog.runs import make_run
+
+        return [make_run(run_id, entry) for run_id, entry in self._tables.get("runs", {}).items()]
 
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""

@@ -45,6 +45,8 @@ def read_tables(root: Path = DATA) -> Tables:
 
     Raises CatalogError that names file, entry and field of every mistake.
     """
+    from calc.catalog.runs import check_law, check_run  # the browser never reads an entry
+
     check = Check()
     files: dict[str, str] = {}
     tables: Tables = {}
@@ -53,17 +55,20 @@ def read_tables(root: Path = DATA) -> Tables:
         ("number_formats", "number_formats.toml"),
         ("mixtures", "mixtures.toml"),
         ("engines", "engines/*.toml"),
+        ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
         ("links", "links.toml"),
         ("machines", "machines/*.toml"),
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
+        ("laws", "laws.toml"),
+        ("runs", "runs.toml"),
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
             read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
-    for kind, check_entry in CHECKS.items():
+    for kind, check_entry in {**CHECKS, "laws": check_law, "runs": check_run}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
         check_names(check, kind, tables[kind], files)
@@ -218,6 +223,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "number_formats": check_format,
     "mixtures": check_mixture,
     "engines": check_engine,
+    "trainers": check_engine,
     "accelerators": check_accelerator,
     "links": check_link,
     "machines": check_machine,
@@ -225,8 +231,11 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "models": check_model,
     "coefficients": check_coefficient,
 }
+# What only pages show, when the site is built.
+NOT_IN_THE_BROWSER = ("runs",)
 
 
 def snapshot(tables: Tables) -> str:
     """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML."""
-    return json.dumps(tables, separators=(",", ":"), ensure_ascii=False)
+    carried = {kind: table for kind, table in tables.items() if kind not in NOT_IN_THE_BROWSER}
+    return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)

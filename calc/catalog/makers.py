@@ -135,6 +135,7 @@ MAKERS = {
     "models": make_model,
     "number_formats": make_number_format,
     "engines": make_engine,
+    "trainers": make_engine,
     "sources": make_source,
     "coefficients": make_coefficient,
 }

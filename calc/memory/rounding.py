@@ -1,6 +1,7 @@
 """What a format makes of one number: the nearest value that it can hold."""
 
-from math import frexp, ldexp
+from math import copysign, frexp, inf, ldexp
+from struct import pack, unpack
 
 # Significant bits of floating-point formats, with the one that is not stored (IEEE 754; BF16: Intel, 338302-001US).
 SIGNIFICANT_BITS = {"fp32": 24, "fp16": 11, "bf16": 8}
@@ -14,6 +15,18 @@ def nearest_float(value: float, *, significant_bits: int) -> float:
     """
     fraction, exponent = frexp(value)
     return ldexp(round(ldexp(fraction, significant_bits)), exponent - significant_bits)
+
+
+def nearest_half(value: float) -> float:
+    """Return the nearest FP16 number with its few exponents: small values become 0, large ones infinite (IEEE 754).
+
+    >>> nearest_half(1e-8), nearest_half(6e-8), nearest_half(70_000)
+    (0.0, 5.960464477539063e-08, inf)
+    """
+    try:
+        return float(unpack("e", pack("e", float(value)))[0])
+    except OverflowError:
+        return copysign(inf, value)
 
 
 def nearest_level(value: float, *, largest: float, bits: int) -> tuple[int, float]:

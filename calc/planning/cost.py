@@ -116,3 +116,59 @@ def cost_of(
             )
         )
     return {"rent": rent, "energy_kwh_per_million_output_tokens": energy, "electricity": electricity}, steps
+
+
+def run_cost_of(
+    *,
+    facts: Catalog,
+    accelerator: Accelerator,
+    devices: int,
+    tokens_per_s: Range,
+    tokens: int | None,
+    price_per_hour: float | None,
+    electricity_per_kwh: float | None,
+) -> tuple[Report, list[Step]]:
+    """Return rent, energy and electricity of a million tokens of training, and of a run of `tokens`, with the working.
+
+    A part is None where its price or the device's power is not known. The energy is what the devices draw at the limit
+    of their boards, without the machine around them.
+    """
+    report: Report = {"rent": None, "energy_kwh": None, "electricity": None}
+    steps: list[Step] = []
+
+    def costs(each_s: float) -> dict[str, dict[str, float] | None]:
+        million = million_tokens(each_s, tokens_per_s)
+        run = {name: value * tokens / MILLION for name, value in million.items()} if tokens else None
+        return {"per_million_tokens": million, "per_run": run}
+
+    def working(name: str, formula: str, factor: str, of: dict[str, dict[str, float] | None], *unit: str) -> None:
+        amount, shown = (tokens, of["per_run"]) if tokens else (int(MILLION), of["per_million_tokens"])
+        what = "the run" if tokens else "a million tokens"
+        numbers = f"{devices:,} × {factor} × {amount:,} / {show_number(tokens_per_s['typical'], 4)}"
+        assert shown is not None
+        steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], *unit))
+
+    price = price_report(newest_rent(facts, accelerator), price_per_hour)
+    if price:
+        each = float(str(price["each"]))
+        rent = costs(devices * each / HOUR_S)
+        report["rent"] = {"price": price, "per_hour": devices * each, **rent}
+        source = str(price["source"] or ROOFLINE)
+        formula = r"\frac{n \cdot p}{3600} \cdot \frac{D}{r}"
+        working("Rent", formula, f"{each:g} / 3,600", rent, str(price["currency"]), source)
+    watts = accelerator.quantity("power")
+    if not watts:
+        return report, steps
+    energy = costs(devices * watts / JOULES_OF_KWH)
+    report["energy_kwh"] = energy
+    formula = r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{D}{r}"
+    working("Energy", formula, f"{watts:g} / 3,600,000", energy, "kWh", accelerator.facts["power"].source)
+    tariff = price_report(newest_electricity(facts), electricity_per_kwh)
+    if tariff:
+        each = float(str(tariff["each"]))
+        paid = costs(devices * watts / JOULES_OF_KWH * each)
+        report["electricity"] = {"price": tariff, **paid}
+        source = str(tariff["source"] or ROOFLINE)
+        factor = f"{watts:g} / 3,600,000 × {each:g}"
+        working("Electricity", formula + r" \cdot p", factor, paid, str(tariff["currency"]), source)
+    return report, steps

@@ -47,6 +47,9 @@ FIELDS = (
     "sequence_tokens",
     "gradient_accumulation",
     "training_tokens",
+    "network_gbit_per_s",
+    "price_per_hour",
+    "electricity_per_kwh",
 )
 DEFAULTS: dict[str, object] = {
     "method": "full",

@@ -26,7 +26,7 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import DROPOUT, Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.scenario import MOST_DEGREE, read_accelerator, read_format, read_layout, read_model
+from calc.scenario import MOST_DEGREE, read_accelerator, read_format, read_layout, read_model, read_price
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
@@ -38,6 +38,8 @@ from calc.training.fields import (
     SHARDING,
     TrainingReader,
 )
+
+LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
 
 
 class Asked(NamedTuple):
@@ -51,6 +53,10 @@ class Asked(NamedTuple):
     filled: dict[str, object]
     defaults: list[str]
     warnings: tuple[Warn, ...]
+    training_tokens: int | None
+    network_bytes_per_s: float | None  # of a device, one way
+    price_per_hour: float | None
+    electricity_per_kwh: float | None
 
 
 def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
@@ -100,14 +106,38 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     if plan.checkpointing == SELECTIVE:
         usual = PER_OPERATION if plan.choices.flash else SCORES
         plan = plan._replace(selective=reader.option("selective", (PER_OPERATION, SCORES), usual))
+    tokens_of_run = None
     if "training_tokens" in reader.given:
-        reader.count("training_tokens", most=10**15)
+        tokens_of_run = reader.count("training_tokens", most=10**15)
     check_plan(plan)
     accelerator = read_accelerator(reader, facts)
     found = tuple(warnings(plan, context_limit, accelerator))
     return Asked(
-        plan, model_id, model_name, context_limit, accelerator, reader.filled, sorted(set(reader.defaults)), found
+        plan,
+        model_id,
+        model_name,
+        context_limit,
+        accelerator,
+        reader.filled,
+        sorted(set(reader.defaults)),
+        found,
+        tokens_of_run,
+        read_network(reader),
+        read_price(reader, "price_per_hour"),
+        read_price(reader, "electricity_per_kwh"),
     )
+
+
+def read_network(reader: TrainingReader) -> float | None:
+    """Return a device's share of the network between machines in bytes a second, None where nothing is said."""
+    value = reader.given.get("network_gbit_per_s")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_NETWORK <= value <= MOST_NETWORK:
+        message = f"must be a device's share in Gb/s, from {LEAST_NETWORK:g} to {MOST_NETWORK:,}, not {value!r:.60}"
+        raise ScenarioError("network_gbit_per_s", message)
+    reader.filled["network_gbit_per_s"] = value
+    return value * 1e9 / 8
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:

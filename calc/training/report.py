@@ -10,6 +10,7 @@ from calc.memory.training.reserve import Totals, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.training_fit import devices_needed, fullest
 from calc.training.reading import Asked, read_training
+from calc.training.speed import timed
 
 Report = dict[str, object]
 
@@ -21,6 +22,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     widest, by_stage = fullest(plan)
     sizes = totals(tensor_bytes=widest.peak.total, devices=plan.layout.devices, facts=facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
+    found = timed(asked, facts)
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
@@ -29,10 +31,11 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **memory_of(asked, widest, by_stage, sizes, facts),
         },
-        "speed": None,
-        "cost": None,
+        "speed": found.speed,
+        "cost": found.cost,
         "steps": [
-            step.as_dict() for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest))
+            step.as_dict()
+            for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps)
         ],
         "warnings": [warning._asdict() for warning in asked.warnings],
         "catalog": facts.version,

@@ -8,6 +8,7 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.plots import draw
 from calc.units import show_count
+from macros.accuracy import training_speed
 from macros.accuracy.inference_speed import FILE, LEFT_OUT
 from macros.accuracy.recorded import SCORED, scored
 from macros.accuracy.scores import Line, Score, by, line, overall, read_rows, reasons, rows_digest
@@ -30,6 +31,7 @@ FIGURES = {
     "reserved_bytes": "Reserved by PyTorch",
     "time_per_output_token_s": "Time of a token",
     "time_to_first_token_s": "Time to the first token",
+    "tokens_per_s_per_device": "Training, tokens a second and device",
     "weights_on_gpu": "Weights as loaded",
 }
 METHODS = {"pretrain-full": "Full", "full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
@@ -221,7 +223,7 @@ def accuracy_figure(kind: str, unit: str) -> str:
 
 def unit_of(score: Score) -> str:
     """Return the unit in which a row's figure is drawn."""
-    if score.what.endswith("_tokens_per_s"):
+    if "tokens_per_s" in score.what:
         return "tokens/s"
     return "seconds" if score.what.endswith("_s") else "GiB"
 
@@ -255,3 +257,18 @@ def left_out_sources() -> str:
     headings = ("Source", "Engine", "Rows", "Estimated with it", "Estimated without it", "Rows of others")
     caption = f"Median error of speed with and without a source's own rows, estimated on {kept['made']}"
     return block(table(headings, rows, caption=caption, words=2))
+
+
+def left_out_training() -> str:
+    """Return the median errors of training speed under coefficients that were estimated without a source's rows."""
+    kept, names = json.loads(training_speed.LEFT_OUT.read_text(encoding="utf-8")), source_names()
+    if kept["rows"] != rows_digest(training_speed.FILE):
+        name = training_speed.LEFT_OUT.name
+        raise ValueError(f"{name} is of other rows: run python -m tests.accuracy.training_speed --leave-one-out")
+    rows = [
+        [names[item["source"]], show_count(item["rows"]), percent(item["inside"]), percent(item["outside"])]
+        for item in kept["lines"]
+    ]
+    headings = ("Source", "Rows", "Estimated with it", "Estimated without it")
+    caption = f"Median error of training speed with and without a source's own rows, estimated on {kept['made']}"
+    return block(table(headings, rows, caption=caption))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mkdocs.exceptions import BuildError
 
-from macros.accuracy import inference_memory, inference_speed, training_memory
+from macros.accuracy import inference_memory, inference_speed, training_memory, training_speed
 from macros.accuracy.scores import Score
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +22,7 @@ SCORED = {
     "inference-memory": inference_memory.scores,
     "inference-speed": inference_speed.scores,
     "training-memory": training_memory.scores,
+    "training-speed": training_speed.scores,
 }
 
 

@@ -115,18 +115,24 @@ def boots(playwright: Playwright, server: Server, base: str, rounds: int) -> dic
 
 
 def next_pages(playwright: Playwright, server: Server, base: str, rounds: int) -> list[dict[str, float]]:
-    """Return the waits from a click to a live calculator on the next page, and from an edit there to its answer."""
+    """Return the waits from a click to a live calculator on the next page, and from an edit there to its answer.
+
+    `text` is the wait from a click to a page without a calculator, which is the theme's own.
+    """
     server.encoding, server.line = OURS.encoding, OPEN_LINE
-    there, back = base + "calculators/kv-cache/", base + PAGE
+    there, plain, back = base + "calculators/kv-cache/", base + "reference/units/", base + PAGE
     waits = []
     with profile(playwright) as context:
         page = arrive(context, back)
         page.evaluate("probes.boot('4096')")
         for number in range(2 * rounds):
             page.wait_for_timeout(500)
-            waits.append(
-                page.evaluate("([href, value]) => probes.nextPage(href, value)", [(there, back)[number % 2], "2048"])
+            text = page.evaluate("href => probes.nextText(href)", plain)
+            page.wait_for_timeout(500)
+            visit = page.evaluate(
+                "([href, value]) => probes.nextPage(href, value)", [(there, back)[number % 2], "2048"]
             )
+            waits.append(visit | {"text": text})
     return waits
 
 

@@ -60,6 +60,24 @@ window.probes = (() => {
     return { live: live - start, answered: (await painted()) - live };
   }
 
+  // The same click to a page without a calculator: what the theme itself takes.
+  async function nextText(href) {
+    const link = [...document.querySelectorAll(".md-nav__link")].find((candidate) => candidate.href === href);
+    const before = document.querySelector("article");
+    const arrived = new Promise((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (before.isConnected) return;
+        observer.disconnect();
+        resolve();
+      });
+      observer.observe(document.body, { childList: true, subtree: true });
+    });
+    const start = performance.now();
+    link.click();
+    await arrived;
+    return (await painted()) - start;
+  }
+
   // From each keystroke to its answer in the document, and on screen.
   function watchKeys() {
     const times = [];
@@ -72,5 +90,5 @@ window.probes = (() => {
     return times;
   }
 
-  return { boot, nextPage, watchKeys };
+  return { boot, nextPage, nextText, watchKeys };
 })();

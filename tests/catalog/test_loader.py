@@ -280,3 +280,14 @@ def timed(load: Callable[[], object]) -> float:
     begun = time.perf_counter()
     load()
     return time.perf_counter() - begun
+
+
+def test_coefficients_of_training_are_of_generations_that_exist() -> None:
+    """A coefficient for a generation that no accelerator has would never be used."""
+    known = {device.architecture for device in catalog().accelerators()}
+    coefficients = catalog().training_step.coefficients
+    assert {name.partition("@")[2] for name in coefficients if "@" in name} <= known
+    for name, item in coefficients.items():
+        assert item.reason
+        assert catalog().source(item.source).url
+        assert name.partition("@")[0] in coefficients

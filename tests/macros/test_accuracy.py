@@ -69,6 +69,7 @@ def test_reasons_count_the_rows_that_are_off(kind: str) -> None:
         ("inference-speed", "tokens/s"),
         ("inference-speed", "seconds"),
         ("training-memory", "GiB"),
+        ("training-speed", "tokens/s"),
     ],
 )
 def test_a_figure_says_in_words_what_it_draws(kind: str, unit: str) -> None:
@@ -112,10 +113,19 @@ def test_sources_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> 
         page.left_out_sources()
 
 
+def test_sources_of_training_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for inference: every scored row is counted, and other rows stop the build."""
+    table = rows(page.left_out_training())
+    assert sum(number(row[1]) for row in table) == len(scored("training-speed").scores)
+    monkeypatch.setattr(page, "rows_digest", lambda _: "other")
+    with pytest.raises(ValueError, match="is of other rows"):
+        page.left_out_training()
+
+
 def test_wrong_calls_are_refused() -> None:
     """The build stops with what there is."""
-    with pytest.raises(ValueError, match="there are inference-memory, inference-speed, training-memory"):
-        page.accuracy_table("training-speed")
+    with pytest.raises(ValueError, match="training-memory, training-speed"):
+        page.accuracy_table("training-energy")
     with pytest.raises(ValueError, match="is not a figure of accuracy"):
         page.accuracy("training-memory", "mean")
     with pytest.raises(ValueError, match="no row of training-memory is in seconds"):

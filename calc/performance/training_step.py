@@ -1,0 +1,366 @@
+"""The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from calc.architecture.stages import Stage, stages
+from calc.catalog.records import Accelerator
+from calc.memory.training.plan import GRADIENTS, NONE, PARAMETERS, Plan
+from calc.performance.collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    DIRECT,
+    REDUCE_SCATTER,
+    RING,
+    SEND,
+    Fabric,
+    Way,
+    collective_s,
+    is_linked,
+    link_bytes_per_s,
+    way,
+)
+from calc.performance.roofline import coefficient, sixteen_bit_rate
+from calc.performance.training_work import Pass, StageWork, stage_work
+
+COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
+UNLINKED_DOMAIN = 8  # devices without a link of their own share the PCIe of one machine
+EIGHT_BIT = "fp8-mixed"
+FP32 = 4
+
+
+class Rates(NamedTuple):
+    """What a device reaches in training: operations and bytes a second, seconds of a kernel."""
+
+    matrix: float
+    head: float  # the output matrix, which stays 16 bit
+    attention: float
+    memory: float
+    gap_s: float  # between two kernels
+    kernel_s: float  # of the host, to launch one
+    unpacked: float  # elements a second
+    host_link: float
+    host_memory: float
+    overlap: float
+
+
+class MicroBatch(NamedTuple):
+    """Seconds of one micro-batch on one stage."""
+
+    matrices: float
+    attention: float
+    moved: float
+    unpacking: float
+    gaps: float
+    launch: float  # of all kernels by the host, beside the device
+    waiting: float  # collectives that computation waits for
+    behind: float  # collectives behind which it computes
+    last: float  # collectives of a step's last micro-batch alone, behind its backward pass
+    backward_share: float
+    hand_over: float
+
+    @property
+    def device(self) -> float:
+        """Seconds of kernels."""
+        return self.matrices + self.attention + self.moved + self.unpacking + self.gaps
+
+    def total(self, overlap: float, *, last: bool = False) -> float:
+        """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
+        busy = max(self.device + self.waiting, self.launch) + self.hand_over
+        busy = hidden(busy, self.behind, overlap)
+        if last and self.last:
+            backward = busy * self.backward_share
+            busy += hidden(backward, self.last, overlap) - backward
+        return busy
+
+
+class StepTime(NamedTuple):
+    """A training step's seconds, and what they are made of on the slowest stage."""
+
+    rates: Rates
+    stages: tuple[tuple[MicroBatch, int], ...]  # each kind of stage, and how many there are
+    slowest: MicroBatch
+    work: StageWork  # of the slowest stage
+    micro_batches: int
+    pipeline_s: float  # all micro-batches through all stages
+    bubble_s: float  # of that, what the slowest stage waits
+    exchange_s: float  # after the last micro-batch
+    optimizer_s: float
+
+    @property
+    def total(self) -> float:
+        """Seconds of the step."""
+        return self.pipeline_s + self.exchange_s + self.optimizer_s
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Seconds of the step by what they are spent on."""
+        one, count = self.slowest, self.micro_batches
+        busy = self.pipeline_s - self.bubble_s
+        device = count * one.device
+        launch = max(count * (one.launch - one.device - one.waiting), 0.0)
+        return {
+            COMPUTE: count * (one.matrices + one.attention),
+            MEMORY: count * (one.moved + one.unpacking),
+            LINKS: max(busy - device - launch, 0.0) + self.exchange_s,
+            LAUNCH: launch + count * one.gaps,
+            BUBBLE: self.bubble_s,
+            UPDATE: self.optimizer_s,
+        }
+
+    @property
+    def waiting_share(self) -> float:
+        """The share of the step in which a device waits for links, the host or other stages."""
+        return sum(self.shares[name] for name in (LINKS, LAUNCH, BUBBLE)) / self.total
+
+    @property
+    def bound_by(self) -> str:
+        """What most of the step goes to."""
+        return max(self.shares, key=self.shares.__getitem__)
+
+
+def hidden(computing: float, sending: float, overlap: float) -> float:
+    """Return the seconds of both when the share `overlap` of the shorter one is hidden behind the longer one.
+
+    >>> hidden(10.0, 4.0, 0.75)
+    11.0
+    """
+    return max(computing, sending) + (1 - overlap) * min(computing, sending)
+
+
+def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> Rates | None:
+    """Return what a device reaches, None where its rates are not known."""
+    bandwidth, rate = accelerator.quantity("bandwidth"), sixteen_bit_rate(accelerator, half_sums=False)
+    if plan.scheme.compute == FP32:
+        rate = peak_rate(plan, accelerator)
+    if not bandwidth or not rate:
+        return None
+    classes = (accelerator.architecture,)
+
+    def of(name: str) -> float:
+        return coefficient(values, name, ("",), classes)
+
+    sustained = rate * of("matrix_share")
+    eight = accelerator.quantity("fp8") if plan.scheme.id == EIGHT_BIT else None
+    base = plan.method.base.id
+    return Rates(
+        matrix=sustained * of("fp8_gain") if eight else sustained,
+        head=sustained,
+        attention=rate * of("attention_share") if plan.choices.flash else sustained,
+        memory=bandwidth * of("memory_share"),
+        gap_s=of("kernel_gap_s"),
+        kernel_s=of("kernel_s"),
+        unpacked=coefficient(values, "unpack_share", (base.partition("-")[0], ""), classes) * bandwidth,
+        host_link=link_to_host(accelerator) * values["pcie_share"],
+        host_memory=values["host_bandwidth"],
+        overlap=of("overlap"),
+    )
+
+
+def link_to_host(accelerator: Accelerator) -> float:
+    """Return a device's bytes a second to its host, in one direction: over PCIe."""
+    return link_bytes_per_s(accelerator._replace(facts={k: v for k, v in accelerator.facts.items() if k != "link"}))
+
+
+def fabric_of(accelerator: Accelerator, values: Mapping[str, float], network: float | None = None) -> Fabric:
+    """Return what joins the devices; `network` is a device's share of the network between machines, one way."""
+    linked = is_linked(accelerator)
+    domain = int(accelerator.quantity("link_domain") or UNLINKED_DOMAIN) if linked else UNLINKED_DOMAIN
+    return Fabric(
+        link=link_bytes_per_s(accelerator) * values["link_share" if linked else "pcie_share"],
+        latency=values["link_latency_s" if linked else "pcie_latency_s"],
+        domain=domain,
+        network=(network or coefficient(values, "network", ("",), (accelerator.architecture,)))
+        * values["network_share"],
+        network_latency=values["network_latency_s"],
+    )
+
+
+def seconds_of(work: Pass, rates: Rates) -> tuple[float, float, float, float]:
+    """Return the seconds of matrices, attention, moved bytes and unpacking of a pass."""
+    return (
+        work.matrix_flops / rates.matrix + work.matrix_bytes / rates.memory,
+        work.attention_flops / rates.attention,
+        work.moved_bytes / rates.memory,
+        work.unpacked / rates.unpacked,
+    )
+
+
+def micro_batch(plan: Plan, work: StageWork, rates: Rates, fabric: Fabric) -> MicroBatch:
+    """Return the seconds of a micro-batch on a stage."""
+    whole = work.whole
+    matrices, attention, moved, unpacking = seconds_of(whole, rates)
+    backward = sum(seconds_of(work.backward.plus(work.again), rates)) / max(
+        matrices + attention + moved + unpacking, 1e-12
+    )
+    waiting, behind, last = exchanges(plan, work, fabric)
+    layout, hidden_bytes = plan.layout, stream_bytes(plan)
+    hand_over = 0.0
+    if layout.pipeline > 1:
+        line = way(fabric, ranks=2, stride=layout.devices // layout.pipeline)
+        hand_over = 2 * collective_s(SEND, ranks=2, message_bytes=hidden_bytes, link=line.link, latency=line.latency)
+    if "activations" in plan.offload:
+        behind += 2 * hidden_bytes * work.layers / rates.host_link
+    if "parameters" in plan.offload:
+        passes = 2 + (work.again.matrix_flops > 0)
+        behind += passes * plan.scheme.compute * work.elements / plan.degree(PARAMETERS) / rates.host_link
+    return MicroBatch(
+        matrices,
+        attention,
+        moved,
+        unpacking,
+        whole.kernels * rates.gap_s,
+        whole.kernels * rates.kernel_s,
+        waiting,
+        behind,
+        last,
+        backward,
+        hand_over,
+    )
+
+
+def stream_bytes(plan: Plan) -> float:
+    """Return the bytes of a micro-batch's stream between layers on one device."""
+    return float(plan.batch.stream_rows * plan.architecture.hidden_size * plan.scheme.compute)
+
+
+def exchanges(plan: Plan, work: StageWork, fabric: Fabric) -> tuple[float, float, float]:
+    """Return the seconds of collectives of a micro-batch: waited for, computed behind, and of the step's last one.
+
+    Tensor ranks reduce the stream twice a layer in each direction, and again where layers are computed again. Context
+    ranks pass keys and values around. Experts get their tokens and send them back. Sharded parameters are gathered for
+    each pass and their gradients scattered; other gradients are reduced once a step.
+    """
+    layout, batch, width = plan.layout, plan.batch, plan.scheme.compute
+    stream = float(batch.rows * plan.architecture.hidden_size * width)
+    waiting = behind = last = 0.0
+    passes = 2 + (work.again.matrix_flops > 0)
+    if layout.tensor > 1:
+        waiting += work.layers * passes * 2 * over(ALL_REDUCE, stream, way(fabric, ranks=layout.tensor))
+    if layout.expert > 1 and work.expert_layers:
+        active = max((tensor.active or 0) for kind in plan.architecture.kinds for tensor in kind.tensors)
+        group = way(fabric, ranks=layout.expert)
+        sent = active * stream / layout.tensor
+        waiting += work.expert_layers * passes * 2 * over(ALL_TO_ALL, sent, group)
+    if layout.context > 1:
+        attention = plan.architecture.attention
+        heads = 0 if attention is None else 2 * attention.kv_heads * attention.head_dim / layout.tensor
+        sent = heads * batch.sequences * batch.keys * width
+        group = way(fabric, ranks=layout.context, stride=layout.tensor)
+        behind += work.layers * (passes + 1) * over(ALL_GATHER, sent, group)
+    ranks = layout.data * layout.context
+    shards = way(fabric, ranks=plan.shard_ranks, stride=layout.tensor)
+    copies = way(fabric, ranks=ranks // plan.shard_ranks, stride=layout.tensor * plan.shard_ranks)
+    layers = max(work.layers, 1)
+    held = stored_bytes(plan, work) / layers
+    gradients = work.trained * (4.0 if plan.scheme.autocast and plan.stage_of_zero >= PARAMETERS else width)
+    if plan.stage_of_zero >= PARAMETERS and plan.shard_ranks > 1 and not plan.stays_gathered:
+        behind += layers * (2 * over(ALL_GATHER, held, shards) + over(REDUCE_SCATTER, gradients / layers, shards))
+    elif plan.stage_of_zero >= GRADIENTS and plan.shard_ranks > 1:
+        behind += over(REDUCE_SCATTER, gradients, shards)
+    elif plan.stage_of_zero > NONE and plan.shard_ranks > 1:
+        last += over(REDUCE_SCATTER, gradients, shards)
+    if plan.stage_of_zero == NONE:
+        last += over(ALL_REDUCE, gradients, way(fabric, ranks=ranks, stride=layout.tensor))
+    elif copies.ranks > 1:
+        last += over(ALL_REDUCE, gradients / plan.shard_ranks, copies)
+    return waiting, behind, last
+
+
+def stored_bytes(plan: Plan, work: StageWork) -> float:
+    """Return the bytes of a stage's parameters as they are gathered: a frozen base as it is stored."""
+    if plan.adapters is None:
+        return work.elements * plan.scheme.compute
+    return work.elements * plan.method.base.bits / 8
+
+
+def over(operation: str, message_bytes: float, group: Way) -> float:
+    """Return the seconds of a collective in a group: over a switch in the machine, in a ring beyond it."""
+    return collective_s(
+        operation,
+        ranks=group.ranks,
+        message_bytes=message_bytes,
+        link=group.link,
+        latency=group.latency,
+        algorithm=RING if group.across else DIRECT,
+    )
+
+
+def gathering_s(plan: Plan, work: StageWork, fabric: Fabric) -> float:
+    """Return the seconds in which parameters that were updated in shares are gathered again after the step."""
+    if NONE < plan.stage_of_zero < PARAMETERS and plan.shard_ranks > 1:
+        size = work.trained * plan.scheme.compute
+        return over(ALL_GATHER, size, way(fabric, ranks=plan.shard_ranks, stride=plan.layout.tensor))
+    return 0.0
+
+
+def update_s(plan: Plan, work: StageWork, rates: Rates) -> float:
+    """Return the seconds of the optimizer: what it reads and writes, on the device or in the host's memory."""
+    if "optimizer" in plan.offload:
+        sent = 2.0 * work.trained * plan.scheme.compute / plan.shard_ranks
+        return work.updated_bytes / rates.host_memory + sent / rates.host_link
+    return work.updated_bytes / rates.memory
+
+
+def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
+    """Return the stages that differ in work, each with how many are like it."""
+    found: dict[tuple[object, ...], tuple[Stage, int]] = {}
+    for stage in stages(plan.architecture, plan.layout.pipeline):
+        counts = [(id(kind), count) for kind, count in stage.kind_counts()]
+        key = (stage.is_first, stage.is_last, *counts)
+        found[key] = (stage, found[key][1] + 1 if key in found else 1)
+    return list(found.values())
+
+
+def peak_rate(plan: Plan, accelerator: Accelerator) -> float:
+    """Return the rate on the data sheet for the format that matrices are multiplied in."""
+    if plan.scheme.id == EIGHT_BIT and (eight := accelerator.quantity("fp8")):
+        return eight
+    if plan.scheme.compute == FP32:
+        found = accelerator.quantity("tf32") or accelerator.quantity("fp32")
+        if found:
+            return found
+    return sixteen_bit_rate(accelerator, half_sums=False)
+
+
+class Prepared(NamedTuple):
+    """A plan with the work of its stages, which no coefficient changes."""
+
+    plan: Plan
+    accelerator: Accelerator
+    works: tuple[tuple[StageWork, int], ...]
+
+
+def prepare(plan: Plan, accelerator: Accelerator) -> Prepared:
+    """Return a plan with its work."""
+    return Prepared(plan, accelerator, tuple((stage_work(plan, stage), count) for stage, count in kinds_of(plan)))
+
+
+def step_time(prepared: Prepared, values: Mapping[str, float], network: float | None = None) -> StepTime | None:
+    r"""Return the time of a step under coefficients, None where the device's rates are not known.
+
+    Stages of a pipeline follow each other for the first micro-batch, and each further one takes the time of the slowest
+    stage (1F1B, arXiv:2104.04473): with stages alike, the share $\frac{p - 1}{m + p - 1}$ of the time is waiting.
+    """
+    plan, accelerator, works = prepared
+    rates = rates_of(plan, accelerator, values)
+    if rates is None:
+        return None
+    fabric = fabric_of(accelerator, values, network)
+    found = [(micro_batch(plan, work, rates, fabric), work, count) for work, count in works]
+    slowest, work, _ = max(found, key=lambda item: item[0].total(rates.overlap))
+    each, count = slowest.total(rates.overlap), plan.accumulation
+    once = sum(one.total(rates.overlap) * alike for one, _, alike in found)
+    reduced = slowest.total(rates.overlap, last=True) - each
+    return StepTime(
+        rates,
+        tuple((one, alike) for one, _, alike in found),
+        slowest,
+        work,
+        count,
+        (count - 1) * each + once + reduced,
+        once - each,
+        max(gathering_s(plan, work, fabric) for _, work, _ in found),
+        max(update_s(plan, work, rates) for _, work, _ in found),
+    )

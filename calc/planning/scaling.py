@@ -1,0 +1,246 @@
+"""What a training budget buys: by each scaling law the best size and tokens, and the run on real devices."""
+
+from collections.abc import Mapping
+
+from calc.catalog import Catalog, catalog
+from calc.catalog.records import Accelerator
+from calc.catalog.runs import Law
+from calc.derivation import Step, Warn
+from calc.errors import ScenarioError, nearest
+from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
+from calc.planning.cost import newest_rent, price_report
+from calc.planning.runs import HOUR_S, run_of, utilization_of
+
+Report = dict[str, object]
+FIELDS = (
+    "given",
+    "amount",
+    "law",
+    "accelerator",
+    "accelerators",
+    "utilization",
+    "usage",
+    "price_per_hour",
+    "parameters",
+)
+GIVEN = ("zettaflop", "pf-days", "device-hours", "money", "parameters", "run")
+LEAST_FLOPS, MOST_FLOPS = 1e15, 1e30
+ZETTA, BILLION = 1e21, 1e9
+FITTED_FLOPS = 3e21  # the largest budget of Hoffmann et al. 2022, section 3.2
+
+
+def scaling_report(scenario: Mapping[str, object]) -> Report:
+    """Return what a budget trains best by each law, and how long, how much energy and how much money it takes.
+
+    `given` says what `amount` counts: 10^21 operations ("zettaflop"), "pf-days", "device-hours", US dollars of rent
+    ("money"), or billions of "parameters", whose best budget by `law` is looked for; "run" takes `amount` as billions
+    of tokens for a model of `parameters` billions. `parameters` also asks what a size of one's own does with a budget.
+    Raises ScenarioError for a field that is wrong.
+    """
+    for name in scenario:
+        if name not in FIELDS:
+            raise ScenarioError(name, f"is not a field{nearest(name, FIELDS)}; fields are {', '.join(FIELDS)}")
+    facts = catalog()
+    given = str(scenario.get("given", "zettaflop"))
+    if given not in GIVEN:
+        raise ScenarioError("given", f"must be {', '.join(GIVEN)}, not {given!r:.60}{nearest(given, GIVEN)}")
+    amount = positive(scenario, "amount")
+    if amount is None:
+        raise ScenarioError("amount", "is needed: how much of what is given")
+    chosen = law_of(facts, str(scenario.get("law", "besiroglu-2024")))
+    device = facts.accelerator(str(scenario.get("accelerator", "h100-sxm-80gb")))
+    peak = device.quantity("bf16") or device.quantity("fp16")
+    if peak is None:
+        raise ScenarioError("accelerator", f"no 16-bit rate of {device.name} is known, which a run would be timed by")
+    devices = count_of(scenario.get("accelerators", 1024))
+    usual = facts.coefficient("training-utilization")
+    utilization = positive(scenario, "utilization", most=1.0) or usual.value
+    own_price = positive(scenario, "price_per_hour")
+    price = price_report(newest_rent(facts, device), own_price)
+    own_size = positive(scenario, "parameters")
+
+    steps: list[Step] = []
+    flops = budget_of(given, amount, chosen, peak * utilization, price, own_size, steps)
+    if not LEAST_FLOPS <= flops <= MOST_FLOPS:
+        raise ScenarioError(
+            "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
+        )
+    answers = [law_answer(law, flops, own_size) for law in facts.laws()]
+    steps += optimum_steps(chosen, flops)
+    run = run_of(
+        flops=flops,
+        peak_flops_per_s=peak,
+        utilization=utilization,
+        devices=devices,
+        power_w=device.quantity("power"),
+        usage=positive(scenario, "usage", least=1.0) or 1.0,
+        price_per_hour=None if price is None else float(str(price["each"])),
+    )
+    steps.append(
+        Step(
+            "Device-hours",
+            r"\frac{C}{P \cdot u \cdot 3600}",
+            f"{flops:.4g} / ({peak:.4g} × {utilization:g} × 3,600)",
+            run.device_hours,
+            "h",
+            device.facts["bf16" if "bf16" in device.facts else "fp16"].source,
+        )
+    )
+    return {
+        "scenario": {
+            **scenario,
+            "given": given,
+            "law": chosen.id,
+            "accelerator": device.id,
+            "accelerators": devices,
+            "utilization": utilization,
+        },
+        "model": {"id": None},
+        "speed": None,
+        "flops": flops,
+        "laws": answers,
+        "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
+        "price": price,
+        "steps": [step.as_dict() for step in steps],
+        "warnings": [warning._asdict() for warning in doubts(flops, own_size, answers, chosen)],
+    }
+
+
+def positive(scenario: Mapping[str, object], field: str, *, least: float = 0.0, most: float = 1e30) -> float | None:
+    """Return a field as a number above 0 and within its range, None where it was left out."""
+    value = scenario.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value > 0 and least <= value <= most):
+        upper = f" and at most {most:g}" if most < 1e30 else ""
+        lower = f"at least {least:g}" if least else "above 0"
+        raise ScenarioError(field, f"must be a number {lower}{upper}, not {value!r:.60}")
+    return float(value)
+
+
+def count_of(value: object) -> int:
+    """Return the number of devices."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
+        raise ScenarioError("accelerators", f"must be a whole number from 1 to 1,000,000, not {value!r:.60}")
+    return value
+
+
+def law_of(facts: Catalog, name: str) -> Law:
+    """Return the law of that id."""
+    known = {law.id: law for law in facts.laws()}
+    if name not in known:
+        raise ScenarioError("law", f"{name!r:.60} is not a law{nearest(name, known)}; there are {', '.join(known)}")
+    return known[name]
+
+
+def budget_of(
+    given: str,
+    amount: float,
+    law: Law,
+    reached_flops_per_s: float,
+    price: Report | None,
+    own_size: float | None,
+    steps: list[Step],
+) -> float:
+    """Return the operations of a budget, with the step that found them."""
+    name, source = "Operations of the budget", law.source
+    if given == "zettaflop":
+        found, formula, numbers = amount * ZETTA, r"C \cdot 10^{21}", f"{amount:g} × 10^21"
+    elif given == "pf-days":
+        found, formula, numbers = amount * PF_DAY_FLOPS, r"d \cdot 8.64 \cdot 10^{19}", f"{amount:g} × 8.64 × 10^19"
+    elif given == "device-hours":
+        found = amount * HOUR_S * reached_flops_per_s
+        formula, numbers = r"h \cdot 3600 \cdot P \cdot u", f"{amount:,g} × 3,600 × {reached_flops_per_s:.4g}"
+    elif given == "money":
+        if price is None:
+            raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
+        each = float(str(price["each"]))
+        found = amount / each * HOUR_S * reached_flops_per_s
+        formula = r"\frac{m}{p} \cdot 3600 \cdot P \cdot u"
+        numbers = f"{amount:,g} / {each:g} × 3,600 × {reached_flops_per_s:.4g}"
+    elif given == "parameters":
+        found = budget(law=law, parameters=amount * BILLION)
+        formula, numbers = r"N_{\text{best}}(C) = N", f"the best size by {law.name} is {amount:g} × 10^9, for C"
+    else:
+        if own_size is None:
+            raise ScenarioError("parameters", "is needed for a run: how many billion parameters the model has")
+        found = training_flops(parameters=own_size * BILLION, tokens=amount * BILLION)
+        formula, numbers = r"6 N D", f"6 × {own_size:g} × 10^9 × {amount:g} × 10^9"
+    steps.append(Step(name, formula, numbers, found, "FLOP", source))
+    return found
+
+
+def law_answer(law: Law, flops: float, own_size: float | None) -> Report:
+    """Return a law's best size for a budget, and what a size of one's own does with the same operations."""
+    best = optimum(law=law, flops=flops)
+    answer: Report = {
+        "id": law.id,
+        "name": law.name,
+        "counted": law.counted,
+        "corpus": law.corpus,
+        "parameters": best.parameters,
+        "tokens": best.tokens,
+        "tokens_per_parameter": best.tokens_per_parameter,
+        "loss": best.loss,
+        "own": None,
+    }
+    if own_size is not None:
+        size = own_size * BILLION
+        tokens = flops / training_flops(parameters=size, tokens=1.0)
+        answer["own"] = {
+            "parameters": size,
+            "tokens": tokens,
+            "tokens_per_parameter": tokens / size,
+            "loss": loss(law=law, parameters=size, tokens=tokens),
+            "wasted_share": wasted_share(law=law, parameters=size, tokens=tokens),
+        }
+    return answer
+
+
+def optimum_steps(law: Law, flops: float) -> list[Step]:
+    """Return the working of the chosen law's best size, its tokens and its loss."""
+    best, c = optimum(law=law, flops=flops), law.constants
+    if law.form == "sum":
+        scale = r"\left( \frac{\alpha A}{\beta B} \right)^{\frac{1}{\alpha+\beta}}"
+        formula = scale + r" \left( \frac{C}{6} \right)^{\frac{\beta}{\alpha+\beta}}"
+        numbers = (
+            f"({c['alpha']:g} × {c['a']:g} / ({c['beta']:g} × {c['b']:g}))^(1 / {c['alpha'] + c['beta']:.4g})"
+            f" × ({flops:.4g} / 6)^({c['beta']:g} / {c['alpha'] + c['beta']:.4g})"
+        )
+    else:
+        formula = r"N_0 \left( \frac{C}{C_0} \right)^{p}"
+        numbers = f"{c['optimal_n']:g} × ({flops:.4g} / {c['optimal_at']:g})^{c['optimal_power']:g}"
+    steps = [
+        Step(f"Best size by {law.name}", formula, numbers, best.parameters, "parameters", law.source),
+        Step(
+            "Tokens", r"\frac{C}{6 N}", f"{flops:.4g} / (6 × {best.parameters:.4g})", best.tokens, "tokens", law.source
+        ),
+    ]
+    if best.loss is not None and law.form == "sum":
+        size = f"{c['a']:g} / {best.parameters:.4g}^{c['alpha']:g}"
+        numbers = f"{c['e']:g} + {size} + {c['b']:g} / {best.tokens:.4g}^{c['beta']:g}"
+        formula = r"E + \frac{A}{N^{\alpha}} + \frac{B}{D^{\beta}}"
+        steps.append(Step("Loss, in nats per token", formula, numbers, best.loss, "", law.source))
+    return steps
+
+
+def doubts(flops: float, own_size: float | None, answers: list[Report], law: Law) -> list[Warn]:
+    """Return what a reader should know before trusting a law that far."""
+    found = []
+    if flops > 1000 * FITTED_FLOPS:
+        message = "the budget is more than a thousand times the largest that the laws were fitted on"
+        found.append(Warn("law-extrapolated", message, "amount"))
+    own = next((answer["own"] for answer in answers if answer["id"] == law.id), None)
+    if own_size is not None and isinstance(own, dict) and own["tokens_per_parameter"] < 1:
+        message = f"a model of {own_size:g} billion parameters would see less than one token for each of them"
+        found.append(Warn("budget-too-small", message, "parameters"))
+    return found
+
+
+def run_utilization(parameters: float, tokens: float, device_hours: float, device: Accelerator) -> float | None:
+    """Return the share of the dense 16-bit peak that a published run reached, None where the peak is not known."""
+    peak = device.quantity("bf16") or device.quantity("fp16")
+    if peak is None:
+        return None
+    flops = training_flops(parameters=parameters, tokens=tokens)
+    return utilization_of(flops=flops, device_hours=device_hours, peak_flops_per_s=peak)

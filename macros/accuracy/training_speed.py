@@ -1,0 +1,308 @@
+"""Predicted against measured speed of published training runs, by source.
+
+Run it with `python -m tests.accuracy.training_speed`.
+
+Each row of training_speed.csv that states what a prediction needs becomes a scenario in the contract's fields and goes
+through `calc.estimate`. Errors are of tokens a second and device, which every row gives or leads to.
+"""
+
+import argparse
+import json
+import math
+import re
+from datetime import date
+from statistics import median
+from typing import Any, NamedTuple
+
+from calc import ScenarioError, estimate
+from macros.accuracy.scores import (
+    MEASUREMENTS,
+    Row,
+    Score,
+    Scores,
+    SkipError,
+    lines_by_source,
+    read_rows,
+    reasons,
+    rows_digest,
+    score_rows,
+    skipped_lines,
+    table,
+)
+from macros.accuracy.training_fitting import Item, fit, item_of
+from macros.accuracy.training_memory import CONFIGS, NAMES, number
+
+FILE = "training_speed.csv"
+LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"
+FIGURE = "tokens_per_s_per_device"
+ACCELERATORS = (
+    ("A100 40GB", "a100-sxm-40gb"),
+    ("A100 (DGX-A100 40GB", "a100-sxm-40gb"),
+    ("A100", "a100-sxm-80gb"),
+    ("H100 96GB", "h100-sxm-96gb"),
+    ("H100 94-96GB", "h100-sxm-96gb"),
+    ("H100", "h100-sxm-80gb"),
+    ("H200", "h200-sxm-141gb"),
+    ("V100-SXM2 16GB", "v100-sxm-16gb"),
+    ("V100 32GB", "v100-sxm-32gb"),
+    ("MI300X", "mi300x"),
+    ("RTX 4070 Ti SUPER", "rtx-4070-ti-super"),
+    ("RTX 4090", "rtx-4090"),
+    ("RTX A6000", "rtx-a6000"),
+)
+PRECISIONS = (
+    ("float8", "fp8-mixed"),
+    ("fp8", "fp8-mixed"),
+    ("int8 weights", ""),
+    ("amp_bf16", "bf16-autocast"),
+    ("bf16 (fp32 master", "bf16-autocast"),
+    ("int4 gptq", "fp16-mixed"),
+    ("mixed precision", "fp16-mixed"),
+)
+MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+OLD = ("dlperf_v100",)  # ran before there was attention in tiles
+QWEN = {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05}
+NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
+
+
+def shape_of(row: Row) -> dict[str, int]:
+    """Return the sizes that a row states of a model of its own."""
+    text = row["arch_if_stated"]
+    found = {name: int(size) for name, size in re.findall(r"(\w+)=(\d+)", text)}
+    vocab = re.search(r"vocab (\d+)", text)
+    return found | ({"vocab": int(vocab.group(1))} if vocab else {})
+
+
+def heads_of(row: Row, hidden: int) -> int:
+    """Return the heads where a row leaves them out: of 96 elements in DLPerf, else as in Megatron-LM's papers."""
+    if row["source"] == "dlperf_v100":
+        return hidden // 96
+    return {12288: 96, 20480: 128}.get(hidden, hidden // 128)
+
+
+def model_of(row: Row) -> object:
+    """Return the row's model as the contract takes it."""
+    name = row["model"]
+    shape = shape_of(row)
+    if name.startswith("MPT-"):
+        return {
+            "config": {
+                "model_type": "mpt",
+                "d_model": shape["d_model"],
+                "n_heads": shape["heads"],
+                "n_layers": shape["layers"],
+                "vocab_size": shape["vocab"],
+                "max_seq_len": number(row["seq_len"]),
+                "learned_pos_emb": True,
+                "attn_config": {"alibi": False},
+            }
+        }
+    if name.startswith("GPT"):
+        return {
+            "config": {
+                "model_type": "gpt2",
+                "n_embd": shape["hidden"],
+                "n_layer": shape["layers"],
+                "n_head": shape.get("heads", heads_of(row, shape["hidden"])),
+                "vocab_size": shape.get("vocab", 51200),
+                "n_positions": number(row["seq_len"]),
+            }
+        }
+    name = name.casefold().split(" (moe")[0].replace(" (gptq)", "").removesuffix("-int4").removesuffix("-chat")
+    return {"config": CONFIGS[name]} if name in CONFIGS else NAMES.get(name, name)
+
+
+def accelerator_of(row: Row) -> str:
+    """Return the catalogue's id of the row's device."""
+    name = row["gpu"].removeprefix('listed under "Runnable On": ')
+    for start, found in ACCELERATORS:
+        if name.startswith(start):
+            return found
+    raise SkipError(f"no accelerator {name}")
+
+
+def check(row: Row) -> None:
+    """Raise SkipError with the reason where a row has no speed of a device, or is not to be trusted."""
+    if row["confidence"] == "low":
+        raise SkipError("its source leaves open what was run")
+    if not row["tokens_per_s_per_gpu_derived"]:
+        raise SkipError("the time of one layer alone" if "layer" in row["method"] else "no speed of one device follows")
+    if not number(row["seq_len"]) or not row["n_gpus"]:
+        raise SkipError("length of sequences, batch or layout is not stated")
+
+
+def degrees(row: Row) -> dict[str, Any]:
+    """Return the row's parallel degrees and its sharding."""
+    text = row["parallelism"].casefold()
+    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp)=(\d+)", text)}
+    devices = int(row["n_gpus"])
+    layout = {"tensor": found.get("tp", 1), "pipeline": found.get("pp", 1), "context": found.get("cp", 1)}
+    layout["data"] = devices // (layout["tensor"] * layout["pipeline"] * layout["context"])
+    result: dict[str, Any] = {"parallelism": layout}
+    ranks = layout["data"] * layout["context"]
+    stage = re.search(r"zero-?([123])", text)
+    if "shard_grad_op" in text:
+        result["sharding"] = "zero-2"
+    elif "fsdp" in text:
+        result["sharding"] = "zero-3"
+    elif stage:
+        result["sharding"] = f"zero-{stage.group(1)}"
+    elif "distributed optimizer" in text:
+        result["sharding"] = "zero-1"
+    inside = re.search(r"zero1(?:=| within )(\d+)", text)
+    if inside and ranks > int(inside.group(1)):
+        result["shard_ranks"] = int(inside.group(1))
+    if ranks == 1:
+        result.pop("sharding", None)
+    result["sequence_parallel"] = layout["tensor"] > 1 and (
+        row["source"] == "torchtitan" or ("sequence parallel" in text and "no sequence" not in text)
+    )
+    return result
+
+
+def batches(row: Row, layout: dict[str, int]) -> dict[str, int]:
+    """Return micro-batch and accumulation; with one stage and nothing said, a rank's sequences are one micro-batch."""
+    micro, steps, total = number(row["micro_batch"]), number(row["grad_accum"]), number(row["global_batch_seqs"])
+    if row["source"] == "torchtitan" and layout["pipeline"] > 1 and micro:
+        return {"micro_batch": max(micro // layout["pipeline"], 1), "gradient_accumulation": layout["pipeline"]}
+    if not micro:
+        if not total or layout["pipeline"] > 1:
+            raise SkipError("length of sequences, batch or layout is not stated")
+        micro = total // layout["data"] // (steps or 1)
+    return {"micro_batch": micro, "gradient_accumulation": steps or 1}
+
+
+def precision_of(row: Row) -> str:
+    """Return the row's precision; raises SkipError where the contract has none like it."""
+    dtype = row["dtype"].casefold()
+    found = next((name for word, name in PRECISIONS if word in dtype), "bf16")
+    if not found:
+        raise SkipError(f"precision {row['dtype']} is not one of the contract's")
+    if found == "bf16" and row["source"] in ("torchtitan", "torchao") and int(row["n_gpus"]) > 1:
+        return "bf16-autocast"  # torchtitan keeps FP32 shards
+    return "bf16-mixed" if found == "bf16" and row["source"] in MASTERS else found
+
+
+def optional(row: Row) -> dict[str, Any]:
+    """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
+    found: dict[str, Any] = {}
+    if row["torch_compile"].startswith("yes") or row["source"] == "megatron_lm":
+        found["compile"] = True  # Megatron-LM fuses its pointwise operations by hand
+    elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
+        found["compile"] = False
+    if row["method"] in ("lora", "qlora"):
+        found["lora"] = QWEN if row["source"] == "qwen_readme" else {"rank": 8}
+        if "gptq" in row["dtype"].casefold():
+            found["base_weights"] = "gptq-int4"
+    if row["offload"].startswith("params"):
+        found["offload"] = ["parameters", "optimizer"]
+    elif "activation" in row["offload"]:
+        found["offload"] = ["activations"]
+    said = row["notes"] + row["missing_inputs"]
+    for word, rate in NETWORKS:
+        if word in said:
+            found["network_gbit_per_s"] = rate
+    return found
+
+
+def scenario_of(row: Row) -> dict[str, Any]:
+    """Return the row as a scenario; raises SkipError with the reason where there is none."""
+    check(row)
+    divided = degrees(row)
+    again = "full" if row["source"] == "dlperf_v100" else "none"  # its TFLOP/s count the second forward pass
+    return {
+        "workload": "training",
+        "model": model_of(row),
+        "accelerator": accelerator_of(row),
+        "method": {"pretrain-full": "full"}.get(row["method"], row["method"]),
+        "precision": precision_of(row),
+        "sequence_tokens": number(row["seq_len"]),
+        "checkpointing": next(
+            (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), again
+        ),
+        "attention": "eager" if row["flash_attention"] == "no" or row["source"] in OLD else "flash",
+        **divided,
+        **batches(row, divided["parallelism"]),
+        **optional(row),
+    }
+
+
+def score_of(row: Row) -> Score:
+    """Return a row's score; raises SkipError with the reason where there is none."""
+    scenario = scenario_of(row)
+    try:
+        speed: Any = estimate(scenario)["speed"]
+    except ScenarioError as error:
+        raise SkipError(f"refused: {error.field} {error.message}") from None
+    figure = speed[FIGURE]
+    measured = float(row["tokens_per_s_per_gpu_derived"])
+    return Score(row, FIGURE, measured, figure["typical"], figure["low"], figure["high"])
+
+
+def scores() -> Scores:
+    """Return all scores, and the rows that were left out by reason."""
+    return score_rows(FILE, score_of)
+
+
+class LeftOut(NamedTuple):
+    """Median errors of a source: with its rows among those that coefficients are estimated from, and without them."""
+
+    source: str
+    rows: int
+    inside: float
+    outside: float
+
+
+def left_out_lines() -> list[LeftOut]:
+    """Return the errors of each source under coefficients estimated from all rows, and from all but its own."""
+    items: list[Item] = []
+    for row in read_rows(FILE):
+        try:
+            items.append(item_of(row, scenario_of(row), float(row["tokens_per_s_per_gpu_derived"])))
+        except SkipError:
+            continue
+    everything = fit(items)
+    lines = []
+    for source in sorted({item.row["source"] for item in items}):
+        mine = [item for item in items if item.row["source"] == source]
+        without = fit([item for item in items if item.row["source"] != source])
+        inside, outside = (median(math.expm1(item.error(values)) for item in mine) for values in (everything, without))
+        lines.append(LeftOut(source, len(mine), inside, outside))
+    return lines
+
+
+def keep_left_out(lines: list[LeftOut]) -> None:
+    """Write the errors of sources that were left out for the page; they take minutes, and a build does not."""
+    kept = {"made": date.today().isoformat(), "rows": rows_digest(FILE), "lines": [item._asdict() for item in lines]}
+    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--worst", type=int, default=15)
+    parser.add_argument("--source")
+    parser.add_argument("--leave-one-out", action="store_true", help="estimate without each source, and keep it")
+    options = parser.parse_args()
+    if options.leave_one_out:
+        lines = left_out_lines()
+        for item in lines:
+            print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
+        keep_left_out(lines)
+        return
+    found, skipped = scores()
+    if options.source:
+        found = [score for score in found if score.source == options.source]
+    print(table("source", lines_by_source(found)))
+    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
+    why = reasons("training_speed")
+    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
+        row = score.row
+        print(
+            f"{row['id']:<22} {row['model'][:18]:<18} {row['n_gpus']:>4} {row['parallelism'][:24]:<24} "
+            f"{score.measured:10.1f} {score.predicted:10.1f} {score.error:+.0%} {why.get(row['id'], '')[:60]}"
+        )
+
+
+if __name__ == "__main__":
+    main()

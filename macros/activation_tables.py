@@ -1,0 +1,65 @@
+"""Tables of activations: what a layer keeps of a token, and where checkpoints are best placed."""
+
+from math import ceil
+
+from calc import estimate
+from calc.calculators.html import table, text
+from calc.catalog import catalog
+from calc.units import show_binary, show_count
+from macros.inline import look_up, opening
+from macros.inline import step as written
+from macros.markdown import block
+from macros.training_numbers import Report, training
+from macros.training_tables import Run
+
+LABEL = "A layer keeps: "
+
+
+def kept_by_label(run: Run) -> tuple[dict[str, float], int]:
+    """Return the bytes that one layer keeps of a token, by what they are, and the tokens of the micro-batch."""
+    report: Report = estimate(training(run))
+    part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
+    tokens = report["scenario"]["micro_batch"] * report["scenario"]["sequence_tokens"]
+    found = {
+        step["name"].removeprefix(LABEL): step["value"] / tokens for step in part["steps"] if LABEL in step["name"]
+    }
+    return found, tokens
+
+
+def layer_table(base: Run, *runs: tuple[str, Run]) -> str:
+    """Return what one layer keeps of a token for its backward pass, tensor by tensor, in some runs side by side."""
+    columns = [kept_by_label({**base, **changes})[0] for _, changes in runs]
+    labels = dict.fromkeys(label for column in columns for label in column)
+    rows = []
+    for label in labels:
+        sizes = [column.get(label, 0) for column in columns]
+        rows.append([text(label[0].upper() + label[1:]), *(show_count(size) if size >= 1 else "–" for size in sizes)])
+    rows.append(["Together", *(show_count(sum(column.values())) for column in columns)])
+    headings = ("Kept by one layer", *(name for name, _ in runs))
+    model = catalog().model(str(base["model"])).name
+    return block(table(headings, rows, caption=f"{model}: bytes that one layer keeps of one token"))
+
+
+def checkpoint_table(model: str, *lengths: int, equal_layers: int = 100) -> str:
+    """Return the activations alive at most with a checkpoint every few layers: of equal layers, and of a model.
+
+    An equal layer keeps as much as its checkpoint, which is the case of the square-root rule.
+    """
+    full: Report = estimate(training({"model": model, "checkpointing": "none"}))
+    saved, layers = look_up("layer", full)[0], full["model"]["layers"]
+    checkpoint, _, _ = look_up("kept", estimate(training({"model": model, "checkpointing": "full"})))
+    each = checkpoint / layers
+    rows = []
+    for length in lengths:
+        numbers = f"⌈{layers} / {length}⌉ × {show_binary(each)} + {length} × {show_binary(saved)}"
+        size = ceil(layers / length) * each + length * saved
+        cells = [show_count(length), show_count(ceil(equal_layers / length) + length)]
+        fits = length <= layers
+        formula = r"\lceil \frac{L}{k} \rceil \cdot B_{\text{checkpoint}} + k \cdot B_{\text{layer}}"
+        cells.append(
+            opening(show_binary(size), written("Alive at most", formula, numbers, show_binary(size))) if fits else "–"
+        )
+        rows.append(cells)
+    named = f"{full['model']['name']}, {show_count(layers)} layers"
+    headings = ("Layers between checkpoints", f"{equal_layers} equal layers: layers alive", named)
+    return block(table(headings, rows, caption="Activations alive at most, by the distance of checkpoints"))

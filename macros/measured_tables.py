@@ -1,0 +1,28 @@
+"""Tables of measured training runs, row by row beside what is computed for them."""
+
+from calc.calculators.html import table, text
+from calc.units import show_gib
+from macros.accuracy.page import percent
+from macros.accuracy.scores import read_rows
+from macros.accuracy.training_memory import FILE, score_of
+from macros.markdown import block
+
+
+def measured_chain(*rows: tuple[str, str], caption: str) -> str:
+    """Return measured runs of which each adds something to the one before, and what is computed for them.
+
+    A row is its words and the id of a measurement in the catalogue.
+    """
+    found = {row["id"]: row for row in read_rows(FILE)}
+    cells = []
+    before = None
+    for words, identity in rows:
+        if identity not in found:
+            raise ValueError(f"no measurement of training memory has the id {identity!r}")
+        score = score_of(found[identity])
+        saved = [show_gib(before[0] - score.measured), show_gib(before[1] - score.predicted)] if before else ["–", "–"]
+        before = (score.measured, score.predicted)
+        pair = [show_gib(size) for size in before]
+        cells.append([text(words), *pair, percent(score.error, sign=True), *(cell.replace("-", "−") for cell in saved)])
+    headings = ("Run", "Measured", "Computed", "Error", "Saved, measured", "Saved, computed")
+    return block(table(headings, cells, caption=caption))

@@ -1,0 +1,85 @@
+"""Tables of what is kept of a parameter, by precision and optimizer, and of what number formats do to updates."""
+
+from calc import estimate
+from calc.calculators.html import element, table, text
+from calc.catalog import catalog
+from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_half
+from calc.memory.training.states import OPTIMIZERS, SCHEMES
+from calc.training.step import model_states
+from calc.units import show_count, show_gb
+from macros.markdown import block
+from macros.training_numbers import Report, full_parameters, training
+from macros.training_tables import cited
+
+
+def scheme_table(model: str) -> str:
+    """Return what each precision scheme keeps of a parameter: bytes of weight, master, gradient, AdamW's states."""
+    count = full_parameters(model)
+    rows = []
+    for scheme in SCHEMES.values():
+        widths = [scheme.gradient, *((2,) if scheme.master and scheme.gradient == 4 else ())]
+        for width in widths:
+            kind = {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}[width]
+            run = training({"model": model, "precision": scheme.id, "gradient_dtype": kind})
+            parts = model_states(run)
+            shown = [parts[name] for name in ("weights", "master_weights", "gradients", "optimizer_states")]
+            cells = [f"{size / count:.3g}" if size else "–" for size in (*shown, sum(shown))]
+            name = element("code", scheme.id) + (f", {kind.upper()} gradients" if width != scheme.gradient else "")
+            rows.append([name, *cells, show_gb(sum(shown)), cited(scheme.source)])
+    named = catalog().model(model).name
+    headings = ("Precision", "Weight", "Master", "Gradient", "AdamW", "Together", named, "Source")
+    caption = f"Bytes that a trained parameter costs, and {named} with them"
+    return block(table(headings, rows, caption=caption, words=(0, 7)))
+
+
+def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
+    """Return what each optimizer keeps of a parameter, and all that a model's parameters then cost."""
+    count = full_parameters(model)
+    rows = []
+    for optimizer in OPTIMIZERS.values():
+        report: Report = estimate(training({"model": model, "precision": precision, "optimizer": optimizer.id}))
+        parts, host = model_states(report["scenario"]), report["memory"]["host_bytes"]
+        size = parts["optimizer_states"] + host
+        where = "host" if host else "device"
+        rows.append(
+            [
+                element("code", text(optimizer.id)),
+                f"{size / count:.3g}" if size > count / 100 else "under 0.01" if size else "–",
+                where if size else "–",
+                show_gb(size) if size else "–",
+                show_gb(sum(parts.values())),
+                cited(optimizer.source),
+            ]
+        )
+    named = catalog().model(model).name
+    headings = ("Optimizer", "Bytes a parameter", "Kept on the", f"States of {named}", "All on the device", "Source")
+    caption = f"What optimizers keep, with {precision}"
+    return block(table(headings, rows, caption=caption, words=(0, 2, 5)))
+
+
+def update_table(weight: float, change: float, counts: tuple[int, ...] = (1, 100, 1000)) -> str:
+    """Return what becomes of a weight that is changed by a little many times, in formats that keep it."""
+    rows = []
+    for name, significant in SIGNIFICANT_BITS.items():
+        kept, cells = nearest_float(weight, significant_bits=significant), []
+        for step in range(1, max(counts) + 1):
+            kept = nearest_float(kept + change, significant_bits=significant)
+            if step in counts:
+                cells.append(f"{kept:.6g}")
+        rows.append([catalog().number_format(name).name, *cells])
+    rows.append(["Exact", *(f"{weight + count * change:.6g}" for count in counts)])
+    headings = ("Kept in", *(f"After {show_count(count)}" for count in counts))
+    return block(table(headings, rows, caption=f"A weight of {weight:g} after updates of {change:g} each"))
+
+
+def underflow_table(scale_bits: int, *gradients: float) -> str:
+    """Return what FP16 makes of small gradients, as they are and with the loss scaled by a power of two, and BF16."""
+    scale = 2**scale_bits
+    bf16 = SIGNIFICANT_BITS["bf16"]
+    rows = []
+    for gradient in gradients:
+        scaled = nearest_half(gradient * scale)
+        cells = (nearest_half(gradient), scaled, scaled / scale, nearest_float(gradient, significant_bits=bf16))
+        rows.append([f"{gradient:g}", *(f"{value:.3g}" for value in cells)])
+    headings = ("Gradient", "In FP16", f"Times {show_count(scale)}, in FP16", "Divided again, in FP32", "In BF16")
+    return block(table(headings, rows, caption="Small and large gradients in 16 bit"))
