@@ -13,6 +13,7 @@ from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.working import parts_of, sum_step
+from calc.performance.fabric import tensor_warnings
 from calc.planning.cost import cost_of
 from calc.planning.fit import devices_needed, most_sequences
 from calc.planning.layout import best_layout, candidates, check_layout, fullest, sum_over_devices
@@ -307,7 +308,6 @@ def warnings(answer: Answer, context_limit: int | None) -> list[Warn]:
     if demand.sequences < answer.layout.data:
         message = f"{demand.sequences} sequences leave some of the {answer.layout.data} data-parallel ranks idle"
         found.append(Warn("ranks-idle", message, "parallelism.data"))
-    if answer.layout.tensor > 1 and accelerator is not None and accelerator.text("link") == "none":
-        message = f"{accelerator.name} has no link of its own: tensor parallelism goes over PCIe and is slow"
-        found.append(Warn("tensor-over-pcie", message, "parallelism.tensor"))
+    if answer.layout.tensor > 1 and accelerator is not None:
+        found += tensor_warnings(accelerator, answer.layout.tensor)
     return found

@@ -25,6 +25,19 @@ from macros.calls import register
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
 from macros.inline import fact, number, source
+from macros.link_figures import cards_figure, ring_figure, switched_figure
+from macros.link_tables import (
+    exchange_table,
+    fact_ratio,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
+    pair_table,
+    peer_table,
+    sending,
+)
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
@@ -43,12 +56,7 @@ from macros.tables import (
     unit_table,
 )
 from macros.training_figures import adapter_figure, stage_figure, step_figure
-from macros.training_tables import (
-    copied_state_table,
-    multiplier_table,
-    rule_count_table,
-    training_table,
-)
+from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
     accelerator_table,
@@ -71,16 +79,19 @@ MACROS = (
     budget,
     cache_table,
     calculator,
+    cards_figure,
     changed,
     checkpoint_table,
     config_table,
     config_value,
     copied_state_table,
     device_count_table,
+    exchange_table,
     expanded,
     expert_layout_table,
     expert_table,
     fact,
+    fact_ratio,
     fitting_table,
     format_table,
     law_growth_table,
@@ -88,6 +99,11 @@ MACROS = (
     layer_table,
     left_out_sources,
     left_out_training,
+    link_fact,
+    link_ratio,
+    link_share,
+    link_table,
+    linked_table,
     llama_table,
     measured_chain,
     memory_option_table,
@@ -98,10 +114,13 @@ MACROS = (
     native_table,
     number,
     optimizer_table,
+    pair_table,
     parameter_working,
     plot,
+    peer_table,
     precision_table,
     presets,
+    ring_figure,
     rounding_table,
     rule_count_table,
     run_fact,
@@ -109,10 +128,12 @@ MACROS = (
     run_table,
     run_utilized,
     scheme_table,
+    sending,
     source,
     stage_figure,
     stage_table,
     step_figure,
+    switched_figure,
     times,
     touched,
     touched_table,

@@ -14,6 +14,7 @@ CALCULATOR_PAGES = {
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
     "scaling-laws": "calculators/scaling-laws/",
+    "interconnect": "calculators/interconnect/",
 }
 _page_url: list[str] = [""]
 

@@ -7,6 +7,8 @@ from calc.catalog import catalog
 from calc.catalog.records import Mixture, Model
 from calc.errors import ScenarioError
 
+LINKS = ("links", "networks")
+LINK_GROUPS = {"device": "Between devices", "host": "PCIe and hosts", "network": "Between machines"}
 SEARCHED = ("models", "accelerators")  # kinds whose lists are long
 Values = dict[str, str]
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
@@ -111,6 +113,14 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
         listed = [
             ("GGUF" if isinstance(record, Mixture) else "One format", record.id, record.name)
             for record in catalog().weights_formats()
+        ]
+    elif field.kind == "machines":
+        listed = [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
+    elif field.kind in LINKS:
+        listed = [
+            (LINK_GROUPS[link.kind], link.id, f"{link.name} ({link.one_way.show()} one way)")
+            for link in catalog().links()
+            if field.kind == "links" or link.kind == "network"
         ]
     elif field.kind == "engines":
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]

@@ -15,7 +15,16 @@ from calc.errors import ScenarioError, nearest
 class Calculators(Mapping[str, Calculator]):
     """The calculators by id, in the order of the guide. Each is imported when asked for: a page has one or two."""
 
-    ids = ("will-it-fit", "kv-cache", "effective-bits", "speed", "fine-tune", "pre-training", "scaling-laws")
+    ids = (
+        "will-it-fit",
+        "kv-cache",
+        "effective-bits",
+        "speed",
+        "fine-tune",
+        "pre-training",
+        "scaling-laws",
+        "interconnect",
+    )
 
     def __getitem__(self, name: str) -> Calculator:
         if name not in self.ids:

@@ -31,6 +31,7 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Protocol,
     Source,
     WeightsFormat,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
 
+DATED = ("models", "accelerators", "number_formats", "mixtures", "links", "protocols", "machines", "engines")
 MOST_LISTED = 40  # names in a message
 FORM_AND_SIZE = re.compile(r"(sxm\d?|pcie|nvl|\d+gb)*")  # after a folded name; "ti" or "laptop" make another device
 
@@ -54,11 +56,7 @@ class Catalog:
         self._records: dict[tuple[str, str], object] = {}
         self._names: dict[str, dict[str, str]] = {}
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
-        self.version = max(
-            str(entry["checked"])
-            for kind in ("models", "accelerators", "number_formats", "mixtures", "links", "machines", "engines")
-            for entry in tables[kind].values()
-        )
+        self.version = max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
@@ -215,6 +213,13 @@ class Catalog:
     def links(self) -> Iterator[Link]:
         """Iterate over all links."""
         return (self.link(entry_id) for entry_id in self.ids("links"))
+
+    def protocols(self) -> Iterator[Protocol]:
+        """Iterate over the ways in which messages are sent."""
+        for entry_id in self.ids("protocols"):
+            record = self._record("protocols", entry_id)
+            assert isinstance(record, Protocol)
+            yield record
 
     def prices(self, of: str = "", item: str = "") -> list[Price]:
         """Return all prices, or those of "accelerators", "machines" or "electricity", or of one item; newest first."""

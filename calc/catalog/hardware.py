@@ -22,6 +22,9 @@ from calc.catalog.schema import (
     PRICE_OF,
     PRICE_PER,
     PRICE_RULES,
+    PROTOCOL_ALGORITHMS,
+    PROTOCOL_FACTS,
+    PROTOCOL_RULES,
     REQUIRED_FACTS,
     SEGMENTS,
     SPARSE_RATIOS,
@@ -129,7 +132,7 @@ def check_facts(check: Check, where: str, entry: Entry, facts: Mapping[str, Fact
 
 
 def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
-    """Check one link: what it carries both ways is twice what it carries one way."""
+    """Check one link: both ways is twice one way, and nothing reaches more than it carries."""
     if not check.fields(where, entry, LINK_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
@@ -140,6 +143,22 @@ def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(
             f"{where}.both_ways", f"is {both / one:.2f} times one_way; a link carries as much in each direction"
         )
+    for field in LINK_FACTS.keys() - {"one_way", "both_ways", "reached_in_switch", "latency"}:
+        if rate_of(entry.get(field)) > rate_of(entry["one_way"]) > 0:
+            check.problem(f"{where}.{field}", "is more than the link carries one way")
+    for device in entry.get("accelerators", []):  # type: ignore[attr-defined]
+        check.choice(f"{where}.accelerators", device, tables["accelerators"])
+
+
+def check_protocol(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one protocol of a library: its times and its share of the rate."""
+    if not check.fields(where, entry, PROTOCOL_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.algorithm", entry["algorithm"], PROTOCOL_ALGORITHMS)
+    check_facts(check, where, entry, PROTOCOL_FACTS, tables)
+    if not 0 < float(str(entry["share"])) <= 1:
+        check.problem(f"{where}.share", f"must be above 0 and at most 1, not {entry['share']}")
 
 
 def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
-from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price
+from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price, check_protocol
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -58,6 +58,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
         ("links", "links.toml"),
+        ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
@@ -226,6 +227,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "trainers": check_engine,
     "accelerators": check_accelerator,
     "links": check_link,
+    "protocols": check_protocol,
     "machines": check_machine,
     "prices": check_price,
     "models": check_model,

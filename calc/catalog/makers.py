@@ -17,8 +17,10 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Protocol,
     Source,
 )
+from calc.catalog.schema import LINK_FACTS
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
@@ -79,11 +81,22 @@ def make_mixture(entry_id: str, entry: Entry, stored_as: Callable[[str], NumberF
     return Mixture(**values)  # type: ignore[arg-type]
 
 
+LINK_DEFAULTS: Entry = dict.fromkeys(LINK_FACTS)
+LINK_DEFAULTS["note"] = ""
+
+
 def make_link(entry_id: str, entry: Entry) -> Link:
     """Return a link's record."""
-    facts: Entry = {"latency": None, **make_facts(entry)}
-    aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
-    return Link(**{"id": entry_id, "note": "", **entry, **facts, "aliases": aliases})  # type: ignore[arg-type]
+    lists: Entry = {name: tuple(entry.get(name, ())) for name in ("aliases", "accelerators")}  # type: ignore[arg-type]
+    return Link(**{"id": entry_id, **LINK_DEFAULTS, **entry, **make_facts(entry), **lists})  # type: ignore[arg-type]
+
+
+def make_protocol(entry_id: str, entry: Entry) -> Protocol:
+    """Return a protocol's record."""
+    facts = make_facts(entry)
+    plain = {name: value for name, value in entry.items() if name not in facts}
+    waits = {name: float(fact.value) for name, fact in facts.items()}
+    return Protocol(**{"id": entry_id, "note": "", **plain, "facts": facts, "waits": waits})  # type: ignore[arg-type]
 
 
 MACHINE_DEFAULTS: Entry = dict.fromkeys(("accelerator", "link", "host_link", "network", "cpu", "claim", "note"), "")
@@ -130,6 +143,7 @@ def make_source(entry_id: str, entry: Entry) -> Source:
 MAKERS = {
     "accelerators": make_accelerator,
     "links": make_link,
+    "protocols": make_protocol,
     "machines": make_machine,
     "prices": make_price,
     "models": make_model,

@@ -232,7 +232,14 @@ class Link(NamedTuple):
     kind: str
     one_way: Fact
     both_ways: Fact
+    pair: Fact | None  # what two devices alone have, where that is less than one device has to all others
+    reached: Fact | None  # by large messages
+    reached_by_two: Fact | None  # where two devices alone reach more than eight
+    reached_by_host: Fact | None  # by large messages that go through the host's memory
+    reached_by_host_by_two: Fact | None
+    reached_in_switch: Fact | None  # by large all-reduces that the switch adds up
     latency: Fact | None
+    accelerators: tuple[str, ...]  # ids of those that have it
     source: str
     checked: str
     note: str
@@ -246,6 +253,25 @@ class Link(NamedTuple):
     def latency_s(self) -> float | None:
         """How long the shortest message takes, None where nobody measured it."""
         return None if self.latency is None else float(self.latency.value)
+
+    def share(self, field: str) -> float | None:
+        """Return what was reached, as a share of what the link carries one way; None where nobody measured it."""
+        fact = getattr(self, field)
+        return None if fact is None else float(fact.value) / self.bytes_per_s_one_way
+
+
+class Protocol(NamedTuple):
+    """A way in which a library sends messages, with what its makers expect it to wait for and to reach."""
+
+    id: str
+    name: str
+    algorithm: str
+    share: float  # of the rate that large messages reach
+    facts: dict[str, Fact]  # seconds: `base` once, and of a step by the kind of way
+    waits: dict[str, float]  # their values alone
+    source: str
+    checked: str
+    note: str
 
 
 class Machine(NamedTuple):

@@ -54,9 +54,17 @@ MACHINE_FACTS: dict[str, FactRule] = {
     "power": ("watts", ("maximum", "supplies"), 5, 1e6),
     "cpu_lanes": ("count", ("PCIe",), 1, 1024),
 }
+# What large messages were measured to reach: bytes on the link in a collective, or in a copy one way.
+REACHED = ("bus", "one-way")
 LINK_FACTS: dict[str, FactRule] = {
     "one_way": ("bytes_per_s", ("one-way",), 1e8, 1e14),
     "both_ways": ("bytes_per_s", ("both-ways",), 1e8, 1e14),
+    "pair": ("bytes_per_s", ("one-way",), 1e8, 1e14),  # of two devices alone, where each pair has a wire of its own
+    "reached": ("bytes_per_s", REACHED, 1e8, 1e14),
+    "reached_by_two": ("bytes_per_s", REACHED, 1e8, 1e14),  # where more devices share what is between them
+    "reached_by_host": ("bytes_per_s", REACHED, 1e8, 1e14),  # where devices may not read each other's memory
+    "reached_by_host_by_two": ("bytes_per_s", REACHED, 1e8, 1e14),
+    "reached_in_switch": ("bytes_per_s", ("bus",), 1e8, 1e14),  # where the switch adds up an all-reduce
     "latency": ("seconds", ("measured", "published"), 1e-8, 1e-2),
 }
 MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
@@ -159,6 +167,19 @@ COEFFICIENT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
 }
+# How a library sends messages: what it waits for once, and in each step over each kind of way.
+PROTOCOL_FACTS: dict[str, FactRule] = dict.fromkeys(
+    ("base", "device", "host", "staged", "network"), ("seconds", ("expected",), 0, 0.01)
+)
+PROTOCOL_ALGORITHMS = ("ring", "tree", "switch")
+PROTOCOL_RULES: Rules = {
+    "name": (str,),
+    "algorithm": (str,),
+    "share": (int, float),
+    "source": (str,),
+    "checked": (str,),
+    "note?": (str,),
+} | {f"{name}?": (dict,) for name in PROTOCOL_FACTS}
 COEFFICIENT_UNITS = ("B", "ratio")
 ACCELERATOR_RULES: Rules = {
     "name": (str,),
@@ -195,7 +216,14 @@ LINK_RULES: Rules = {
     "kind": (str,),
     "one_way": (dict,),
     "both_ways": (dict,),
+    "pair?": (dict,),
+    "reached?": (dict,),
+    "reached_by_two?": (dict,),
+    "reached_by_host?": (dict,),
+    "reached_by_host_by_two?": (dict,),
+    "reached_in_switch?": (dict,),
     "latency?": (dict,),
+    "accelerators?": (list,),
     "source": (str,),
     "checked": (str,),
     "note?": (str,),

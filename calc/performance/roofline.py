@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from calc.catalog import catalog
 from calc.catalog.records import Accelerator, NumberFormat, Weights
 from calc.memory.budget import Layout
-from calc.performance.collectives import all_reduce_s, exchange_s, hand_over_s, is_linked, link_bytes_per_s
+from calc.performance.collectives import Way, all_reduce_s, exchange_s, hand_over_s
+from calc.performance.fabric import DEVICE, joined
 from calc.performance.flops import Work
 
 MEMORY, COMPUTE, LAUNCH, LINKS = "memory", "compute", "launch", "links"
@@ -18,8 +20,9 @@ class Machine(NamedTuple):
     bandwidth: float
     matrix_rate: float  # of the format that matrices are multiplied in
     attention_rate: float  # 16 bit
-    link: float
-    link_latency: float
+    tensor_way: Way
+    expert_way: Way
+    stage_way: Way  # from a pipeline stage to the next
     weights_share: float  # of the bandwidth, reading weights
     cache_share: float  # of the bandwidth, reading the cache
     matrix_share: float
@@ -129,14 +132,13 @@ def machine(
 
     attends = (attention, "")
 
-    linked = is_linked(accelerator)
     return Machine(
         bandwidth=bandwidth,
         matrix_rate=matrix_rate,
         attention_rate=rate,
-        link=link_bytes_per_s(accelerator) * values["link_share" if linked else "pcie_share"],
-        link_latency=values["link_latency_s" if linked else "pcie_latency_s"]
-        * max(1, layout.tensor // 2, layout.expert // 2) ** 0.5,
+        tensor_way=group_way(accelerator, values, layout, ranks=layout.tensor),
+        expert_way=group_way(accelerator, values, layout, ranks=layout.expert),
+        stage_way=stage_way(accelerator, values, layout),
         weights_share=of("weights_share", kinds),
         cache_share=of("cache_share", attends),
         matrix_share=of("matrix_share", kinds),
@@ -152,6 +154,35 @@ def machine(
     )
 
 
+def group_way(accelerator: Accelerator, values: Mapping[str, float], layout: Layout, *, ranks: int) -> Way:
+    """Return what a group of ranks has between its members, as the engine reaches it.
+
+    Bytes a second are those measured on the link. What a message waits for is the engine's own; a group that is spread
+    over machines waits for the network as well, once for each level of a tree of machines and back.
+    """
+    group = joined(accelerator, ranks=ranks)
+    waits = values["link_latency_s" if group.kind == DEVICE else "pcie_latency_s"]
+    waits *= max(1, layout.tensor // 2, layout.expert // 2) ** 0.5
+    if group.machines > 1:
+        waits += 2 * (group.machines - 1).bit_length() * network_wait()
+    return group.way._replace(latency=waits)
+
+
+def stage_way(accelerator: Accelerator, values: Mapping[str, float], layout: Layout) -> Way:
+    """Return what a stage has to the next one: the network where the stages stand in several machines."""
+    within = group_way(accelerator, values, layout, ranks=min(2, layout.pipeline))
+    group = joined(accelerator, ranks=layout.tensor * layout.pipeline)
+    if layout.pipeline == 1 or group.machines == 1:
+        return within
+    rate = min(layout.tensor, group.inside) * group.network_rate  # each rank of a stage sends its share by its own port
+    return Way(2, min(rate, within.link), within.latency + network_wait(), True)
+
+
+def network_wait() -> float:
+    """Return the seconds that a short message waits for a network."""
+    return next(item.waits["network"] for item in catalog().protocols() if item.id == "ring-ll")
+
+
 def pass_times(work: Work, machine: Machine, layout: Layout, *, decode: bool) -> Times:
     """Return the seconds of a pass. Tensor ranks reduce twice a layer; stages hand their hidden states on."""
     links = 0.0
@@ -160,7 +191,10 @@ def pass_times(work: Work, machine: Machine, layout: Layout, *, decode: bool) ->
             2
             * work.layers
             * all_reduce_s(
-                ranks=layout.tensor, message_bytes=work.message_bytes, link=machine.link, latency=machine.link_latency
+                ranks=layout.tensor,
+                message_bytes=work.message_bytes,
+                link=machine.tensor_way.link,
+                latency=machine.tensor_way.latency,
             )
         )
     if layout.expert > 1 and work.active:
@@ -171,13 +205,13 @@ def pass_times(work: Work, machine: Machine, layout: Layout, *, decode: bool) ->
                 ranks=layout.expert,
                 active=work.active,
                 message_bytes=work.message_bytes / min(layout.tensor, layout.expert),
-                link=machine.link,
-                latency=machine.link_latency,
+                link=machine.expert_way.link,
+                latency=machine.expert_way.latency,
             )
         )
     if layout.pipeline > 1:
         links += (layout.pipeline - 1) * hand_over_s(
-            message_bytes=work.message_bytes, link=machine.link, latency=machine.link_latency
+            message_bytes=work.message_bytes, link=machine.stage_way.link, latency=machine.stage_way.latency
         )
     passes = machine.cache_passes if decode else 1.0
     if decode and machine.repeats_heads and work.head_groups > 1:

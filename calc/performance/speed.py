@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
-from calc.performance.collectives import link_bytes_per_s
 from calc.performance.decode import Decode, decode
+from calc.performance.fabric import HOST, host_link, reached_share
 from calc.performance.flops import Matrices, matrices
 from calc.performance.prefill import Prefill, prefill
 from calc.performance.roofline import Machine, machine
@@ -96,7 +96,8 @@ def speed_of(
     read = 0.0
     if device_share < 1:
         away = 1 - device_share
-        sent = away * first.work.weight_bytes / link_bytes_per_s(accelerator)
+        host = host_link(accelerator)
+        sent = away * first.work.weight_bytes / (host.bytes_per_s_one_way * reached_share(host, HOST, 2))
         first = first._replace(seconds=first.seconds + first.passes * sent)
         read = away * (step.work.weight_bytes + step.work.cache_bytes) / values["host_bandwidth"]
         step = step._replace(step_s=device_share * step.step_s + read)

@@ -65,17 +65,17 @@ def draw(*, law: str, flops: float = 0.0, sizes: tuple[float, ...] = SIZES) -> P
     said = ""
     if flops:
         mine = optimum(law=found, flops=flops)
-        size, tokens = show_large_count(mine.parameters), show_large_count(mine.tokens)
         said = (
-            f" With {show_power(flops)} FLOP the best is {size} parameters, {tokens} tokens, a loss of {mine.loss:.3f}."
+            f" With {show_power(flops)} FLOP the best is {show_large_count(mine.parameters)} parameters, "
+            f"{show_large_count(mine.tokens)} tokens, a loss of {mine.loss:.3f}."
         )
         data["own"] = [
             {
                 "flops": flops,
                 "loss": mine.loss,
                 **words(flops, mine.parameters, mine.tokens, mine.loss),
-                **beside(0, -24),
-                "label": size,
+                **beside(1, 6),
+                "label": show_large_count(mine.parameters),
             }
         ]
     summary = (
@@ -112,7 +112,7 @@ def drawing() -> Spec:
     """Return the specification: dashed lines of one size with their names, the frontier, and a budget's best."""
     power = {"labelExpr": "format(log(datum.value) / LN10, 'd')", "grid": False}
     x = across("flops", "Operations of training, as powers of ten", scale=logarithmic(), axis=power)
-    y = upward("loss", "Loss, nats per token", scale={"zero": False, "nice": False})
+    y = upward("loss", "Loss, nats per token", scale={"zero": False, "nice": True})
     told = tooltip(size="Parameters", seen="Tokens", spent="Spent", shown="Loss")
     lines, dots = series(dashes=True), series(shapes=True)
     return specification(

@@ -9,6 +9,7 @@ from calc.memory.training.plan import (
     Plan,
 )
 from calc.memory.training.states import FACTORED, MATRICES
+from calc.performance.fabric import tensor_warnings
 
 
 def check_plan(plan: Plan) -> None:
@@ -75,7 +76,4 @@ def hardware_warnings(plan: Plan, accelerator: Accelerator) -> list[Warn]:
     if needed and needed not in accelerator.facts:
         message = f"{accelerator.name} does not compute in {needed.upper()}"
         found.append(Warn("format-not-native", message, "precision"))
-    if plan.layout.tensor > 1 and accelerator.text("link") == "none":
-        message = f"{accelerator.name} has no link of its own: tensor parallelism goes over PCIe and is slow"
-        found.append(Warn("tensor-over-pcie", message, "parallelism.tensor"))
-    return found
+    return [*found, *tensor_warnings(accelerator, plan.layout.tensor)]

@@ -10,6 +10,7 @@ import pytest
 from calc.catalog import Catalog, catalog
 from calc.catalog.loader import DATA, read_tables, snapshot
 from calc.catalog.records import Link, Machine, Price
+from calc.catalog.schema import LINK_FACTS
 from calc.errors import CatalogError, ScenarioError
 from tests.catalog.test_loader import GOOD, METHODS
 
@@ -108,6 +109,13 @@ def test_the_small_catalogue_is_sound(data: Path) -> None:
         ("links.toml", 'unit = "us"', 'unit = "GB"', "latency.unit: 'GB' measures bytes, and latency is in seconds"),
         ("links.toml", "value = 2,", "value = 2e6,", "latency.value: 2e+06 us is not possible"),
         ("links.toml", 'basis = "one-way"', 'basis = "both-ways"', "one_way.basis"),
+        (
+            "links.toml",
+            'latency = { value = 2, unit = "us"',
+            'reached = { value = 301, unit = "GB/s"',
+            "carries one way",
+        ),
+        ("links.toml", 'kind = "device"', 'kind = "device"\naccelerators = ["goood"]', 'did you mean "good"'),
         ("machines/m.toml", 'source = "ieee-754"', "", "[box].source: is missing"),
         ("machines/m.toml", 'accelerator = "good"', 'accelerator = "goood"', 'did you mean "good"'),
         ("machines/m.toml", 'link = "wire"', 'link = "wires"', 'did you mean "wire"'),
@@ -223,10 +231,12 @@ def test_every_source_is_used() -> None:
     used = {fact.source for device in catalog().accelerators() for fact in device.facts.values()}
     used |= {other.source for device in catalog().accelerators() for other in device.also}
     used |= {fact.source for machine in MACHINES for fact in machine.facts.values()}
-    used |= {fact.source for link in LINKS for fact in (link.one_way, link.latency) if fact is not None}
-    records = [*MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats()]
+    used |= {fact.source for link in LINKS for name in LINK_FACTS if (fact := getattr(link, name)) is not None}
+    records = [*MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats(), *catalog().protocols()]
     used |= {record.source for record in records}
     used |= {item.source for engine in catalog().engines() for item in engine.coefficients.values()}
+    used |= {fact.source for protocol in catalog().protocols() for fact in protocol.facts.values()}
+    used |= {catalog().coefficient(name).source for name in catalog().ids("coefficients")}
     used |= {engine.source for engine in catalog().engines()} | {
         "roofline",
         "torch-allocator",

@@ -11,8 +11,9 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.catalog import catalog
 from calc.memory.budget import Demand, Layout
-from calc.performance.collectives import all_reduce_s, exchange_s, link_bytes_per_s
+from calc.performance.collectives import all_reduce_s, exchange_s
 from calc.performance.flops import matrices, pass_work, touched
+from calc.performance.roofline import group_way, stage_way
 from calc.performance.speed import speed_of
 
 ENGINES = ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"]
@@ -78,10 +79,35 @@ def test_an_all_reduce_passes_twice_over_the_ring() -> None:
     assert exchange_s(ranks=8, active=2, message_bytes=1e9, link=1e9, latency=0) == 2
 
 
-def test_a_link_is_counted_in_one_direction_and_a_bridge_not_at_all() -> None:
-    """NVLink 4 carries 450 GB/s each way; an RTX 3090's bridge is an accessory, and PCIe 4.0 x16 has 31.5 GB/s."""
-    assert link_bytes_per_s(catalog().accelerator("h100-sxm-80gb")) == 450e9
-    assert link_bytes_per_s(catalog().accelerator("rtx-3090")) == pytest.approx(31.5e9, rel=0.01)
+def test_ranks_beyond_a_machine_say_so() -> None:
+    """Sixteen tensor ranks of H100 stand in two machines and exchange over InfiniBand; two stages of eight do not."""
+    asked = {"model": "llama-3.1-405b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    layouts = ({"tensor": 16}, {"tensor": 8, "pipeline": 2})
+    found: list[Any] = [estimate({**asked, "parallelism": layout})["warnings"] for layout in layouts]
+    codes = [{warning["code"] for warning in warnings} for warnings in found]
+    assert "tensor-over-network" in codes[0] and "tensor-over-network" not in codes[1]
+    assert "InfiniBand" in next(item["message"] for item in found[0] if item["code"] == "tensor-over-network")
+
+
+@pytest.mark.parametrize("name", ["h100-sxm-80gb", "rtx-pro-6000-server-96gb", "mi300x"])
+def test_ranks_beyond_a_machine_are_slow(name: str) -> None:
+    """Sixteen wait longer for a reduction than eight, and send no faster; so does a stage of another machine."""
+    card, values = catalog().accelerator(name), catalog().engine("vllm").values
+    one, two = (group_way(card, values, Layout(tensor=8), ranks=ranks) for ranks in (8, 16))
+    assert two.latency > one.latency and two.link <= one.link
+    assert not one.across and two.across
+    near, far = (stage_way(card, values, Layout(tensor=tensor, pipeline=2)) for tensor in (4, 8))
+    assert far.latency > near.latency and far.across and not near.across
+
+
+def test_layers_in_host_memory_come_over_pcie() -> None:
+    """However fast a device's link to others is: what the host keeps is sent over PCIe."""
+    assert (
+        speed(model="llama-3.1-8b", engine="llama.cpp", weights="q4_k_m", accelerator="h100-sxm-80gb", gpu_layers=16)[
+            "time_to_first_token_s"
+        ]["typical"]
+        > 16 / 32 * 4e9 / 63e9
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)

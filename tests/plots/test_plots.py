@@ -23,7 +23,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "bits-over-size": {"models": ("llama-3.1-8b", "llama-3.2-1b"), "formats": ("awq", "q4_k_m")},
     "cache-by-model": {"models": (("llama-3.1-8b", "GQA"), ("mamba-2.8b", "state space"))},
     "cache-over-context": {"model": "gemma-2-9b", "context_tokens": 8192},
+    "checkpointing": {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512},
     "links": {"links": ("pcie-5-x16", "nvlink-4", "infiniband-ndr")},
+    "loss-frontier": {"law": "besiroglu-2024", "flops": 5.76e23},
     "memory-bars": {
         "models": ("llama-3.1-8b",),
         "formats": ("bf16", "awq"),
@@ -63,12 +65,16 @@ def test_a_drawing_has_the_words_of_its_data(plot: Plot) -> None:
 
 
 def test_a_plot_is_told_by_more_than_its_colours(plot: Plot) -> None:
-    """Where colours tell series apart, dashes, shapes, places in a bar or names beside the marks do too."""
-    for layer in plot.specification["layer"]:  # type: ignore[attr-defined]
+    """Where colours tell series apart, dashes or shapes do too, or each bar has its name."""
+    layers: Any = plot.specification["layer"]
+    for layer in layers:
         encoding = layer["encoding"]
-        if "color" in encoding and layer["mark"]["type"] in ("line", "point"):
-            named = any("label" in row for rows in plot.data.values() for row in rows)
-            assert named or {"shape", "strokeDash"} & set(encoding) or "points" in plot.data
+        if "color" in encoding and layer["mark"]["type"] == "point":
+            assert "shape" in encoding
+        if "color" in encoding and layer["mark"]["type"] in ("line", "bar", "rule"):
+            shaped = any("shape" in other["encoding"] for other in layers)
+            named = any({"bar", "name"} & set(row) for rows in plot.data.values() for row in rows)
+            assert "strokeDash" in encoding or shaped or named
 
 
 def test_a_plot_has_a_text_and_a_table(plot: Plot) -> None:
@@ -185,6 +191,28 @@ def test_more_devices_and_higher_stages_never_take_more() -> None:
     given = {"workload": "training", "model": "llama-3.2-1b", "sequence_tokens": 512}
     memory: Any = estimate({**given, "sharding": "zero-2", "accelerators": 8})["memory"]
     assert plot.rows[2][3] == show_gib(memory["device_bytes"])
+
+
+def test_more_checkpoints_take_less_and_are_slower() -> None:
+    """Each kind of checkpointing trades memory for time, as reports say."""
+    plot = draw("checkpointing", model="llama-3.2-1b", accelerator="rtx-4090", sequence_tokens=512, micro_batches=(1,))
+    sizes, rates = ([float(str(row[key])) for row in plot.data["points"]] for key in ("gib", "rate"))
+    assert sizes == sorted(sizes, reverse=True) and rates == sorted(rates, reverse=True)
+    asked = {"workload": "training", "model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512}
+    report: Any = estimate({**asked, "checkpointing": "full"})
+    assert plot.rows[2][2] == show_gib(report["memory"]["device_bytes"])
+
+
+def test_no_model_is_below_the_frontier() -> None:
+    """The frontier is the least loss of each budget; Chinchilla's budget by the law refitted by Besiroglu et al."""
+    plot = draw("loss-frontier", law="besiroglu-2024", flops=5.76e23)
+    best = {row["flops"]: float(str(row["loss"])) for row in plot.data["frontier"]}
+    assert all(float(str(row["loss"])) >= best[row["flops"]] - 1e-9 for row in plot.data["sizes"])
+    losses = list(best.values())
+    assert losses == sorted(losses, reverse=True)
+    assert "72.2 billion parameters, 1.33 trillion tokens" in plot.summary
+    with pytest.raises(ScenarioError, match="no loss to draw"):
+        draw("loss-frontier", law="hoffmann-2022-frontier")
 
 
 def test_every_accelerator_with_a_bandwidth_is_a_dot() -> None:

@@ -1,0 +1,229 @@
+"""What an interconnect carries: the report of a calculator, from its fields to messages, times and warnings."""
+
+from typing import Any
+
+from calc.architecture.layers import Architecture
+from calc.architecture.parameters import parameters_total
+from calc.calculators.rendering import Report
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Link
+from calc.derivation import Step, Warn
+from calc.errors import ScenarioError
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.performance.fabric import (
+    HOST,
+    NETWORK,
+    STAGED,
+    Joined,
+    is_bridge,
+    joined,
+    most_joined,
+    ports_text,
+    usual_link,
+)
+from calc.performance.messages import Transfer, transfer
+from calc.performance.traffic import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
+from calc.scenario import read_model
+from calc.units import MB, show_count, show_number
+
+# What the same messages are timed over for comparison.
+COMPARED = (
+    "pcie-3-x16",
+    "pcie-4-x16",
+    "pcie-5-x16",
+    "nvlink-3-bridge",
+    "nvlink-3",
+    "nvlink-4",
+    "nvlink-5",
+    "ethernet-100",
+)
+FORMULAS = {
+    ALL_REDUCE: r"\frac{2 (n - 1)}{n} \cdot M",
+    ALL_GATHER: r"\frac{n - 1}{n} \cdot M",
+    REDUCE_SCATTER: r"\frac{n - 1}{n} \cdot M",
+    ALL_TO_ALL: r"\frac{n - 1}{n} \cdot M",
+    SEND: "M",
+}
+
+
+def answer(fields: dict[str, Any]) -> Report:
+    """Return what is sent and how long it takes, with the working. Raises ScenarioError for a field."""
+    accelerator, devices, link, network = devices_of(fields)
+    model_id, model_name, architecture, _ = read_model(fields["model"], catalog())
+    sharing, tokens = str(fields["traffic"]), int(fields["tokens"])
+    if sharing == EXPERTS and not architecture.experts:
+        raise ScenarioError("traffic", f"{model_name} has no experts to divide")
+    if sharing == STAGES and devices > architecture.layer_count:
+        raise ScenarioError("accelerators", f"must not be more than the {architecture.layer_count} layers as stages")
+    listed = listed_messages(fields, architecture, devices)
+    sent = sends(listed, accelerator, devices, link, network)
+    work = None
+    if sharing in SHARINGS:
+        work = arithmetic(sharing, architecture=architecture, accelerator=accelerator, devices=devices, tokens=tokens)
+    seconds = sum(part.repeats * way.seconds for part, way in sent)
+    steps = [step for part, way in sent for step in message_steps(part, way)]
+    if len(sent) > 1:
+        numbers = " + ".join(f"{part.repeats:,} × {show_number(way.seconds, 4)}" for part, way in sent)
+        steps.append(Step("All messages", r"\sum c \cdot t", numbers, seconds, "s", "nccl-tuning"))
+    if work:
+        numbers = f"max({work.numbers} / {work.rate:.4g}, {show_count(work.read_bytes)} / {work.bandwidth:.4g})"
+        formula = r"\max(\frac{F}{e \cdot P}, \frac{M_{\text{weights}}}{e \cdot BW})"
+        steps.append(Step("Computing", formula, numbers, work.seconds, "s", "roofline"))
+    return {
+        "scenario": {**fields, "accelerator": accelerator.id, "accelerators": devices},
+        "model": {"id": model_id or None, "name": model_name, "parameters_total": parameters_total(architecture)},
+        "speed": None,
+        "sent": sent,
+        "seconds": seconds,
+        "compute_seconds": work.seconds if work else None,
+        "others": others(listed, accelerator, devices, sent[0][1].joined),
+        "steps": [step.as_dict() for step in steps],
+        "warnings": [warning._asdict() for warning in warnings(accelerator, link, sent[0][1].joined)],
+    }
+
+
+def devices_of(fields: dict[str, Any]) -> tuple[Accelerator, int, Link | None, Link | None]:
+    """Return the device, how many, and the links that were chosen, None for the usual ones."""
+    facts = catalog()
+    if fields.get("machine"):
+        box = facts.machine(str(fields["machine"]))
+        if box.devices < 2:
+            raise ScenarioError("machine", f"{box.name} has no two devices that could send each other anything")
+        network = facts.link(box.network) if box.network else None
+        return facts.accelerator(box.accelerator), box.devices, facts.link(box.link) if box.link else None, network
+    accelerator = facts.accelerator(str(fields["accelerator"]))
+    link, network = (facts.link(str(fields[name]), name) if fields.get(name) else None for name in ("link", "network"))
+    if network is not None and network.kind != "network":
+        raise ScenarioError("network", f"{network.name} does not join machines")
+    return accelerator, int(fields["accelerators"]), link, network
+
+
+def listed_messages(fields: dict[str, Any], architecture: Architecture, devices: int) -> list[Messages]:
+    """Return the messages of the model, or the one that the reader asked for."""
+    traffic = str(fields["traffic"])
+    if traffic in SHARINGS:
+        return messages(
+            traffic,
+            architecture=architecture,
+            devices=devices,
+            tokens=int(fields["tokens"]),
+            element_bytes=float(fields["element_bytes"]),
+        )
+    size = fields.get("message_mb")
+    if size is None:
+        raise ScenarioError("message_mb", "is missing: how large is the message?")
+    return [Messages(traffic, 1, float(size) * MB, "M", f"{float(size):g} × 1,000,000")]
+
+
+def sends(
+    listed: list[Messages], accelerator: Accelerator, devices: int, link: Link | None, network: Link | None
+) -> list[tuple[Messages, Transfer]]:
+    """Return each of the messages with the way it takes."""
+    group = joined(accelerator, ranks=devices, link=link, network=network)
+    return [(part, transfer(part.operation, joined=group, message_bytes=part.message_bytes)) for part in listed]
+
+
+def others(
+    listed: list[Messages], accelerator: Accelerator, devices: int, group: Joined
+) -> list[tuple[str, float, float]]:
+    """Return other links with their rate one way and the seconds of the same messages."""
+    found = []
+    for name in COMPARED:
+        link = catalog().link(name)
+        if link == group.link or (is_bridge(link) and devices > most_joined(accelerator, link)):
+            continue
+        sent = sends(listed, accelerator, devices, link, None)
+        found.append((link.name, link.bytes_per_s_one_way, sum(part.repeats * way.seconds for part, way in sent)))
+    return found
+
+
+def message_steps(part: Messages, way: Transfer) -> list[Step]:
+    """Return the steps from a message's size to the seconds of all of its kind."""
+    group, ranks = way.joined, way.joined.ranks
+    source = group.link.source if group.network is None else group.network.source
+    size, waits = show_count(part.message_bytes), way.protocol.waits
+    factor = {"M": size, FORMULAS[ALL_REDUCE]: f"2 × {ranks - 1} / {ranks} × {size}"}
+    waiting = f"{waits['base']:.3g}"
+    if way.steps:
+        waiting += f" + {way.steps} × {waits[group.kind]:.3g}"
+    if way.steps_between:
+        waiting += f" + {way.steps_between} × {waits[NETWORK]:.3g}"
+    name = part.operation
+    steps = [
+        Step(
+            f"Message of an {name}" if name[0] == "a" else f"Message of a {name}",
+            part.formula,
+            part.substituted,
+            part.message_bytes,
+            "B",
+            "megatron-lm",
+        ),
+        Step(
+            "Bytes that each device sends",
+            FORMULAS[name],
+            factor.get(FORMULAS[name], f"{ranks - 1} / {ranks} × {size}"),
+            way.sent,
+            "B",
+            "nccl-tests",
+        ),
+        Step(
+            "Rate with large messages",
+            r"e \cdot BW",
+            f"{way.rate / group.ring_peak:.3f} × {group.ring_peak / 1e9:g}",
+            way.rate / 1e9,
+            "GB/s",
+            source,
+        ),
+        Step(
+            f"Waiting ({way.protocol.name})",
+            r"t_0 + s \cdot t_{\text{step}}",
+            waiting,
+            way.waiting,
+            "s",
+            way.protocol.source,
+        ),
+        Step(
+            f"Seconds of an {name}" if name[0] == "a" else f"Seconds of a {name}",
+            r"t_{\text{wait}} + \frac{B}{\text{rate}}",
+            f"{way.waiting:.4g} + {show_count(way.sent)} / {way.rate:.4g}",
+            way.seconds,
+            "s",
+            way.protocol.source,
+        ),
+    ]
+    if part.repeats != 1:
+        numbers = f"{part.repeats:,} × {show_number(way.seconds, 4)}"
+        steps.append(Step("Seconds of all of them", r"c \cdot t", numbers, part.repeats * way.seconds, "s", "roofline"))
+    return steps
+
+
+def warnings(accelerator: Accelerator, link: Link | None, group: Joined) -> list[Warn]:
+    """Return what makes the way slow, or is not possible with these devices."""
+    found = []
+    if link is not None and is_bridge(link) and group.link != link:
+        message = f"a bridge joins {most_joined(accelerator, link)} cards: {group.ranks} of them send over PCIe"
+        found.append(Warn("bridge-joins-two", message, "link"))
+    if group.link.kind == "device" and accelerator.id not in group.link.accelerators:
+        message = f"{accelerator.name} has no {group.link.name}: this is what it would be if it had"
+        found.append(Warn("link-not-on-device", message, "link"))
+    if group.kind == STAGED:
+        message = (
+            f"the driver lets no {accelerator.name} read another's memory over PCIe: messages go through the host's,"
+            " and reach less of the link"
+        )
+        found.append(Warn("no-peer-to-peer", message, "accelerator"))
+    if group.network is not None and group.inside > 1:
+        message = (
+            f"{group.ranks} do not stand in one machine: {group.inside} are joined by {group.link.name},"
+            f" and {group.machines} machines by {group.network.name}, {ports_text(group)}"
+        )
+        found.append(Warn("over-network", message, "accelerators"))
+    if group.kind in (HOST, STAGED) and link is None and is_bridge_sold(accelerator):
+        message = f"{accelerator.name} takes an NVLink bridge, which is bought apart: choose it as the link to see it"
+        found.append(Warn("link-needs-bridge", message, "link"))
+    return found
+
+
+def is_bridge_sold(accelerator: Accelerator) -> bool:
+    """Return whether there is a bridge for a card."""
+    return "bridge" in accelerator.text("link") and usual_link(accelerator).kind == "host"

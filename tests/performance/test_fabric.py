@@ -1,0 +1,79 @@
+"""What joins devices: known machines, and what more devices can never have."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calc.catalog import catalog
+from calc.performance.fabric import DEVICE, HOST, NETWORK, STAGED, host_link, joined, own_link, usual_link
+
+DEVICES = [device for device in catalog().accelerators() if device.quantity("link_bandwidth")]
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.id)
+def test_a_device_has_one_link_with_its_bandwidth(device: object) -> None:
+    """Every device with a link is listed by one link, which carries what the devices of a package carry together."""
+    record = catalog().accelerator(device.id)  # type: ignore[attr-defined]
+    listed = [link for link in catalog().links() if record.id in link.accelerators]
+    assert len(listed) == 1
+    whole = (record.link_bytes_per_s_one_way or 0) * record.devices_per_package
+    assert listed[0].bytes_per_s_one_way in (
+        pytest.approx(whole, rel=0.01),
+        pytest.approx(record.link_bytes_per_s_one_way, rel=0.01),
+    )
+
+
+def test_peer_access_decides_the_way() -> None:
+    """GeForce goes through the host's memory, a bridge or not bought; a workstation card of that die need not."""
+    facts = catalog()
+    kinds = {name: joined(facts.accelerator(name), ranks=2).kind for name in ("rtx-4090", "rtx-3090", "rtx-6000-ada")}
+    assert kinds == {"rtx-4090": STAGED, "rtx-3090": STAGED, "rtx-6000-ada": HOST}
+    assert joined(facts.accelerator("rtx-3090"), ranks=2, link=facts.link("nvlink-3-bridge")).kind == DEVICE
+    assert joined(facts.accelerator("h100-sxm-80gb"), ranks=2, link=facts.link("infiniband-ndr")).kind == NETWORK
+
+
+def test_a_bridge_is_bought_apart() -> None:
+    """An RTX 3090 is sold without one: PCIe 4.0 x16 carries 31.5 GB/s one way, a bridge 56.25 (GA102 white paper)."""
+    card = catalog().accelerator("rtx-3090")
+    assert usual_link(card) == host_link(card) == catalog().link("pcie-4-x16")
+    assert joined(card, ranks=2).peak == 31.5e9
+    assert joined(card, ranks=2, link=own_link(card)).peak == 56.25e9
+
+
+def test_two_of_eight_with_wires_for_each_pair_have_one_wire() -> None:
+    """Two MI300X have 64 GB/s between them and eight have 448 (stas00/ml-engineering, network)."""
+    card = catalog().accelerator("mi300x")
+    assert [joined(card, ranks=ranks).peak / 1e9 for ranks in (2, 4, 8)] == [64, 192, 448]
+
+
+def test_a_ring_over_machines_has_all_their_ports() -> None:
+    """Eight ports of 400 Gb/s are 400 GB/s, of which 94 % are reached; one of them for a rank of each machine."""
+    card = catalog().accelerator("h100-sxm-80gb")
+    ring, apart = joined(card, ranks=32), joined(card, ranks=4, stride=8)
+    assert (ring.machines, ring.network, ring.ring_peak) == (4, catalog().link("infiniband-ndr"), 400e9)
+    assert ring.way.link == pytest.approx(0.94 * 400e9) or ring.way.link == ring.rate
+    assert (apart.machines, apart.ring_peak) == (4, 50e9)
+    assert joined(catalog().accelerator("gb200-186gb"), ranks=64).machines == 1
+
+
+def test_computers_are_joined_by_a_network() -> None:
+    """A Mac and a DGX Spark are machines of one device; two Sparks have a port of 200 Gb/s each."""
+    assert joined(catalog().accelerator("m3-ultra-512gb"), ranks=2).machines == 2
+    pair = joined(catalog().accelerator("gb10"), ranks=2)
+    assert (pair.network, pair.ports, pair.ring_peak) == (catalog().link("ethernet-200"), 1, 25e9)
+
+
+def test_cards_share_what_is_between_them() -> None:
+    """Four RTX 5090 reach 35 GB/s (NVIDIA/nccl issue 1639), which lies between what two and eight of them reach."""
+    rates = [joined(catalog().accelerator("rtx-5090"), ranks=ranks).rate / 1e9 for ranks in (2, 4, 8)]
+    assert rates == [pytest.approx(43), pytest.approx(35, rel=0.02), pytest.approx(28)]
+
+
+@given(st.sampled_from([device.id for device in catalog().accelerators()]), st.integers(1, 512), st.integers(1, 16))
+def test_what_is_reached_is_less_than_promised(name: str, ranks: int, stride: int) -> None:
+    """For every device and number of them; and the ranks stand in as many machines as hold them."""
+    group = joined(catalog().accelerator(name), ranks=ranks, stride=stride)
+    assert 0 < group.rate <= group.peak
+    assert group.way.link <= group.ring_peak
+    assert group.inside * (group.machines - 1) < ranks <= group.inside * group.machines
+    assert (group.network is None) == (group.machines == 1)
