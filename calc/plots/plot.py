@@ -24,6 +24,7 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 WHOLE: Spec = {"format": ",", "labelOverlap": "parity", "labelSeparation": 8}  # an axis of whole numbers
 CONFIG: Spec = {
     "aria": False,  # the drawing has one text alternative and a table, which say more than its hundred marks
+    "mark": {"aria": False},
     "background": None,
     "font": "sans-serif",
     "view": {"stroke": None},

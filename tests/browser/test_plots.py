@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calc.plots import draw_beside
-from tests.browser.conftest import BOOT_MS, Watched, live
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, live
 
 pytestmark = pytest.mark.browser
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
 LIVING = [
     ("will-it-fit", "memory-over-context", {"context_tokens": "16384", "accelerator": "rtx-3090"}),
     ("kv-cache", "cache-over-context", {"context_tokens": "16384"}),
@@ -96,3 +97,30 @@ def test_a_mark_tells_its_numbers(watched: Watched, site: str) -> None:
     reach(page, "memory-over-context")
     page.locator("gpu-plot .plot-drawing svg path[stroke-width='2']").last.hover()
     expect(page.locator(".plot-tooltip")).to_contain_text("Memory: 16.15 GiB")
+
+
+def test_a_plot_comes_alive_after_instant_navigation(watched: Watched, site: str) -> None:
+    """A page that the theme puts in place of another one has its plots, and follows its own calculator."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    reach(page, "memory-over-context")
+    page.click("nav >> text=KV cache >> visible=true")
+    page.wait_for_selector("#kv-cache")
+    page.fill("#kv-cache [name=context_tokens]", "4096")
+    live(page)
+    reach(page, "cache-over-context")
+    wanted = draw_beside("cache-over-context", "kv-cache", {"context_tokens": "4096"})
+    drawing = page.locator("gpu-plot[data-plot=cache-over-context] svg")
+    expect(drawing).to_have_attribute("aria-label", wanted.summary)
+    assert watched.complaints == []
+
+
+def test_axe_finds_nothing_in_live_plots(watched: Watched, site: str) -> None:
+    """What Vega draws in the page is one picture with a text, as the drawing that came with it."""
+    page = watched.page
+    page.goto(site + "calculators/speed/")
+    for plot in ("speed-over-batch", "roofline"):
+        reach(page, plot)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({ include: [['.plot']] })")
+    assert [violation["id"] for violation in found["violations"]] == []
