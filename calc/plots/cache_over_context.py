@@ -1,6 +1,7 @@
 """The cache against context, for several numbers of sequences, whatever the model stands on."""
 
-from calc.plots.memory_over_context import over_context
+from calc.memory.budget import Demand
+from calc.plots.memory_over_context import over_context, sampled
 from calc.plots.placed import place
 from calc.plots.plot import Plot
 from calc.units import show_count, show_gib
@@ -9,12 +10,16 @@ from calc.units import show_count, show_gib
 def draw(**scenario: object) -> Plot:
     """Return what is kept of conversations, for a scenario of inference at other contexts."""
     placed = place(scenario)
-    budget = placed.budget(placed.demand)
-    tokens, kept = placed.demand.tokens, budget.kv_cache + budget.recurrent_state
-    plot = over_context(placed, None, cache_alone=True)
+
+    def kept(demand: Demand) -> int:
+        budget = placed.budget(demand)
+        return budget.kv_cache + budget.recurrent_state
+
+    plot = over_context(placed, sampled(placed, kept), None)
     name = placed.asked.model_name
     summary = (
-        f"Cache of {name}: {show_gib(kept)} at {show_count(tokens)} tokens, weights not counted. "
+        f"Cache of {name}: {show_gib(kept(placed.demand))} at {show_count(placed.demand.tokens)} tokens, weights not "
+        "counted. "
         f"The longest context drawn is {plot.rows[-1][0]} tokens, with {', '.join(plot.rows[-1][1:])} for "
         f"{', '.join(plot.headings[1:])}."
     )

@@ -1,7 +1,10 @@
 """Memory against context, for several numbers of sequences, with the device's limit and the reader's own case."""
 
+from collections.abc import Callable
+from itertools import pairwise
 from math import log
 
+from calc.memory.budget import Demand
 from calc.plots.placed import Placed, in_words, last, place
 from calc.plots.plot import (
     GROUND,
@@ -23,10 +26,12 @@ from calc.plots.plot import (
 )
 from calc.units import GIB, show_count, show_gib
 
+Points = list[tuple[int, int]]  # tokens of a context, and bytes
+
 TIMES = (1, 4, 16)  # the scenario's own sequences, and more
 LONGER = 16  # times the scenario's own context, that the drawing reaches at most
 SHORTER = 128  # of the longest context, that the drawing begins at
-STEPS = 14  # from the shortest to the longest
+STEPS = 10  # from the shortest to the longest
 ROOM = 1.25  # of the limit, that is drawn
 
 
@@ -34,26 +39,29 @@ def draw(**scenario: object) -> Plot:
     """Return the memory of the fullest device for a scenario of inference at other contexts."""
     placed = place(scenario)
     used, limit = placed.need(placed.demand)
-    plot = over_context(placed, limit)
+    sizes = sampled(placed, lambda demand: placed.need(demand).used_bytes)
+    said = "; ".join(reach(placed, count, points, limit) for count, points in sizes.items()) if limit else ""
     name = f"{placed.asked.model_name}{placed.where()}"
-    most = context_end(placed)
-    said = "; ".join(reach(placed, count, most) for count in counts(placed)) if limit else ""
-    summary = (
-        f"At {show_count(placed.demand.tokens)} tokens it is {show_gib(used)}. {said + '.' if said else ''}".strip()
-    )
-    return plot._replace(caption=f"Memory against context: {name}", summary=f"Memory of {name}. {summary}")
+    summary = f"Memory of {name}. At {show_count(placed.demand.tokens)} tokens it is {show_gib(used)}."
+    plot = over_context(placed, sizes, limit)
+    return plot._replace(caption=f"Memory against context: {name}", summary=f"{summary} {said}." if said else summary)
 
 
-def reach(placed: Placed, sequences: int, most: int) -> str:
+def reach(placed: Placed, sequences: int, points: Points, limit: int) -> str:
     """Return how long the contexts of some sequences may be, in words."""
 
     def fits(tokens: int) -> bool:
         return placed.need(placed.demand_of(tokens=tokens, sequences=sequences)).fits
 
-    tokens = last(fits, most)
-    if not tokens:
-        return f"{in_words(sequences)}: does not fit"
-    return f"{in_words(sequences)}: fits up to {show_count(tokens)} tokens{' and more' if tokens == most else ''}"
+    most, name = points[-1][0], in_words(sequences)
+    if fits(most):
+        return f"{name}: fits up to {show_count(most)} tokens and more"
+    low, high, guess = 0, most, 0.0
+    for (tokens, used), (after, more) in pairwise(points):
+        if used <= limit < more and fits(tokens):
+            low, guess = tokens, tokens + (limit - used) / (more - used) * (after - tokens)
+    tokens = last(fits, low, high, int(guess))
+    return f"{name}: fits up to {show_count(tokens)} tokens" if tokens else f"{name}: does not fit"
 
 
 def counts(placed: Placed) -> list[int]:
@@ -67,25 +75,28 @@ def context_end(placed: Placed) -> int:
     return max(own, min(placed.asked.context_limit or LONGER * own, LONGER * own))
 
 
-def over_context(placed: Placed, limit: int | None, *, cache_alone: bool = False) -> Plot:
+def sampled(placed: Placed, size: Callable[[Demand], int]) -> dict[int, Points]:
+    """Return what each number of sequences takes, from the shortest context that is drawn to the longest."""
+    own, end = placed.demand.tokens, context_end(placed)
+    start = max(min(end // SHORTER, own), 1)
+    lengths = sorted({round(start * (end / start) ** (step / STEPS)) for step in range(STEPS + 1)} | {own})
+    return {
+        count: [(tokens, size(placed.demand_of(tokens=tokens, sequences=count))) for tokens in lengths]
+        for count in counts(placed)
+    }
+
+
+def over_context(placed: Placed, found: dict[int, Points], limit: int | None) -> Plot:
     """Return the drawing without its words: lines, limit and the scenario's own point."""
-
-    def size(tokens: int, sequences: int) -> int:
-        demand = placed.demand_of(tokens=tokens, sequences=sequences)
-        if cache_alone:
-            budget = placed.budget(demand)
-            return budget.kv_cache + budget.recurrent_state
-        return placed.need(demand).used_bytes
-
-    own_tokens, end = placed.demand.tokens, context_end(placed)
-    start = max(min(end // SHORTER, own_tokens), 1)
-    lengths = sorted({round(start * (end / start) ** (step / STEPS)) for step in range(STEPS + 1)} | {own_tokens})
-    found = {count: [(tokens, size(tokens, count)) for tokens in lengths] for count in counts(placed)}
-    own = next(value for tokens, value in found[placed.demand.sequences] if tokens == own_tokens)
-    top = max(ROOM * limit, 1.1 * own) if limit else 1.05 * found[placed.demand.sequences][-1][1]
+    tokens, alone = placed.demand.tokens, found[placed.demand.sequences]
+    lengths = [length for length, _ in alone]
+    start, end, own = lengths[0], lengths[-1], dict(alone)[tokens]
+    firsts = [points[0][1] for points in found.values()]
+    top = max(ROOM * limit, 1.1 * own) if limit else max(1.05 * alone[-1][1], 1.2 * max(firsts)) or GIB
+    place = log(tokens / start) / (log(end / start) or 1)
     data: dict[str, list[Row]] = {
         "points": [
-            point(tokens, count, value) for count, points in found.items() for tokens, value in points if value <= top
+            point(length, count, value) for count, points in found.items() for length, value in points if value <= top
         ],
         "lines": [row for count, points in found.items() for row in line(count, points, top)],
         "ends": [
@@ -93,16 +104,16 @@ def over_context(placed: Placed, limit: int | None, *, cache_alone: bool = False
         ],
         "own": [
             {
-                **point(own_tokens, placed.demand.sequences, own),
-                **beside(log(own_tokens / start) / (log(end / start) or 1), 5 if 5 * own > top else -26),
-                "label": f"{show_count(own_tokens)}: {show_gib(own)}",
+                **point(tokens, placed.demand.sequences, own),
+                **beside(place, 5 if 5 * own > top else -26),
+                "label": f"{show_count(tokens)}: {show_gib(own)}",
             }
         ],
         "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {show_gib(limit)}"}] if limit else [],
         "frame": [{"tokens": start, "gib": 0}, {"tokens": end, "gib": top / GIB}],
     }
     headings = ("Tokens", *(in_words(count) for count in found))
-    rows = [[show_count(tokens), *(show_gib(dict(found[count])[tokens]) for count in found)] for tokens in lengths]
+    rows = [[show_count(length), *(show_gib(dict(points)[length]) for points in found.values())] for length in lengths]
     return Plot("", "", drawing(), data, headings, rows)
 
 
@@ -117,7 +128,7 @@ def point(tokens: int, count: int, value: int) -> Row:
     }
 
 
-def line(count: int, points: list[tuple[int, int]], top: float) -> list[Row]:
+def line(count: int, points: Points, top: float) -> list[Row]:
     """Return a line up to where it leaves the drawing: at the right edge, or between two points at the top."""
     drawn: list[tuple[float, float]] = []
     for tokens, value in points:

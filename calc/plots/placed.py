@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.planning.layout import fullest
@@ -77,21 +76,18 @@ def in_words(sequences: int) -> str:
     return "1 sequence" if sequences == 1 else f"{sequences:,} sequences"
 
 
-def last(holds: Callable[[int], bool], most: int) -> int:
-    """Return the last number from 1 to `most` for which something holds that holds for all before; 0 for none.
+def last(holds: Callable[[int], bool], low: int, high: int, guess: int) -> int:
+    """Return the last number for which something holds that holds for `low` and not for `high`.
 
-    >>> last(lambda number: number <= 70, 1000), last(lambda number: False, 1000), last(lambda number: True, 1000)
-    (70, 0, 1000)
+    A guess that is right, or nearly, saves most of the search.
+
+    >>> last(lambda number: number <= 70, 0, 1000, 70), last(lambda number: number <= 70, 0, 1000, 3)
+    (70, 70)
     """
-    low, high = 0, most + 1
+    for place in (guess, guess + 1):
+        if low < place < high:
+            low, high = (place, high) if holds(place) else (low, place)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-def required(accelerator: Accelerator | None) -> Accelerator:
-    """Return the accelerator. Raises ScenarioError where there is none."""
-    if accelerator is None:
-        raise ScenarioError("accelerator", "is missing: a speed is that of a device")
-    return accelerator

@@ -43,7 +43,11 @@ def draw(**scenario: object) -> Plot:
     first = speeds[own].prefill
     passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, first.times))
     places = [float(str(row["intensity"])) for row in passes]
-    start, end = min(0.5, *(0.7 * place for place in places)), max(4 * ridge, *(1.5 * place for place in places))
+    slowest = min(float(str(row["tflops"])) for row in passes) * TERA
+    start, end = (
+        min(0.5, *(0.7 * place for place in places), 0.6 * slowest / bandwidth),
+        max(4 * ridge, *(1.5 * place for place in places)),
+    )
     roof: list[Row] = [
         {"intensity": place, "tflops": min(place * bandwidth, rate) / TERA} for place in (start, ridge, end)
     ]

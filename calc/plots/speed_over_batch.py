@@ -27,6 +27,7 @@ from calc.units import show_count, show_number
 
 TOGETHER, EACH = "All sequences together", "Each sequence"
 LEAST, MOST = 64, 1024  # sequences up to which is drawn, as far as they fit
+NEAR_END = 0.6  # of the drawing's width
 KEYS = ("low", "typical", "high")
 
 
@@ -48,7 +49,7 @@ def draw(**scenario: object) -> Plot:
         "own": [
             {
                 **point(TOGETHER, own, speeds[own][TOGETHER]),
-                **beside(log(own) / log(batches[-1]), 26 if own == 1 else 8),
+                **own_side(log(own) / log(batches[-1])),
                 "label": f"{in_words(own)}: {shown} tokens/s",
             }
         ],
@@ -68,6 +69,11 @@ def draw(**scenario: object) -> Plot:
     caption = f"Tokens written a second against sequences at once: {name}; four of five measurements lie in the bands"
     headings = ("Sequences", f"{TOGETHER}, tokens/s", f"{EACH}, tokens/s")
     return Plot(caption, summary, drawing(), data, headings, rows)
+
+
+def own_side(share: float) -> Row:
+    """Return where the words of the scenario's point stand: under the line, which rises, or over it near its end."""
+    return beside(0, 8 if share else 26) if share < NEAR_END else beside(1, -22)
 
 
 def room(most: int) -> str:

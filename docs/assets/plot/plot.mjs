@@ -107,9 +107,10 @@ class Plot extends HTMLElement {
     runtime.ask(this, request, (answer) => this.#show(answer));
   }
 
-  // An answer that is an error is the calculator's to tell; the plot says that it is of other values.
+  // Where there is no plot of these values, as of a device without a known rate, the last one stays, faint, and says why.
   async #show(answer) {
     this.toggleAttribute("data-stale", !answer.ok);
+    if (!answer.ok) this.querySelector("figcaption").textContent = `No plot of these values: ${answer.status}`;
     if (!answer.ok || !this.#view) return;
     for (const [name, rows] of Object.entries(answer.data)) this.#view.data(name, rows);
     await this.#view.resize().runAsync();
