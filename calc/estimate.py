@@ -25,8 +25,8 @@ from calc.planning.serving_report import (
     serving_parts,
     serving_speed,
     serving_totals,
-    serving_warnings,
 )
+from calc.planning.serving_warnings import serving_warnings
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
@@ -112,7 +112,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := asked.serving(accelerator):
         served = serve(serving, demand, layout, most=sequences == "max")
         demand = served.demand
-        reader.filled["batched_tokens"] = prefill_tokens(served) or demand.sequences * demand.prompt_tokens
+        reader.filled["batched_tokens"] = prefill_tokens(served.case) or demand.sequences * demand.prompt_tokens
     elif sequences == "max":
         demand = fill_device(demand, layout, accelerator)
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):

@@ -278,7 +278,9 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
-        raise ScenarioError("accelerators", f"is {devices}, and tensor × pipeline × data × context is {product}")
+        others = layout.devices // layout.data
+        works = f"; data {devices // others} makes {devices}" if devices % others == 0 else f"; {layout.devices} works"
+        raise ScenarioError("accelerators", f"is {devices}, and tensor × pipeline × data × context is {product}{works}")
     return layout, layout.devices
 
 

@@ -29,6 +29,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "operations": ("operations", 1),
     "devices": ("count", 1),
     "lanes": ("count", 1),
+    "channels": ("count", 1),
     "SMs": ("count", 1),
     "CUs": ("count", 1),
     "Xe cores": ("count", 1),

@@ -7,6 +7,8 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages, plots
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
@@ -22,14 +24,38 @@ from macros.accuracy.page import (
 from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_table
 from macros.calls import register
+from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
+from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
+from macros.device_tables import (
+    balance,
+    extreme,
+    hierarchy_figure,
+    memory_table,
+    rate_ratio,
+    rate_table,
+    spec_sheet,
+    vector_table,
+)
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.hardware_tables import (
+    accelerator_table,
+    claim_table,
+    holding_table,
+    machine_table,
+    memory_option_table,
+    price_table,
+    stale_days,
+)
 from macros.inline import fact, number, source
+from macros.layout_figures import layout_figure
 from macros.link_figures import cards_figure, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
     fact_ratio,
+    left_on_a_card,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
@@ -39,22 +65,25 @@ from macros.link_tables import (
     sending,
 )
 from macros.measured_tables import measured_chain
-from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
+from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, presets, version
+from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
+from macros.processor_tables import (
+    coefficient,
+    offload_check_table,
+    offload_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
+)
+from macros.repair_tables import repair_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
-from macros.tables import (
-    accelerator_table,
-    device_count_table,
-    fitting_table,
-    llama_table,
-    memory_option_table,
-    precision_table,
-    unit_table,
-)
+from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
@@ -70,56 +99,102 @@ MACROS = (
     accuracy_worst,
     active,
     adapter_figure,
+    at_once,
+    balance,
+    batch_table,
     benchmark,
     beyond_table,
     bits,
+    bits_in,
     bits_table,
     block,
     block_table,
     budget,
     cache_table,
     calculator,
+    cards,
     cards_figure,
+    ceiling,
     changed,
     checkpoint_table,
+    claim_table,
+    coefficient,
+    comparison_date,
+    comparison_table,
+    comparison_tools,
     config_table,
     config_value,
     copied_state_table,
+    copies,
+    deployment_table,
     device_count_table,
+    electricity,
     exchange_table,
     expanded,
     expert_layout_table,
     expert_table,
+    extreme,
     fact,
     fact_ratio,
+    faster,
     fitting_table,
+    flops_share,
     format_table,
+    gained,
+    hierarchy_figure,
+    holding_table,
+    horizon_table,
+    host_memory,
     law_growth_table,
     law_table,
     layer_table,
+    layout_figure,
+    left_on_a_card,
+    left_out_memory_sources,
     left_out_sources,
     left_out_training,
     link_fact,
+    link_name,
     link_ratio,
     link_share,
     link_table,
     linked_table,
     llama_table,
+    machine_table,
     measured_chain,
     memory_option_table,
+    memory_table,
     mixture_table,
     mixture_working,
     model_table,
     multiplier_table,
+    multiplying,
     native_table,
+    needs_table,
     number,
+    offload_check_table,
+    offload_table,
+    operations,
     optimizer_table,
+    owned,
     pair_table,
     parameter_working,
     plot,
+    passes,
     peer_table,
+    planned,
     precision_table,
     presets,
+    price_table,
+    processor_bandwidth,
+    processor_number,
+    processor_table,
+    rate_ratio,
+    rate_table,
+    readers_table,
+    reading,
+    release,
+    repair_table,
     ring_figure,
     rounding_table,
     rule_count_table,
@@ -129,19 +204,29 @@ MACROS = (
     run_utilized,
     scheme_table,
     sending,
+    served,
+    shared,
     source,
+    spec_sheet,
+    speed,
+    speed_table,
     stage_figure,
     stage_table,
+    stale_days,
     step_figure,
     switched_figure,
+    timed,
     times,
     touched,
     touched_table,
     traffic_table,
     training_table,
+    training_total,
     underflow_table,
     unit_table,
+    unknown_frameworks_table,
     update_table,
+    vector_table,
     version,
 )
 

@@ -6,9 +6,10 @@ from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
+from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count
+from calc.units import show_binary, show_count, show_decimal, show_gb, show_gib, show_large_count
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training
 
@@ -27,7 +28,10 @@ SHOW = {
     "bytes": lambda value: f"{show_count(value)} bytes",
     "count": show_count,
     "words": show_large_count,
+    "decimal": show_decimal,
     "each": show_each,
+    "tokens/s": show_rate,
+    "seconds": show_seconds,
 }
 PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")
 _opened: list[int] = [0]
@@ -38,11 +42,12 @@ def number(what: str, show: str = "", **scenario: object) -> str:
 
     `what`: a part ("weights", "kv_cache", "recurrent_state", "activations", "logits"), "total", "capacity", "headroom",
     "devices", "sequences", "parameters" or "token" (a token's cache). `show`: "GiB", "GB", "size" (the largest binary
-    unit), "bytes", "count" or "words".
+    unit), "decimal" (the largest decimal one), "bytes", "count" or "words".
 
     Of a training run, `workload="training"`, also any part at its peak; "forward", "loss", "backward" and "optimizer",
     the tensors of a phase; "allocated" and "reserved"; "states", what parameters cost, and "each", that for one
-    parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host".
+    parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host";
+    "tokens_per_s" of a device and "step_s".
     """
     if show and show not in SHOW:
         raise ValueError(f"show must be one of {', '.join(SHOW)}, not {show!r}")
@@ -129,7 +134,12 @@ def fact_line(record: Accelerator, field: str) -> str:
 
 def device(record: Accelerator) -> str:
     """Return an accelerator's name, inline; a reader who presses it sees every fact with its source and date."""
-    return opening(record.name, element("span", "".join(fact_line(record, field) for field in record.facts)))
+    return joined(device_parts(record))
+
+
+def device_parts(record: Accelerator) -> tuple[str, str]:
+    """Return an accelerator's name as a button, and what it opens: every fact with its source and date."""
+    return opening_parts(record.name, element("span", "".join(fact_line(record, field) for field in record.facts)))
 
 
 def step(name: str, formula: str, numbers: str, result: str) -> str:
@@ -146,13 +156,22 @@ def source(source_id: str, shown: str) -> str:
     return inline(element("a", text(shown), href=found.url, title=title, rel="noopener"))
 
 
-def opening(shown: str, content: str) -> str:
-    """Return a number as a button that opens its working in place; it needs no script."""
+def opening_parts(shown: str, content: str) -> tuple[str, str]:
+    """Return a button, and apart from it what it opens: in a table that is searched, that stands elsewhere."""
     _opened[0] += 1
     identity = f"working-{_opened[0]}"
     button = element("button", text(shown), type="button", class_="calc-number", popovertarget=identity)
-    opened = element("span", content, class_="calc-opened", popover=True, id=identity)
-    return inline(button + opened) + "&NoBreak;"  # a comma or full stop that follows stays on the line
+    return button, element("span", content, class_="calc-opened", popover=True, id=identity)
+
+
+def opening(shown: str, content: str) -> str:
+    """Return a number as a button that opens its working in place; it needs no script."""
+    return joined(opening_parts(shown, content))
+
+
+def joined(parts: tuple[str, str]) -> str:
+    """Return a button and what it opens in one place; a comma or full stop that follows stays on the line."""
+    return inline("".join(parts)) + "&NoBreak;"
 
 
 def restart() -> None:

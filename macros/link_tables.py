@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
 from calc.calculators.interconnect_answer import show_rate, show_time
@@ -11,7 +12,7 @@ from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
 from calc.performance.messages import transfer
-from calc.units import MB, show_decimal, show_number
+from calc.units import MB, show_decimal, show_gib, show_number
 from macros.inline import device, fact_line, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
@@ -35,6 +36,22 @@ def link_fact(link: str, field: str) -> str:
     if not isinstance(found, Fact):
         raise ValueError(f"{record.id} has no {field}")
     return opening(found.show(), link_line(record, field))
+
+
+def link_name(link: str) -> str:
+    """Return a link's name, as it is sold."""
+    return catalog().link(link).name
+
+
+def left_on_a_card(**scenario: object) -> str:
+    """Return what is left on the fullest device for the model and its cache, inline, with what a runtime takes."""
+    report: Report = estimate(scenario)
+    memory = report["memory"]
+    taken = [part for part in memory["parts"] if part["bytes"] and part["id"] not in ("weights", "kv_cache")]
+    left = memory["capacity_bytes"] - sum(part["bytes"] for part in taken)
+    numbers = " − ".join((show_gib(memory["capacity_bytes"]), *(show_gib(part["bytes"]) for part in taken)))
+    name = "Capacity less " + ", ".join(part["label"].lower() for part in taken)
+    return opening(show_gib(left), step(name, r"M - \sum M_{\text{runtime}}", numbers, show_gib(left)))
 
 
 def link_share(link: str, field: str = "reached") -> str:

@@ -11,8 +11,13 @@ CALCULATOR_PAGES = {
     "kv-cache": "calculators/kv-cache/",
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
+    "sharing": "calculators/sharing/",
+    "compare": "calculators/compare/",
+    "cost": "calculators/cost/",
+    "speed-up": "calculators/speed-up/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
+    "training-time": "calculators/training-time/",
     "scaling-laws": "calculators/scaling-laws/",
     "interconnect": "calculators/interconnect/",
 }

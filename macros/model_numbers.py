@@ -44,6 +44,14 @@ def config_value(model: str, key: str) -> str:
     return opening(shown, element("span", said, class_="calc-step"))
 
 
+def release(model: str) -> str:
+    """Return when a model was released, inline; a reader who presses it sees the source."""
+    record = catalog().model(model)
+    source = f"{source_html(record.source)}, checked {record.checked}."
+    said = f"{text(record.name)}: released {text(record.released)}. {source}"
+    return opening(record.released, element("span", said, class_="calc-step"))
+
+
 def block(model: str, *names: str, show: str = "words") -> str:
     """Return the parameters of some blocks of a model, inline; `show` is a form of `number`, or "share" of all."""
     blocks = parameters_by_block(architecture_named(model))

@@ -16,7 +16,9 @@ from macros.markdown import block
 
 
 def show_days(value: float) -> str:
-    """Return a number of days, whole ones without a point."""
+    """Return a number of days, whole ones without a point; less than one in hours."""
+    if value < 1:
+        return f"{show_number(24 * value)} hours"
     return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
 
 

@@ -3,10 +3,11 @@
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
+from calc.calculators.speed import show_seconds
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
-from calc.units import show_count, show_decimal, show_number
+from calc.units import show_count, show_decimal
 from macros.inline import look_up, opening
 from macros.inline import step as written
 from macros.links import calculator_link
@@ -32,11 +33,6 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
     headings = ("Run", "What crosses", "Each GPU sends", *(text(record.name) for record in records))
     caption = "What one GPU sends in one step, and the time that a link takes for it at its peak, one way"
     return block(table(headings, cells, caption=caption, words=2))
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a time in seconds or milliseconds."""
-    return f"{show_number(seconds)} s" if seconds >= 1 else f"{show_number(1000 * seconds)} ms"
 
 
 def stage_table(model: str, counts: tuple[int, ...], **run: object) -> str:

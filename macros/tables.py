@@ -6,16 +6,13 @@ from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators.html import table, text
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator
 from calc.scenario import known_architecture
 from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_gb, show_gib, show_large_count
-from macros.inline import device
 from macros.links import calculator_link
 from macros.markdown import block
 
 Report = dict[str, Any]
 PRECISIONS = ("fp32", "bf16", "fp8", "int8", "awq", "nf4-dq")
-MEMORY_BINS_GIB = (8, 12, 16, 20, 24, 32, 48, 80, 96, 128, 180, 288, 1024)
 
 
 def part_bytes(report: Report, part_id: str) -> int:
@@ -66,30 +63,6 @@ def llama_table(*models: str, sequences: int = 2, context_tokens: int = 1024) ->
     return block(table(headings, rows, caption=caption))
 
 
-def bin_of(accelerator: Accelerator) -> int:
-    """Return the memory bin of an accelerator: the smallest that holds its advertised memory, in GiB."""
-    advertised = accelerator.quantity("memory") or 0
-    return next((size for size in MEMORY_BINS_GIB if advertised <= size * GIB), MEMORY_BINS_GIB[-1])
-
-
-def memory_option_table(least_gib: int = 8) -> str:
-    """Return which devices there are in each memory bin, by vendor."""
-    listed = sorted(catalog().accelerators(), key=lambda record: record.released)
-    vendors = list(dict.fromkeys(device.vendor for device in listed))
-    rows = []
-    previous = 0
-    for size in MEMORY_BINS_GIB:
-        inside = [record for record in listed if bin_of(record) == size]
-        if inside and size >= least_gib:
-            exact = all(record.quantity("memory") == size * GIB for record in inside)
-            shown = f"{size} GiB" if exact else f"over {previous} to {size} GiB"
-            cells = [", ".join(text(device.name) for device in inside if device.vendor == vendor) for vendor in vendors]
-            rows.append([shown, *(cell or "–" for cell in cells)])
-        previous = size
-    headings = ("Memory", *vendors)
-    return block(table(headings, rows, caption="Devices by memory, as advertised", words=len(headings)))
-
-
 def device_count_table(
     models: tuple[str, ...],
     devices: tuple[str, ...],
@@ -134,38 +107,6 @@ def fitting_table(device: str, models: tuple[str, ...], formats: tuple[str, ...]
     headings = ("Model", *(catalog().number_format(name).name for name in formats))
     caption = f"Room for cache beside the weights on {record.name} ({record.memory_fact.show()})"
     return block(table(headings, rows, caption=caption))
-
-
-def shown_fact(record: Accelerator, field: str) -> str:
-    """Return a fact as a cell, a dash where it is not known."""
-    found = record.facts.get(field)
-    return text(found.show()) if found else "–"
-
-
-def accelerator_table(vendor: str = "", segment: str = "") -> str:
-    """Return the accelerators of the catalogue, of one vendor or segment if asked for."""
-    fields = ("memory", "memory_reported", "bandwidth", "bf16", "fp16", "fp8", "fp4", "power")
-    rows = [
-        [device(record), text(record.released), *(shown_fact(record, field) for field in fields)]
-        for record in catalog().accelerators()
-        if vendor in ("", record.vendor) and segment in ("", record.segment)
-    ]
-    if not rows:
-        raise ValueError(f"no accelerator of vendor {vendor!r} and segment {segment!r} is in the catalogue")
-    headings = (
-        "Device",
-        "Released",
-        "Memory",
-        "Reported by its driver",
-        "Bandwidth",
-        "BF16",
-        "FP16",
-        "FP8",
-        "FP4",
-        "Power",
-    )
-    caption = f"{vendor or 'All'} accelerators: peak rates are dense, memory and bandwidth of the whole package"
-    return block(table(headings, rows, caption=caption, words=2))
 
 
 def unit_table() -> str:

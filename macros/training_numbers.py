@@ -26,6 +26,13 @@ TRAINING_PARTS = (
     "allocator_reserve",
     "runtime_context",
 )
+SUM = "Memory of the fullest device"  # the last of a report's steps on memory
+FIRST_OF_SPEED = "Operations of the model for one token"  # the first of a report's steps on speed
+TIMES = {  # a number, its field among a report's speeds, the step that ends with it, and how it is shown
+    "tokens_per_s": ("tokens_per_s_per_device", "Tokens a second and device", "tokens/s"),
+    "step_s": ("step_s", "Seconds of a step", "seconds"),
+}
+LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
 PHASES = ("forward", "loss", "backward", "optimizer")
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
 
@@ -54,17 +61,21 @@ def each(report: Report) -> Found:
 def kept(report: Report) -> Found:
     """Return the activations that wait for their backward pass, when most of them do."""
     widest = max(moments(report["scenario"]), key=lambda moment: moment.kept)
-    return (
-        widest.kept,
-        [step(f"Kept when {widest.reason}", r"\sum B_{\text{kept}}", show_count(widest.kept), widest.kept)],
-        "GiB",
-    )
+    part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
+    steps = [item for item in part["steps"] if item["name"].startswith(LAYER) and not item["name"].startswith(TENSOR)]
+    formula, numbers = r"\sum B_{\text{kept}}", show_count(widest.kept)
+    if len({item["name"] for item in steps}) == len(steps):  # layers of one kind
+        each = steps[-1]["value"]
+        layers, shared = divmod(widest.kept, each)
+        formula = r"n \cdot B_{\text{layer}} + B_{\text{shared}}"
+        numbers = f"{layers} × {show_count(each)} + {show_count(shared)}"
+    return widest.kept, [*steps, step(f"Kept when {widest.reason}", formula, numbers, widest.kept)], "GiB"
 
 
 def layer(report: Report) -> Found:
     """Return what one layer keeps for its backward pass."""
     part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
-    steps = [step for step in part["steps"] if step["name"].startswith("A layer keeps")]
+    steps = [step for step in part["steps"] if step["name"].startswith(LAYER)]
     return steps[-1]["value"], steps, "size"
 
 
@@ -87,13 +98,33 @@ def sent(report: Report) -> Found:
     """Return the bytes that one device sends in a step."""
     found = step_traffic(read_training(report["scenario"], catalog()).plan)
     steps = [step(item.what, item.formula, item.numbers, item.bytes) for item in found]
-    return sum(item.bytes for item in found), steps, "size"
+    size = sum(item.bytes for item in found)
+    if len(steps) > 1:
+        numbers = " + ".join(show_count(item.bytes) for item in found)
+        steps.append(step("One device sends", r"\sum B", numbers, size))
+    return size, steps, "decimal"
 
 
 def host(report: Report) -> Found:
     """Return the host memory that offloading takes, of all devices together."""
     size = report["memory"]["host_bytes"]
     return size, [step("On the host, of all devices", r"\sum B_{\text{offloaded}}", show_count(size), size)], "GiB"
+
+
+def memory_steps(report: Report) -> list[Report]:
+    """Return the steps of a report that lead to the memory of the fullest device; those on speed follow them."""
+    last = next(index for index, item in enumerate(report["steps"]) if item["name"].startswith(SUM))
+    return list(report["steps"][: last + 1])
+
+
+def timed(key: str, report: Report) -> Found:
+    """Return a speed of the run, with the steps that lead to it. Raises ValueError where it is not known."""
+    field, last, form = TIMES[key]
+    if report["speed"] is None:
+        raise ValueError(f"{key!r} is not in this report: it needs an accelerator whose speed is modelled")
+    names = [item["name"] for item in report["steps"]]
+    steps = report["steps"][names.index(FIRST_OF_SPEED) : names.index(last) + 1]
+    return report["speed"][field]["typical"], steps, form
 
 
 COUNTED = {
@@ -105,7 +136,7 @@ COUNTED = {
     "sent": sent,
     "host": host,
 }
-NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED)
+NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED, *TIMES, "headroom")
 
 
 def look_up_training(what: str, report: Report) -> Found | None:
@@ -122,7 +153,13 @@ def look_up_training(what: str, report: Report) -> Found | None:
         name = f"Tensors when {widest.reason}"
         return widest.total, [step(name, formula, numbers, widest.total)], "GiB"
     if what in FIGURES:
-        return memory[FIGURES[what]], report["steps"], "GiB"
+        return memory[FIGURES[what]], memory_steps(report), "GiB"
+    if what == "headroom" and "headroom_bytes" in memory:
+        numbers = f"{show_count(memory['capacity_bytes'])} − {show_count(memory['device_bytes'])}"
+        left = step("Left", r"M_{\text{device}} - M", numbers, memory["headroom_bytes"])
+        return memory["headroom_bytes"], [*memory_steps(report), left], "GiB"
+    if what in TIMES:
+        return timed(what, report)
     return COUNTED[what](report) if what in COUNTED else None
 
 

@@ -12,7 +12,7 @@ from calc.units import show_count, show_gb, show_gib
 from macros.inline import SHOW, look_up
 from macros.links import calculator_link
 from macros.markdown import block
-from macros.training_numbers import Report, full_parameters, training
+from macros.training_numbers import TIMES, Report, full_parameters, training
 
 Run = Mapping[str, object]
 COLUMNS = {
@@ -38,10 +38,13 @@ COLUMNS = {
     "fits": "Fits",
     "trainable": "Trained",
     "sent": "Each GPU sends in a step",
+    "tokens_per_s": "Tokens a second, each GPU",
+    "step_s": "A step takes",
+    "bound": "Most of it is",
     "host": "Host memory",
     "devices": "Fewest GPUs",
 }
-WORDS = ("phase", "fits")
+WORDS = ("phase", "fits", "bound")
 FINE_TUNE = ("model", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
 COUNTS = ("micro_batch", "gradient_accumulation", "sequence_tokens", "accelerators")
 UNASKED = (  # fields that no calculator asks for
@@ -54,6 +57,14 @@ UNASKED = (  # fields that no calculator asks for
     "gradient_dtype",
     "shard_ranks",
 )
+BOUND = {  # what most of a step's time goes to, in words
+    "compute": "computing",
+    "memory": "reading memory",
+    "links": "links",
+    "launch": "launching work",
+    "pipeline": "idle stages",
+    "optimizer": "updating",
+}
 NO_CHANGE_BYTES = 10_000_000  # less than the two decimals that a table shows
 
 
@@ -62,8 +73,8 @@ def training_table(
 ) -> str:
     """Return a table of training runs. A row is its words, what it changes of `base`, and cells for `words`.
 
-    `columns` are numbers as in `number`, "saved" against the first row, "phase" or "fits". The words of a row lead to
-    the calculator where its fields can say what the run is.
+    `columns` are numbers as in `number`, "saved" against the first row, "phase", "fits" or "bound". The words of a row
+    lead to the calculator where its fields can say what the run is.
     """
     first = estimate(training({**base, **rows[0][1]}))["memory"]
     assert isinstance(first, dict)
@@ -84,11 +95,15 @@ def cell(column: str, report: Report, first_bytes: int) -> str:
     if column == "saved":
         saved = first_bytes - memory["device_bytes"]
         return "–" if abs(saved) < NO_CHANGE_BYTES else show_gib(saved).replace("-", "−")
+    if column == "bound":
+        return BOUND[report["speed"]["bound_by"]] if report["speed"] else "–"
     if column == "phase":
         return text(memory["phase"])
     if column == "fits":
         return "yes" if memory["fits"] else "no"
     if column == "devices" and not memory["devices_needed"]:
+        return "–"
+    if column in TIMES and report["speed"] is None:
         return "–"
     value, _, form = look_up(column, report)
     return SHOW[form](value) if value else "–"

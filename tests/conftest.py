@@ -6,3 +6,6 @@ from hypothesis import HealthCheck, settings
 # of characters, which takes a second. Speed is measured by the benchmark.
 settings.register_profile("guide", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("guide")
+
+# These run in the environments of the tools that they ask.
+collect_ignore_glob = ["comparison/adapters/*"]

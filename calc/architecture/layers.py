@@ -117,6 +117,16 @@ class Architecture(NamedTuple):
         return sum(count for kind, count in self.kind_counts() if kind.attention is not None)
 
     @property
+    def writes(self) -> bool:
+        """Whether the model writes text token by token; encoders and classifiers pass over theirs once."""
+        return self.output_size >= self.vocab_size > 0
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether an encoder reads the prompt before a decoder writes."""
+        return any(cache.part == PROMPT for kind in self.kinds for cache in kind.caches)
+
+    @property
     def experts(self) -> int:
         """Number of experts in a layer; 0 for a model without."""
         return max(

@@ -40,6 +40,17 @@ def sets_aside(report: Report) -> bool:
     return report["scenario"]["engine"] in SHARING_ENGINES
 
 
+def keeps_cache(report: Report) -> bool:
+    """Return whether anything is kept of a sequence; encoders and classifiers keep nothing."""
+    kept = ("kv_cache", "recurrent_state")
+    return any(part["bytes"] for part in report["memory"]["parts"] if part["id"] in kept)
+
+
+def bounded_by_memory(report: Report) -> bool:
+    """Return whether memory bounds the sequences: not where nothing is kept of them and passes are of a fixed size."""
+    return keeps_cache(report) or not sets_aside(report)
+
+
 def show_range(low_bytes: float, high_bytes: float) -> str:
     """Return a range of sizes; one size where both ends are shown alike."""
     low, high = show_gib(low_bytes), show_gib(high_bytes)

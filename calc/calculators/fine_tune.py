@@ -18,6 +18,7 @@ from calc.calculators.training_answer import (
     row,
     status,
 )
+from calc.calculators.training_speed import TOKENS
 
 INPUTS = (
     Choice("model", "Model", "Every layer follows from its config.json.", "llama-3.1-8b", kind="models"),
@@ -50,6 +51,7 @@ INPUTS = (
     MICRO_BATCH,
     ACCUMULATION,
     SEQUENCE,
+    TOKENS,
     OFFLOAD,
     Choice("accelerator", "GPU", "Compared by the memory that its driver reports.", "rtx-4090", kind="accelerators"),
     Number("accelerators", "Number of GPUs", "Each works on sequences of its own.", "1", 1, 4096),

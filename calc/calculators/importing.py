@@ -51,7 +51,7 @@ def offered(inputs: Sequence[Input], values: Values, report: Report) -> Iterator
     for field in inputs:
         if not isinstance(field, Choice) or field.kind != "models" or not is_own(values[field.name]):
             continue
-        model = report["model"]
+        model = report.get("models", {}).get(field.name, report["model"])
         label = f"{model['name']} ({show_large_count(model['parameters_total'])} parameters)"
         yield {"field": field.name, "value": values[field.name], "label": label, "of": field.name}
         stored = report["scenario"]["model"].get("stored_bytes")
@@ -98,13 +98,22 @@ def read_import(inputs: Sequence[Input], asked: dict[str, Any], heads: Sequence[
     if len(model) > LONGEST_OWN:
         told = "The config has too many details for a link."
         return {"ok": False, "errors": [{"field": "file", "message": told}], "status": told}
-    fields = {}
-    for field in inputs:
-        if isinstance(field, Choice) and field.kind == "models":
-            fields[field.name] = model
-        elif isinstance(field, Choice) and field.kind == "weights":
-            if "stored_bytes" in found.model:
-                fields[field.name] = STORED
-            elif asked["fields"].get(field.name) == STORED:
-                fields[field.name] = field.default
+    fields = brought_fields(inputs, model, asked["fields"], stored="stored_bytes" in found.model)
     return {"ok": True, "fields": fields, "status": found.sentence}
+
+
+def brought_fields(inputs: Sequence[Input], model: str, present: dict[str, str], *, stored: bool) -> Values:
+    """Return the fields of a form that a brought model changes; of several models, the first."""
+    fields: Values = {}
+    kinds = set()
+    for field in inputs:
+        if not isinstance(field, Choice) or field.kind in kinds:
+            continue
+        kinds.add(field.kind)
+        if field.kind == "models":
+            fields[field.name] = model
+        elif field.kind == "weights" and stored:
+            fields[field.name] = STORED
+        elif field.kind == "weights" and present.get(field.name) == STORED:
+            fields[field.name] = field.default
+    return fields

@@ -86,7 +86,7 @@ PRESETS = (
             "traffic": SHARDED,
         },
     ),
-    Preset("FSDP of Llama 3.1 8B on two RTX 4090", {"traffic": SHARDED, "tokens": "4096"}),
+    Preset("FSDP of Llama 3.2 1B on two RTX 4090", {"traffic": SHARDED, "tokens": "4096", "model": "llama-3.2-1b"}),
     Preset(
         "DeepSeek V3, experts over 32 H800",
         {

@@ -26,8 +26,13 @@ def show_time(seconds: float) -> str:
 
 
 def show_rate(bytes_per_s: float) -> str:
-    """Return a rate in GB/s."""
-    return f"{show_number(bytes_per_s / GB)} GB/s"
+    """Return a rate in GB/s, without zeros at its end.
+
+    >>> show_rate(56.25e9), show_rate(450e9), show_rate(1.8e12)
+    ('56.25 GB/s', '450 GB/s', '1,800 GB/s')
+    """
+    value = bytes_per_s / GB
+    return f"{value:,.0f} GB/s" if value >= 1000 else f"{value:.4g} GB/s"
 
 
 def way_text(group: Joined) -> str:

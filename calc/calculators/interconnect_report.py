@@ -24,7 +24,7 @@ from calc.performance.fabric import (
 from calc.performance.messages import Transfer, transfer
 from calc.performance.traffic import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
 from calc.scenario import read_model
-from calc.units import MB, show_count, show_number
+from calc.units import GB, MB, show_count, show_number
 
 # What the same messages are timed over for comparison.
 COMPARED = (
@@ -112,7 +112,7 @@ def listed_messages(fields: dict[str, Any], architecture: Architecture, devices:
     size = fields.get("message_mb")
     if size is None:
         raise ScenarioError("message_mb", "is missing: how large is the message?")
-    return [Messages(traffic, 1, float(size) * MB, "M", f"{float(size):g} × 1,000,000")]
+    return [Messages(traffic, 1, float(size) * MB, "M", f"{float(size):g} × 1,000,000", "nccl-tests")]
 
 
 def sends(
@@ -139,62 +139,55 @@ def others(
 
 def message_steps(part: Messages, way: Transfer) -> list[Step]:
     """Return the steps from a message's size to the seconds of all of its kind."""
-    group, ranks = way.joined, way.joined.ranks
-    source = group.link.source if group.network is None else group.network.source
-    size, waits = show_count(part.message_bytes), way.protocol.waits
+    ranks, name, source = way.joined.ranks, part.operation, way.protocol.source
+    named = f"{'an' if name[0] == 'a' else 'a'} {name}"
+    size = show_count(part.message_bytes)
     factor = {"M": size, FORMULAS[ALL_REDUCE]: f"2 × {ranks - 1} / {ranks} × {size}"}
-    waiting = f"{waits['base']:.3g}"
-    if way.steps:
-        waiting += f" + {way.steps} × {waits[group.kind]:.3g}"
-    if way.steps_between:
-        waiting += f" + {way.steps_between} × {waits[NETWORK]:.3g}"
-    name = part.operation
+    sent = factor.get(FORMULAS[name], f"{ranks - 1} / {ranks} × {size}")
+    peak, reached = way.joined.ring_peak / GB, rate_source(way)
+    seconds = f"{way.waiting:.4g} + {show_count(way.sent)} / {way.rate:.4g}"
+    formula = r"t_{\text{wait}} + \frac{B}{\text{rate}}"
     steps = [
-        Step(
-            f"Message of an {name}" if name[0] == "a" else f"Message of a {name}",
-            part.formula,
-            part.substituted,
-            part.message_bytes,
-            "B",
-            "megatron-lm",
-        ),
-        Step(
-            "Bytes that each device sends",
-            FORMULAS[name],
-            factor.get(FORMULAS[name], f"{ranks - 1} / {ranks} × {size}"),
-            way.sent,
-            "B",
-            "nccl-tests",
-        ),
+        Step(f"Message of {named}", part.formula, part.substituted, part.message_bytes, "B", part.source),
+        Step("Bytes that each device sends", FORMULAS[name], sent, way.sent, "B", "nccl-tests"),
         Step(
             "Rate with large messages",
             r"e \cdot BW",
-            f"{way.rate / group.ring_peak:.3f} × {group.ring_peak / 1e9:g}",
-            way.rate / 1e9,
+            f"{way.rate / GB / peak:.3f} × {peak:g}",
+            way.rate / GB,
             "GB/s",
-            source,
+            reached,
         ),
-        Step(
-            f"Waiting ({way.protocol.name})",
-            r"t_0 + s \cdot t_{\text{step}}",
-            waiting,
-            way.waiting,
-            "s",
-            way.protocol.source,
-        ),
-        Step(
-            f"Seconds of an {name}" if name[0] == "a" else f"Seconds of a {name}",
-            r"t_{\text{wait}} + \frac{B}{\text{rate}}",
-            f"{way.waiting:.4g} + {show_count(way.sent)} / {way.rate:.4g}",
-            way.seconds,
-            "s",
-            way.protocol.source,
-        ),
+        waiting_step(way),
+        Step(f"Seconds of {named}", formula, seconds, way.seconds, "s", source),
     ]
     if part.repeats != 1:
         numbers = f"{part.repeats:,} × {show_number(way.seconds, 4)}"
-        steps.append(Step("Seconds of all of them", r"c \cdot t", numbers, part.repeats * way.seconds, "s", "roofline"))
+        steps.append(Step("Seconds of all of them", r"c \cdot t", numbers, part.repeats * way.seconds, "s", source))
     return steps
+
+
+def waiting_step(way: Transfer) -> Step:
+    """Return the step of what a message waits for, in microseconds."""
+    waits = way.protocol.waits
+    numbers = f"{waits['base'] * 1e6:g}"
+    for count, kind in ((way.steps, way.joined.kind), (way.steps_between, NETWORK)):
+        if count:
+            numbers += f" + {count} × {waits[kind] * 1e6:g}"
+    name, formula = f"Waiting ({way.protocol.name})", r"t_0 + s \cdot t_{\text{step}}"
+    return Step(name, formula, numbers, way.waiting * 1e6, "µs", way.protocol.source)
+
+
+def rate_source(way: Transfer) -> str:
+    """Return where the share is from that large messages reach."""
+    group = way.joined
+    link, kind = (group.link, group.kind) if group.network is None else (group.network, NETWORK)
+    field = "reached_by_host" if kind == STAGED else "reached"
+    if way.protocol.algorithm == "switch":
+        field = "reached_in_switch"
+    fact = getattr(link, field)
+    found: str = catalog().coefficient(f"link-share-{kind}").source if fact is None else fact.source
+    return found
 
 
 def warnings(accelerator: Accelerator, link: Link | None, group: Joined) -> list[Warn]:

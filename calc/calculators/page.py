@@ -20,8 +20,13 @@ class Calculators(Mapping[str, Calculator]):
         "kv-cache",
         "effective-bits",
         "speed",
+        "sharing",
+        "compare",
+        "cost",
+        "speed-up",
         "fine-tune",
         "pre-training",
+        "training-time",
         "scaling-laws",
         "interconnect",
     )

@@ -17,6 +17,7 @@ from calc.calculators.training_answer import (
     row,
     status,
 )
+from calc.calculators.training_speed import TOKENS
 
 DEGREES = ("tensor", "pipeline", "data", "context", "expert")
 
@@ -46,6 +47,7 @@ INPUTS = (
     MICRO_BATCH,
     ACCUMULATION,
     SEQUENCE._replace(default="8192"),
+    TOKENS._replace(default="1,000,000,000,000"),
 )
 
 LLAMA_405B = {

@@ -1,9 +1,10 @@
 """How fast: a model under an engine on a number of devices, from the first token to the last."""
 
 import datetime
+from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.engines import engine_assumptions, engine_of, place
+from calc.calculators.engines import bounded_by_memory, engine_assumptions, engine_of, place
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, verdict_html
@@ -120,6 +121,11 @@ def per_second(count: float) -> str:
     return f"{show_number(count)} /s"
 
 
+def writes(report: Report) -> bool:
+    """Return whether the model writes text; another passes over its input once, and that is its speed."""
+    return "decode_tokens_per_s" in report["speed"]
+
+
 def headline(report: Report) -> tuple[bool | None, str, str]:
     """Return whether it runs at all, and the answer in a headline and a sentence."""
     scenario, memory, speed = report["scenario"], report["memory"], report["speed"]
@@ -128,13 +134,16 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         name, engine = catalog().accelerator(scenario["accelerator"]).name, engine_of(report)
         under = f" under {engine.name}" if engine else ""
         return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
-    rate = show_rate(speed["decode_tokens_per_s"]["typical"])
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
-    if count > 1:
+    if not writes(report):
+        rate = f"{show_rate(speed['prefill_tokens_per_s']['typical'])} read"
+        written = f"one pass over {'its text' if count == 1 else f'{show_count(count)} texts'} takes {first}"
+    else:
+        rate = show_rate(speed["decode_tokens_per_s"]["typical"])
+        written = f"and the first token after {first}"
+    if writes(report) and count > 1:
         each = show_rate(1 / speed["time_per_output_token_s"]["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
-    else:
-        written = f"and the first token after {first}"
     if memory["fits"]:
         return True, f"{rate},", f"{written}, {place(report)}."
     most = memory["max_sequences"]
@@ -145,20 +154,29 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
 
 def figures(report: Report) -> str:
     """Return the table of speeds: low, typical and high."""
+    if not writes(report):
+        rows = [("Tokens read", per_second, report["speed"]["prefill_tokens_per_s"])]
+        return speed_table([*rows, ("Time of the pass", show_seconds, report["speed"]["time_to_first_token_s"])])
     speed, scenario = report["speed"], report["scenario"]
     step, asked = speed["time_per_output_token_s"], scenario["sequences"] * scenario["output_tokens"]
     each = {"low": 1 / step["high"], "typical": 1 / step["typical"], "high": 1 / step["low"]}
     whole = speed["output_tokens_per_s"]
     last = {"low": asked / whole["high"], "typical": asked / whole["typical"], "high": asked / whole["low"]}
-    rows = [
-        ("Tokens read (prefill)", per_second, speed["prefill_tokens_per_s"]),
-        ("Tokens written (decode), all sequences", per_second, speed["decode_tokens_per_s"]),
-        ("Tokens written, each sequence", per_second, each),
-        ("Time to the first token", show_seconds, speed["time_to_first_token_s"]),
-        ("Time per output token", show_seconds, step),
-        ("Time to the last token", show_seconds, last),
-        ("Tokens written over the whole time", per_second, whole),
-    ]
+    return speed_table(
+        [
+            ("Tokens read (prefill)", per_second, speed["prefill_tokens_per_s"]),
+            ("Tokens written (decode), all sequences", per_second, speed["decode_tokens_per_s"]),
+            ("Tokens written, each sequence", per_second, each),
+            ("Time to the first token", show_seconds, speed["time_to_first_token_s"]),
+            ("Time per output token", show_seconds, step),
+            ("Time to the last token", show_seconds, last),
+            ("Tokens written over the whole time", per_second, whole),
+        ]
+    )
+
+
+def speed_table(rows: list[tuple[str, Callable[[float], str], Report]]) -> str:
+    """Return rows of a name, how its numbers are shown, and their range as a table."""
     body = [[text(name), *(show(values[key]) for key in ("low", "typical", "high"))] for name, show, values in rows]
     return table(("Speed or time", "Low", "Typical", "High"), body, caption="Speed and times", class_="calc-parts")
 
@@ -166,16 +184,15 @@ def figures(report: Report) -> str:
 def bounds(report: Report) -> str:
     """Return what bounds the speed and what else the devices would hold, as a list of facts."""
     speed, memory = report["speed"], report["memory"]
-    items = [
-        f"Writing is bound by {BOUNDS[speed['bound_by']]}.",
-        f"Reading prompts is bound by {BOUNDS[speed['prefill_bound_by']]}.",
-    ]
+    items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
+    items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
         turn = show_count(speed["balanced_batch"])
         items.append(
             f"A step computes for longer than it reads weights from this many sequences on: <strong>{turn}</strong>"
         )
-    items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
+    if bounded_by_memory(report):
+        items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")
     return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
@@ -253,6 +270,8 @@ def status(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     speed = report["speed"]
+    if not writes(report):
+        return "–", "–", show_seconds(speed["time_to_first_token_s"]["typical"])
     return (
         show_rate(1 / speed["time_per_output_token_s"]["typical"]),
         show_rate(speed["decode_tokens_per_s"]["typical"]),

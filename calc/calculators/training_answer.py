@@ -4,6 +4,7 @@ from calc.calculators.engines import devices, division
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, parts_html, verdict_html
+from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.repairs import PRICES, QUALITY, Repair, repairs, room, together
 from calc.units import show_count, show_gib
@@ -224,6 +225,7 @@ def assumptions(report: Report) -> list[str]:
         "Every sequence has the full length, and batches carry no padding mask.",
         "The training loop holds the logits until the loss has run backward.",
         "Nothing else is on the device: no evaluation, no desktop, no other job.",
+        *speed_assumptions(),
         f"The device has {text(memory.show())} ({basis}).",
     ]
 
@@ -231,7 +233,7 @@ def assumptions(report: Report) -> list[str]:
 def render(report: Report, fine_tuning: bool) -> str:
     """Return the answer's HTML."""
     bars = bars_html(report) + phases_html(report)
-    facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report)
+    facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
     line = verdict_html(*verdict(report))
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))
 

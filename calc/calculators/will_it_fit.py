@@ -2,11 +2,13 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
+    bounded_by_memory,
     devices,
     engine_assumptions,
     engine_facts,
     engine_of,
     engine_verdict,
+    keeps_cache,
     place,
 )
 from calc.calculators.html import element, text
@@ -101,9 +103,10 @@ def room(report: Report) -> str:
     """Return what else the devices would hold, as a list of facts."""
     memory = report["memory"]
     items = engine_facts(report) if engine_of(report) else []
-    if memory["max_sequences"]:
+    if memory["max_sequences"] and bounded_by_memory(report):
         most = show_count(memory["max_sequences"])
         items.append(f"Most sequences of this length at once: <strong>{most}</strong>")
+    if memory["max_sequences"] and keeps_cache(report):
         tokens = show_count(memory["kv_pool_tokens"])
         items.append(f"Tokens that the cache can hold in all: <strong>{tokens}</strong>")
     if memory["devices_needed"]:

@@ -31,6 +31,7 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Processor,
     Protocol,
     Source,
     WeightsFormat,
@@ -43,7 +44,17 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
 
-DATED = ("models", "accelerators", "number_formats", "mixtures", "links", "protocols", "machines", "engines")
+DATED = (
+    "models",
+    "accelerators",
+    "number_formats",
+    "mixtures",
+    "links",
+    "protocols",
+    "machines",
+    "processors",
+    "engines",
+)
 MOST_LISTED = 40  # names in a message
 FORM_AND_SIZE = re.compile(r"(sxm\d?|pcie|nvl|\d+gb)*")  # after a folded name; "ti" or "laptop" make another device
 
@@ -202,6 +213,12 @@ class Catalog:
 
         return [make_run(run_id, entry) for run_id, entry in self._tables.get("runs", {}).items()]
 
+    def processor(self, name: str, field: str = "processor") -> Processor:
+        """Return the processor of that id or name."""
+        record = self._record("processors", self.find("processors", name, field))
+        assert isinstance(record, Processor)
+        return record
+
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
         return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
@@ -209,6 +226,10 @@ class Catalog:
     def machines(self) -> Iterator[Machine]:
         """Iterate over all machines."""
         return (self.machine(entry_id) for entry_id in self.ids("machines"))
+
+    def processors(self) -> Iterator[Processor]:
+        """Iterate over all processors."""
+        return (self.processor(entry_id) for entry_id in self.ids("processors"))
 
     def links(self) -> Iterator[Link]:
         """Iterate over all links."""

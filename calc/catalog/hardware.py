@@ -22,6 +22,9 @@ from calc.catalog.schema import (
     PRICE_OF,
     PRICE_PER,
     PRICE_RULES,
+    PROCESSOR_FACTS,
+    PROCESSOR_KINDS,
+    PROCESSOR_RULES,
     PROTOCOL_ALGORITHMS,
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
@@ -182,6 +185,15 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check.problem(f"{where}.accelerator", "is missing; a machine without one needs its maker's claim and memory")
     if bool(entry.get("network")) != bool(entry.get("network_count")):
         check.problem(f"{where}.network_count", "a network needs its number of ports, and ports need a network")
+
+
+def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one processor: how its memory is joined to it, from which its bandwidth follows."""
+    if not check.fields(where, entry, PROCESSOR_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
+    check_facts(check, where, entry, PROCESSOR_FACTS, tables)
 
 
 def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:

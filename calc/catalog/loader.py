@@ -8,7 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
-from calc.catalog.hardware import check_accelerator, check_link, check_machine, check_price, check_protocol
+from calc.catalog.hardware import (
+    check_accelerator,
+    check_link,
+    check_machine,
+    check_price,
+    check_processor,
+    check_protocol,
+)
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -20,6 +27,7 @@ from calc.catalog.schema import (
     MODEL_RULES,
     SOURCE_KINDS,
     SOURCE_RULES,
+    VENDORS,
 )
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
@@ -60,6 +68,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
+        ("processors", "processors.toml"),
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
@@ -190,9 +199,12 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
     if not check.fields(where, entry, ENGINE_RULES):
         return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    coefficients = entry["coefficients"]
-    assert isinstance(coefficients, dict)
+    for field in ("source", "platforms"):
+        check_reference(check, f"{where}.{field}", entry[field], tables)
+    coefficients, vendors = entry["coefficients"], entry["runs_on"]
+    assert isinstance(coefficients, dict) and isinstance(vendors, list)
+    for vendor in vendors:
+        check.choice(f"{where}.runs_on", vendor, VENDORS)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -229,6 +241,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,
+    "processors": check_processor,
     "prices": check_price,
     "models": check_model,
     "coefficients": check_coefficient,

@@ -17,6 +17,7 @@ from calc.catalog.records import (
     Model,
     NumberFormat,
     Price,
+    Processor,
     Protocol,
     Source,
 )
@@ -112,6 +113,14 @@ def make_machine(entry_id: str, entry: Entry) -> Machine:
     return Machine(**values)  # type: ignore[arg-type]
 
 
+def make_processor(entry_id: str, entry: Entry) -> Processor:
+    """Return a processor's record."""
+    facts = make_facts(entry)
+    plain = {name: value for name, value in entry.items() if name not in facts}
+    aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
+    return Processor(**{"id": entry_id, **plain, "aliases": aliases, "facts": facts})  # type: ignore[arg-type]
+
+
 def make_price(entry_id: str, entry: Entry) -> Price:
     """Return a price's record."""
     defaults: Entry = {"item": "", "pieces": 1, "seller": "", "region": "", "note": ""}
@@ -125,7 +134,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    head = {**entry, "aliases": tuple(entry["aliases"]), "coefficients": coefficients}  # type: ignore[arg-type]
+    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
+    head = {**entry, **lists, "coefficients": coefficients}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 
@@ -145,6 +155,7 @@ MAKERS = {
     "links": make_link,
     "protocols": make_protocol,
     "machines": make_machine,
+    "processors": make_processor,
     "prices": make_price,
     "models": make_model,
     "number_formats": make_number_format,

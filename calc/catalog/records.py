@@ -195,6 +195,8 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
+    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
+    platforms: str  # the source of it
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
@@ -300,6 +302,26 @@ class Machine(NamedTuple):
         """Return the fact `field` in its base unit, None where it is not known."""
         fact = self.facts.get(field)
         return None if fact is None else float(fact.value)
+
+
+class Processor(NamedTuple):
+    """A host's processor, as far as it matters to models: how fast it reads its memory."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    vendor: str
+    kind: str
+    cores: int
+    released: str
+    facts: dict[str, Fact]
+    source: str
+    checked: str
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second of all channels, of 64 bits each."""
+        return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
 
 
 class Price(NamedTuple):

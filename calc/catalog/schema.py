@@ -25,6 +25,8 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "clock": ("hertz", ("boost",), 1e8, 1e10),
     "matrix_clock": ("hertz", ("boost",), 1e8, 1e10),
     "operations_per_clock": ("operations", ("16-bit",), 1, 1e7),
+    "register_file": ("bytes", ("of a unit",), 2**14, 2**21),
+    "shared_memory": ("bytes", ("of a unit",), 2**13, 2**20),
     "l2_cache": ("bytes", ("on-chip",), 2**18, 2**33),
     "last_level_cache": ("bytes", ("on-chip",), 2**20, 2**33),
     "power": ("watts", ("board",), 5, 5000),
@@ -67,6 +69,12 @@ LINK_FACTS: dict[str, FactRule] = {
     "reached_in_switch": ("bytes_per_s", ("bus",), 1e8, 1e14),  # where the switch adds up an all-reduce
     "latency": ("seconds", ("measured", "published"), 1e-8, 1e-2),
 }
+PROCESSOR_FACTS: dict[str, FactRule] = {
+    "memory_channels": ("count", ("64-bit",), 1, 64),
+    "memory_rate": ("bits_per_s", ("per-pin",), 1e8, 1e11),
+    "power": ("watts", ("package",), 5, 5000),
+}
+PROCESSOR_KINDS = ("desktop", "workstation", "server")
 MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
 # How devices reach each other: there is one; through the host, a bridge of two, switches, a link to each other one,
 # their neighbours, or the network between machines.
@@ -134,6 +142,8 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
+    "runs_on": (list,),
+    "platforms": (str,),
     "source": (str,),
     "checked": (str,),
     "coefficients": (dict,),
@@ -249,6 +259,19 @@ MACHINE_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
     "note?": (str,),
+}
+PROCESSOR_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "vendor": (str,),
+    "kind": (str,),
+    "cores": (int,),
+    "released": (str,),
+    "memory_channels": (dict,),
+    "memory_rate": (dict,),
+    "power?": (dict,),
+    "source": (str,),
+    "checked": (str,),
 }
 PRICE_RULES: Rules = {
     "of": (str,),

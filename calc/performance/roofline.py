@@ -12,6 +12,7 @@ from calc.performance.flops import Work
 
 MEMORY, COMPUTE, LAUNCH, LINKS = "memory", "compute", "launch", "links"
 SIXTEEN_BIT, QUANTIZED, NATIVE = "", "quantized", "native"
+FULL = ("fp32", "tf32")  # formats of 32 bits, which are not multiplied at the rate of 16
 
 
 class Machine(NamedTuple):
@@ -121,6 +122,8 @@ def machine(
         rate = bandwidth * values.get("unpublished_rate", 0.0)
     if not bandwidth or not rate:
         return None
+    if weights.id in FULL:  # torch multiplies FP32 as such unless it is told to round it to TF32
+        rate = accelerator.quantity(weights.id) or accelerator.quantity("fp32") or rate
     kind, classes = kernel_class(weights, accelerator), device_classes(accelerator)
     kinds = (weights.id, kind, "") if kind else ("",)
     matrix_rate = rate

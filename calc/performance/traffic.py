@@ -24,6 +24,7 @@ class Messages(NamedTuple):
     message_bytes: float
     formula: str  # of the size
     substituted: str
+    source: str
 
 
 def messages(
@@ -39,11 +40,11 @@ def messages(
     if sharing == TENSOR:
         size = tokens * hidden * element_bytes
         numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
-        return [Messages(ALL_REDUCE, 2 * layers, size, r"T \cdot d \cdot b", numbers)]
+        return [Messages(ALL_REDUCE, 2 * layers, size, r"T \cdot d \cdot b", numbers, "megatron-lm")]
     if sharing == STAGES:
         size = tokens * hidden * element_bytes
         numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
-        return [Messages(SEND, devices - 1, size, r"T \cdot d \cdot b", numbers)]
+        return [Messages(SEND, devices - 1, size, r"T \cdot d \cdot b", numbers, "gpipe")]
     if sharing == EXPERTS:
         active = max(tensor.active or 0 for kind in architecture.kinds for tensor in kind.tensors)
         mixed = sum(
@@ -51,16 +52,16 @@ def messages(
         )
         size = tokens / devices * active * hidden * element_bytes
         numbers = f"{tokens:,} / {devices:,} × {active} × {hidden:,} × {element_bytes:g}"
-        return [Messages(ALL_TO_ALL, 2 * mixed, size, r"\frac{T}{n} \cdot k \cdot d \cdot b", numbers)]
+        return [Messages(ALL_TO_ALL, 2 * mixed, size, r"\frac{T}{n} \cdot k \cdot d \cdot b", numbers, "gshard")]
     parameters = parameters_total(architecture)
     size = parameters * element_bytes / layers
     numbers = f"{parameters:,} × {element_bytes:g} / {layers}"
     formula = r"\frac{N \cdot b}{L}"
     if sharing == GRADIENTS:
-        return [Messages(ALL_REDUCE, layers, size, formula, numbers)]
+        return [Messages(ALL_REDUCE, layers, size, formula, numbers, "zero")]
     return [
-        Messages(ALL_GATHER, 2 * layers, size, formula, numbers),
-        Messages(REDUCE_SCATTER, layers, size, formula, numbers),
+        Messages(ALL_GATHER, 2 * layers, size, formula, numbers, "zero"),
+        Messages(REDUCE_SCATTER, layers, size, formula, numbers, "zero"),
     ]
 
 

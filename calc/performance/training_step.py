@@ -6,26 +6,13 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator
 from calc.memory.training.plan import GRADIENTS, NONE, PARAMETERS, Plan
-from calc.performance.collectives import (
-    ALL_GATHER,
-    ALL_REDUCE,
-    ALL_TO_ALL,
-    DIRECT,
-    REDUCE_SCATTER,
-    RING,
-    SEND,
-    Fabric,
-    Way,
-    collective_s,
-    is_linked,
-    link_bytes_per_s,
-    way,
-)
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.performance.fabric import NETWORK, host_link, joined, reached_share
+from calc.performance.messages import transfer
 from calc.performance.roofline import coefficient, sixteen_bit_rate
 from calc.performance.training_work import Pass, StageWork, stage_work
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
-UNLINKED_DOMAIN = 8  # devices without a link of their own share the PCIe of one machine
 EIGHT_BIT = "fp8-mixed"
 FP32 = 4
 
@@ -33,8 +20,12 @@ FP32 = 4
 class Rates(NamedTuple):
     """What a device reaches in training: operations and bytes a second, seconds of a kernel."""
 
+    peak: float  # of the data sheet, in 16 bit or FP32
+    bandwidth: float
+    matrix_share: float
+    memory_share: float
+    gain: float  # of FP8
     matrix: float
-    head: float  # the output matrix, which stays 16 bit
     attention: float
     memory: float
     gap_s: float  # between two kernels
@@ -65,10 +56,14 @@ class MicroBatch(NamedTuple):
         """Seconds of kernels."""
         return self.matrices + self.attention + self.moved + self.unpacking + self.gaps
 
+    @property
+    def busy(self) -> float:
+        """Seconds without what is sent behind computation."""
+        return max(self.device + self.waiting, self.launch) + self.hand_over
+
     def total(self, overlap: float, *, last: bool = False) -> float:
         """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
-        busy = max(self.device + self.waiting, self.launch) + self.hand_over
-        busy = hidden(busy, self.behind, overlap)
+        busy = hidden(self.busy, self.behind, overlap)
         if last and self.last:
             backward = busy * self.backward_share
             busy += hidden(backward, self.last, overlap) - backward
@@ -144,37 +139,39 @@ def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) 
     sustained = rate * of("matrix_share")
     eight = accelerator.quantity("fp8") if plan.scheme.id == EIGHT_BIT else None
     base = plan.method.base.id
+    gain = of("fp8_gain") if eight else 1.0
     return Rates(
-        matrix=sustained * of("fp8_gain") if eight else sustained,
-        head=sustained,
+        peak=rate,
+        bandwidth=bandwidth,
+        matrix_share=of("matrix_share"),
+        memory_share=of("memory_share"),
+        gain=gain,
+        matrix=sustained * gain,
         attention=rate * of("attention_share") if plan.choices.flash else sustained,
         memory=bandwidth * of("memory_share"),
         gap_s=of("kernel_gap_s"),
         kernel_s=of("kernel_s"),
         unpacked=coefficient(values, "unpack_share", (base.partition("-")[0], ""), classes) * bandwidth,
-        host_link=link_to_host(accelerator) * values["pcie_share"],
+        host_link=host_link(accelerator).bytes_per_s_one_way * values["pcie_share"],
         host_memory=values["host_bandwidth"],
         overlap=of("overlap"),
     )
 
 
-def link_to_host(accelerator: Accelerator) -> float:
-    """Return a device's bytes a second to its host, in one direction: over PCIe."""
-    return link_bytes_per_s(accelerator._replace(facts={k: v for k, v in accelerator.facts.items() if k != "link"}))
+class Fabric(NamedTuple):
+    """What a run's devices send over: their own links, and a network that the scenario may name."""
 
+    accelerator: Accelerator
+    network: float | None = None  # bytes a second of a device, one way
 
-def fabric_of(accelerator: Accelerator, values: Mapping[str, float], network: float | None = None) -> Fabric:
-    """Return what joins the devices; `network` is a device's share of the network between machines, one way."""
-    linked = is_linked(accelerator)
-    domain = int(accelerator.quantity("link_domain") or UNLINKED_DOMAIN) if linked else UNLINKED_DOMAIN
-    return Fabric(
-        link=link_bytes_per_s(accelerator) * values["link_share" if linked else "pcie_share"],
-        latency=values["link_latency_s" if linked else "pcie_latency_s"],
-        domain=domain,
-        network=(network or coefficient(values, "network", ("",), (accelerator.architecture,)))
-        * values["network_share"],
-        network_latency=values["network_latency_s"],
-    )
+    def seconds(self, operation: str, message_bytes: float, *, ranks: int, stride: int = 1) -> float:
+        """Return the seconds of a message among `ranks` devices that are `stride` apart."""
+        if ranks == 1:
+            return 0.0
+        group = joined(self.accelerator, ranks=ranks, stride=stride)
+        if self.network is not None and group.network is not None:
+            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
+        return transfer(operation, joined=group, message_bytes=message_bytes).seconds
 
 
 def seconds_of(work: Pass, rates: Rates) -> tuple[float, float, float, float]:
@@ -198,8 +195,8 @@ def micro_batch(plan: Plan, work: StageWork, rates: Rates, fabric: Fabric) -> Mi
     layout, hidden_bytes = plan.layout, stream_bytes(plan)
     hand_over = 0.0
     if layout.pipeline > 1:
-        line = way(fabric, ranks=2, stride=layout.devices // layout.pipeline)
-        hand_over = 2 * collective_s(SEND, ranks=2, message_bytes=hidden_bytes, link=line.link, latency=line.latency)
+        stride = layout.devices // layout.pipeline
+        hand_over = 2 * fabric.seconds(SEND, hidden_bytes, ranks=2, stride=stride)
     if "activations" in plan.offload:
         behind += 2 * hidden_bytes * work.layers / rates.host_link
     if "parameters" in plan.offload:
@@ -234,38 +231,46 @@ def exchanges(plan: Plan, work: StageWork, fabric: Fabric) -> tuple[float, float
     """
     layout, batch, width = plan.layout, plan.batch, plan.scheme.compute
     stream = float(batch.rows * plan.architecture.hidden_size * width)
-    waiting = behind = last = 0.0
+    waiting = behind = 0.0
     passes = 2 + (work.again.matrix_flops > 0)
     if layout.tensor > 1:
-        waiting += work.layers * passes * 2 * over(ALL_REDUCE, stream, way(fabric, ranks=layout.tensor))
+        waiting += work.layers * passes * 2 * fabric.seconds(ALL_REDUCE, stream, ranks=layout.tensor)
     if layout.expert > 1 and work.expert_layers:
         active = max((tensor.active or 0) for kind in plan.architecture.kinds for tensor in kind.tensors)
-        group = way(fabric, ranks=layout.expert)
         sent = active * stream / layout.tensor
-        waiting += work.expert_layers * passes * 2 * over(ALL_TO_ALL, sent, group)
+        waiting += work.expert_layers * passes * 2 * fabric.seconds(ALL_TO_ALL, sent, ranks=layout.expert)
     if layout.context > 1:
         attention = plan.architecture.attention
         heads = 0 if attention is None else 2 * attention.kv_heads * attention.head_dim / layout.tensor
         sent = heads * batch.sequences * batch.keys * width
-        group = way(fabric, ranks=layout.context, stride=layout.tensor)
-        behind += work.layers * (passes + 1) * over(ALL_GATHER, sent, group)
-    ranks = layout.data * layout.context
-    shards = way(fabric, ranks=plan.shard_ranks, stride=layout.tensor)
-    copies = way(fabric, ranks=ranks // plan.shard_ranks, stride=layout.tensor * plan.shard_ranks)
+        once = fabric.seconds(ALL_GATHER, sent, ranks=layout.context, stride=layout.tensor)
+        behind += work.layers * (passes + 1) * once
+    gathered, last = sharing(plan, work, fabric)
+    return waiting, behind + gathered, last
+
+
+def sharing(plan: Plan, work: StageWork, fabric: Fabric) -> tuple[float, float]:
+    """Return the seconds of what data-parallel ranks send: with each micro-batch, and with a step's last one."""
+    layout, width, zero = plan.layout, plan.scheme.compute, plan.stage_of_zero
+    ranks, shards, stride = layout.data * layout.context, plan.shard_ranks, layout.tensor
     layers = max(work.layers, 1)
-    held = stored_bytes(plan, work) / layers
-    gradients = work.trained * (4.0 if plan.scheme.autocast and plan.stage_of_zero >= PARAMETERS else width)
-    if plan.stage_of_zero >= PARAMETERS and plan.shard_ranks > 1 and not plan.stays_gathered:
-        behind += layers * (2 * over(ALL_GATHER, held, shards) + over(REDUCE_SCATTER, gradients / layers, shards))
-    elif plan.stage_of_zero >= GRADIENTS and plan.shard_ranks > 1:
-        behind += over(REDUCE_SCATTER, gradients, shards)
-    elif plan.stage_of_zero > NONE and plan.shard_ranks > 1:
-        last += over(REDUCE_SCATTER, gradients, shards)
-    if plan.stage_of_zero == NONE:
-        last += over(ALL_REDUCE, gradients, way(fabric, ranks=ranks, stride=layout.tensor))
-    elif copies.ranks > 1:
-        last += over(ALL_REDUCE, gradients / plan.shard_ranks, copies)
-    return waiting, behind, last
+    gradients = work.trained * (4.0 if plan.scheme.autocast and zero >= PARAMETERS else width)
+
+    def scattered(times: int) -> float:
+        return times * fabric.seconds(REDUCE_SCATTER, gradients / times, ranks=shards, stride=stride)
+
+    if zero == NONE:
+        return 0.0, layers * fabric.seconds(ALL_REDUCE, gradients / layers, ranks=ranks, stride=stride)
+    every = last = 0.0
+    if zero >= PARAMETERS and not plan.stays_gathered:
+        held = stored_bytes(plan, work) / layers
+        every = 2 * layers * fabric.seconds(ALL_GATHER, held, ranks=shards, stride=stride) + scattered(layers)
+    elif zero >= GRADIENTS:
+        every = scattered(layers)
+    else:
+        last = scattered(layers)
+    copies = ranks // shards
+    return every, last + fabric.seconds(ALL_REDUCE, gradients / shards, ranks=copies, stride=stride * shards)
 
 
 def stored_bytes(plan: Plan, work: StageWork) -> float:
@@ -275,23 +280,11 @@ def stored_bytes(plan: Plan, work: StageWork) -> float:
     return work.elements * plan.method.base.bits / 8
 
 
-def over(operation: str, message_bytes: float, group: Way) -> float:
-    """Return the seconds of a collective in a group: over a switch in the machine, in a ring beyond it."""
-    return collective_s(
-        operation,
-        ranks=group.ranks,
-        message_bytes=message_bytes,
-        link=group.link,
-        latency=group.latency,
-        algorithm=RING if group.across else DIRECT,
-    )
-
-
 def gathering_s(plan: Plan, work: StageWork, fabric: Fabric) -> float:
     """Return the seconds in which parameters that were updated in shares are gathered again after the step."""
     if NONE < plan.stage_of_zero < PARAMETERS and plan.shard_ranks > 1:
         size = work.trained * plan.scheme.compute
-        return over(ALL_GATHER, size, way(fabric, ranks=plan.shard_ranks, stride=plan.layout.tensor))
+        return fabric.seconds(ALL_GATHER, size, ranks=plan.shard_ranks, stride=plan.layout.tensor)
     return 0.0
 
 
@@ -347,7 +340,7 @@ def step_time(prepared: Prepared, values: Mapping[str, float], network: float | 
     rates = rates_of(plan, accelerator, values)
     if rates is None:
         return None
-    fabric = fabric_of(accelerator, values, network)
+    fabric = Fabric(accelerator, network)
     found = [(micro_batch(plan, work, rates, fabric), work, count) for work, count in works]
     slowest, work, _ = max(found, key=lambda item: item[0].total(rates.overlap))
     each, count = slowest.total(rates.overlap), plan.accumulation

@@ -2,7 +2,7 @@
 
 from calc.derivation import Step
 from calc.memory.training.plan import Plan
-from calc.performance.training_step import StepTime
+from calc.performance.training_step import Rates, StepTime
 from calc.performance.training_work import TokenFlops
 from calc.units import show_count, show_number
 
@@ -17,12 +17,14 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     device = show_number(one.device + one.waiting, SECONDS)
     formula = r"t_{\text{matrices}} + t_{\text{attention}} + t_{\text{moved}} + t_{\text{links}}"
     numbers = f"{shown[0]} + {shown[1]} + {shown[2]} + {show_number(one.waiting, SECONDS)}"
-    each = one.total(rates.overlap)
+    each, busy = one.total(rates.overlap), one.busy
+    both = f"{show_number(busy, SECONDS)}, {show_number(one.behind, SECONDS)}"
     return [
         *flops_steps(flops),
+        *reached_steps(rates, source),
         Step(
             "Matrix products of a micro-batch, with their operands",
-            r"\frac{F}{e \cdot P} + \frac{B}{e \cdot BW}",
+            r"\frac{F}{P_e} + \frac{B}{BW_e}",
             f"{whole.matrix_flops:.4g} / {rates.matrix:.4g} + {whole.matrix_bytes:.4g} / {rates.memory:.4g}",
             whole.matrix_flops / rates.matrix + whole.matrix_bytes / rates.memory,
             "s",
@@ -38,7 +40,7 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         ),
         Step(
             "Bytes moved between matrix products",
-            r"\frac{B_{\text{moved}}}{e \cdot BW}",
+            r"\frac{B_{\text{moved}}}{BW_e}",
             f"{whole.moved_bytes:.4g} / {rates.memory:.4g}",
             one.moved,
             "s",
@@ -46,10 +48,17 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         ),
         Step("A micro-batch on the device", formula, numbers, one.device + one.waiting, "s", source),
         Step(
-            "A micro-batch, with the host's launches and what is sent behind it",
-            r"\max(t, t_{\text{host}}) \text{ with } t_{\text{behind}}",
-            f"max({device}, {show_number(one.launch, SECONDS)}) with {show_number(one.behind, SECONDS)}"
-            f", of the shorter {1 - rates.overlap:.0%} added",
+            "A micro-batch, with the host's launches and what it hands on",
+            r"\max(t, t_{\text{host}}) + t_{\text{next stage}}",
+            f"max({device}, {show_number(one.launch, SECONDS)}) + {show_number(one.hand_over, SECONDS)}",
+            busy,
+            "s",
+            source,
+        ),
+        Step(
+            "… with what is sent behind it",
+            r"\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}})",
+            f"max({both}) + (1 − {rates.overlap:g}) × min({both})",
             each,
             "s",
             source,
@@ -72,6 +81,18 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             "s",
             source,
         ),
+    ]
+
+
+def reached_steps(rates: Rates, source: str) -> list[Step]:
+    """Return the steps from the rates of the data sheet to those that are reached."""
+    gain = f" × {rates.gain:g}" if rates.gain != 1 else ""
+    formula = r"e \cdot P \cdot g" if gain else r"e \cdot P"
+    numbers = f"{rates.matrix_share:g} × {rates.peak:.4g}{gain}"
+    bandwidth = f"{rates.memory_share:g} × {rates.bandwidth:.4g}"
+    return [
+        Step("Rate that matrix products sustain", formula, numbers, rates.matrix, "operations/s", source),
+        Step("Bandwidth that is reached", r"e \cdot BW", bandwidth, rates.memory, "B/s", source),
     ]
 
 

@@ -36,9 +36,15 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
             source,
         )
     )
-    steps += pass_steps("prefill pass", speed.prefill.work, speed.prefill.times, speed.machine, source)
+    return [*steps, *prefill_steps(speed, engine)]
+
+
+def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
+    """Return the steps of a prefill; it is all that a model does which writes no text."""
+    source = engine.coefficients["weights_share"].source
     first = speed.prefill.seconds
-    steps.append(
+    return [
+        *pass_steps("prefill pass", speed.prefill.work, speed.prefill.times, speed.machine, source),
         Step(
             "Time to the first token",
             r"n_{\text{passes}} \cdot t_{\text{pass}}",
@@ -46,9 +52,8 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
             first,
             "s",
             source,
-        )
-    )
-    return steps
+        ),
+    ]
 
 
 def pass_steps(name: str, work: Work, times: Times, machine: Machine, source: str) -> list[Step]:

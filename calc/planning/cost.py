@@ -10,6 +10,7 @@ from calc.units import show_number
 Report = dict[str, object]
 Range = Mapping[str, float]
 KINDS = ("on-demand", "reserved", "median", "interruptible")  # of rents, the one that a reader would ask for first
+BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
 MILLION, JOULES_OF_KWH, HOUR_S = 1e6, 3.6e6, 3600
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
 
@@ -18,6 +19,21 @@ def newest_rent(facts: Catalog, accelerator: Accelerator) -> Price | None:
     """Return the newest rent of a device for an hour, on demand where there is one; None where none is known."""
     rents = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "hour"]
     return min(rents, key=lambda price: KINDS.index(price.kind) if price.kind in KINDS else len(KINDS), default=None)
+
+
+def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
+    """Return the newest price of a device, else of a machine with one of it; None where none is known."""
+    alone = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "piece"]
+    inside = [
+        price
+        for price in ([] if alone else facts.prices("machines"))
+        if price.per == "piece"
+        and (machine := facts.machine(price.item)).accelerator == accelerator.id
+        and machine.devices == 1
+    ]
+    known = alone or inside
+    newest = [price for price in known if price.checked == known[0].checked]
+    return min(newest, key=lambda price: BOUGHT.index(price.kind), default=None)
 
 
 def newest_electricity(facts: Catalog) -> Price | None:

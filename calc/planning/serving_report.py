@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
-from calc.catalog.records import Mixture, NumberFormat
-from calc.derivation import Part, Step, Warn
+from calc.derivation import Part, Step
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
@@ -13,8 +12,8 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import speed_of
-from calc.performance.working import speed_steps
+from calc.performance.speed import Speed, speed_of
+from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -185,7 +184,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
         values=values,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens,
-        batched_tokens=prefill_tokens(served),
+        batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
     )
@@ -197,11 +196,22 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
         name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}
         for name, value in typical.items()
     }
+    if not served.demand.architecture.writes:  # one pass is all there is
+        return one_pass_speed(served, report, speed)
     report["max_sequences"] = served.most
     report["bound_by"] = speed.decode.times.bound_by
     report["prefill_bound_by"] = speed.prefill.times.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
+
+
+def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
+    """Return the speed of a model that passes over its texts once: no figures of tokens written."""
+    kept = ("prefill_tokens_per_s", "time_to_first_token_s")
+    bound = speed.prefill.times.bound_by
+    found: Report = {name: report[name] for name in kept}
+    found |= {"max_sequences": served.most, "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
+    return found, prefill_steps(speed, served.serving.engine)
 
 
 def device_share(served: Served) -> float:
@@ -210,42 +220,11 @@ def device_share(served: Served) -> float:
     return 1.0 if layers is None else layers / served.demand.architecture.layer_count
 
 
-def prefill_tokens(served: Served) -> int | None:
+def prefill_tokens(case: Case) -> int | None:
     """Return the tokens of a prefill pass, None where the engine passes whole prompts at once."""
-    case, values = served.case, served.serving.engine.values
+    values = case.engine.values
     if case.batched_tokens is not None and case.engine.id != "transformers":
         return case.batched_tokens
     if "batched_tokens" not in values:
         return None
     return step_tokens(case)
-
-
-def serving_warnings(served: Served) -> list[Warn]:
-    """Return what is risky about a scenario under its engine."""
-    found = []
-    engine, weights, device = served.serving.engine, served.demand.weights, served.serving.accelerator
-    if isinstance(weights, Mixture) and engine.id != "llama.cpp":
-        message = f"{weights.name} is a format of llama.cpp; {engine.name} reads it slowly or not at all"
-        found.append(Warn("format-of-another-engine", message, "weights"))
-    if (
-        engine.id == "llama.cpp"
-        and isinstance(weights, NumberFormat)
-        and weights.id in ("awq", "gptq-int4", "gptq-int8")
-    ):
-        message = f"llama.cpp does not read {weights.name}; its own formats of that size are q4_k_m and q8_0"
-        found.append(Warn("format-of-another-engine", message, "weights"))
-    if device is None:
-        return found
-    if served.runtime.limit is not None and served.runtime.needed > served.runtime.limit:
-        cache = sum(amount.bytes for amount in served.runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
-        if served.runtime.needed - cache > served.runtime.limit:
-            message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
-            found.append(Warn("share-too-small", message, "memory_fraction"))
-    ranks = served.layout.tensor
-    if ranks > 1 and device.text("link") == "none" and device.segment == "consumer" and device.vendor == "NVIDIA":
-        message = f"the driver lets no {device.name} read another's memory: what ranks exchange goes through the host's"
-        found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
-    if ranks > 1 and "bridge" in device.text("link"):
-        message = f"{device.name} has a link only with a bridge, which joins two cards; PCIe is counted on"
-        found.append(Warn("link-needs-bridge", message, "parallelism.tensor"))
-    return found

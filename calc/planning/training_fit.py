@@ -50,7 +50,7 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
         asked = divided(plan, devices)
         if asked is None or (asked.in_backward and asked.accumulation > 1):
             return None
-        size = totals(tensor_bytes=fullest(asked)[0].peak.total, devices=devices, facts=facts)
+        size = totals(asked, fullest(asked)[0], facts)
         return asked.layout if size.device.typical <= capacity_bytes else None
 
     devices = 1

@@ -23,6 +23,7 @@ class Plots(Mapping[str, Draw]):
     ids = (
         "bandwidth-and-capacity",
         "bits-over-size",
+        "break-even",
         "cache-by-model",
         "cache-over-context",
         "checkpointing",

@@ -42,7 +42,7 @@ class Timed(NamedTuple):
             values=self.serving.engine.values,
             output_tokens=asked.output_tokens,
             cached_tokens=asked.cached_tokens,
-            batched_tokens=prefill_tokens(served),
+            batched_tokens=prefill_tokens(served.case),
             attention=self.serving.attention,
         )
         if not found:

@@ -34,6 +34,19 @@ def check_plan(plan: Plan) -> None:
         raise ScenarioError("optimizer_in_backward", message)
     if plan.method.optimizer.paged and "optimizer" in plan.offload:
         raise ScenarioError("offload", "a paged optimizer already keeps its states in host memory")
+    check_gathering(plan)
+
+
+def check_gathering(plan: Plan) -> None:
+    """Raise for choices that only sharded gradients or parameters have."""
+    if plan.choices.all_gradients and (plan.adapters is None or plan.stage_of_zero != PARAMETERS):
+        message = 'is for "lora" and "qlora" with sharding zero-3, where adapters share a flat parameter with the base'
+        raise ScenarioError("frozen_gradients", message)
+    if plan.reduced_last and plan.stage_of_zero < GRADIENTS:
+        message = '"last" needs sharding zero-2 or zero-3; without it each rank has whole gradients anyway'
+        raise ScenarioError("gradient_reduction", message)
+    if plan.tables_apart and plan.stage_of_zero != PARAMETERS:
+        raise ScenarioError("tables_apart", "needs sharding zero-3, which gathers parameters unit by unit")
 
 
 def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | None) -> list[Warn]:

@@ -34,6 +34,9 @@ FIELDS = (
     "sharding",
     "shard_ranks",
     "optimizer_in_backward",
+    "gradient_reduction",
+    "frozen_gradients",
+    "tables_apart",
     "padding_mask",
     "checkpointing",
     "selective",
@@ -45,6 +48,7 @@ FIELDS = (
     "sequence_parallel",
     "micro_batch",
     "sequence_tokens",
+    "varied_lengths",
     "gradient_accumulation",
     "training_tokens",
     "network_gbit_per_s",
@@ -58,6 +62,9 @@ DEFAULTS: dict[str, object] = {
     "base_inputs_kept": False,
     "sharding": "none",
     "optimizer_in_backward": False,
+    "gradient_reduction": "each",
+    "frozen_gradients": False,
+    "tables_apart": False,
     "padding_mask": False,
     "checkpointing": NO_CHECKPOINTS,
     "attention": "flash",
@@ -67,6 +74,7 @@ DEFAULTS: dict[str, object] = {
     "sequence_parallel": False,
     "micro_batch": 1,
     "sequence_tokens": 2048,
+    "varied_lengths": False,
 }
 
 

@@ -10,7 +10,7 @@ from calc.derivation import Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
-from calc.memory.training.loss import CHUNKED, FUSED
+from calc.memory.training.loss import CHUNKED, COMPILED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     FULL,
@@ -74,10 +74,19 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
     updated = scheme.updated if adapters is None else scheme.adapter
+    all_gradients = reader.flag("frozen_gradients")
     plan = Plan(
         architecture=architecture,
         method=Method(
-            adapters, *base, optimizer, updated, gradient_bytes, scheme.compute, expert_shares(layout, stage_of_zero)
+            adapters,
+            *base,
+            optimizer,
+            updated,
+            gradient_bytes,
+            scheme.compute,
+            all_gradients,
+            4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
+            expert_shares(layout, stage_of_zero),
         ),
         scheme=scheme,
         layout=layout,
@@ -92,15 +101,21 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         choices=Choices(
             flash=reader.option("attention", ("flash", "eager")) == "flash",
             mask=reader.flag("padding_mask"),
-            compiled=reader.flag("compile", layout.tensor > 1 or layout.pipeline > 1),
+            compiled=reader.flag("compile", usually_compiled(scheme, layout)),
             family=architecture.family,
             dropout=architecture.family in DROPOUT,
             unpacks=base[0].bits < 16,
+            all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
-        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, FUSED)),
+        loss_compiled=reader.given.get("compile") is not False,
+        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
+        reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
+        varied_lengths=reader.flag("varied_lengths"),
+        stated={"compile", "varied_lengths"} <= reader.given.keys(),
+        tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
     )
     if plan.checkpointing == SELECTIVE:
@@ -138,6 +153,11 @@ def read_network(reader: TrainingReader) -> float | None:
         raise ScenarioError("network_gbit_per_s", message)
     reader.filled["network_gbit_per_s"] = value
     return value * 1e9 / 8
+
+
+def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
+    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
+    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:

@@ -68,7 +68,7 @@ def size_of(plan: Plan, facts: Catalog) -> Size:
     """Return what a plan takes, as a report has it."""
     widest, by_stage = fullest(plan)
     layout = plan.layout
-    device = totals(tensor_bytes=widest.peak.total, devices=layout.devices, facts=facts).device.typical
+    device = totals(plan, widest, facts).device.typical
     return Size(device, layout.devices // layout.pipeline * sum(stage.host for stage in by_stage))
 
 

@@ -20,7 +20,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     asked = read_training(scenario, facts)
     plan = asked.plan
     widest, by_stage = fullest(plan)
-    sizes = totals(tensor_bytes=widest.peak.total, devices=plan.layout.devices, facts=facts)
+    sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
     found = timed(asked, facts)
     return {
@@ -83,10 +83,7 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
     report["sum_over_devices_bytes"] = (
         plan.layout.devices
         // plan.layout.pipeline
-        * sum(
-            totals(tensor_bytes=stage.peak.total, devices=plan.layout.devices, facts=facts).device.typical
-            for stage in by_stage
-        )
+        * sum(totals(plan, stage, facts).device.typical for stage in by_stage)
     )
     report["host_bytes"] = plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
     if asked.accelerator is not None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Step
+from calc.performance.fabric import joined
 from calc.performance.training_step import peak_rate, prepare, step_time
 from calc.performance.training_work import token_flops
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
@@ -34,6 +35,13 @@ def range_of(value: float, low: float, high: float, *, inverse: bool = False) ->
     return {"low": value * ends[0], "typical": value, "high": value * ends[1]}
 
 
+def left_open(asked: Asked) -> int:
+    """Return how many things that decide the speed a scenario leaves to defaults: fused kernels, and the network."""
+    assert asked.accelerator is not None
+    beyond = joined(asked.accelerator, ranks=asked.plan.layout.devices).machines > 1
+    return ("compile" in asked.defaults) + (beyond and asked.network_bytes_per_s is None)
+
+
 def timed(asked: Asked, facts: Catalog) -> Timed:
     """Return a run's speed and cost."""
     if asked.accelerator is None:
@@ -48,6 +56,7 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     devices = plan.layout.devices
     rate = tokens / found.total / devices
     width = values["range_base"] + values["range_waiting"] * found.waiting_share
+    width += values["range_open"] * left_open(asked)
     low, high = math.exp(-width), math.exp(width)
     speed: Report = {
         "tokens_per_s_per_device": range_of(rate, low, high),

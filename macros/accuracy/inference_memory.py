@@ -101,8 +101,8 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
         return transformers_fields(row)
     if engine == "llama.cpp":
         return llama_cpp_fields(row)
-    if row["id"] == "R0262":
-        return {"memory_fraction": 0.95}  # its parts add up to 0.95 of the device, and not to the 0.9 stated
+    if row["id"] in ("R0258", "R0259", "R0260", "R0261", "R0262"):
+        return {"memory_fraction": 0.95}  # the run's parts add up to 0.95 of the device, and not to the 0.9 stated
     share = re.search(r"gpu_memory_utilization=([\d.]+)", row["notes"])
     return {"memory_fraction": float(share.group(1))} if share else {}
 

@@ -30,7 +30,7 @@ from macros.accuracy.scores import (
     table,
 )
 from macros.accuracy.training_fitting import Item, fit, item_of
-from macros.accuracy.training_memory import CONFIGS, NAMES, number
+from macros.accuracy.training_rows import CONFIGS, NAMES, number
 
 FILE = "training_speed.csv"
 LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"

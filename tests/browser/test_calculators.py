@@ -17,6 +17,8 @@ PAGES = {
     "kv-cache": CACHE,
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
+    "compare": "calculators/compare/",
+    "cost": "calculators/cost/",
     "fine-tune": "calculators/fine-tune/",
     "pre-training": "calculators/pre-training/",
 }

@@ -51,7 +51,7 @@ def test_a_share_set_aside_is_told_with_what_is_free_of_it() -> None:
 
 def test_a_share_too_small_is_not_said_to_be_the_device() -> None:
     """Where the share is exceeded and the device is not, the sentence speaks of the share."""
-    report = FIT.report({"engine": "vllm", "context_tokens": "45056"})
+    report = FIT.report({"engine": "vllm", "context_tokens": "51200"})
     memory = report["memory"]
     assert not memory["fits"] and memory["device_bytes"] <= memory["capacity_bytes"]
     assert "needs more than its share of the device" in FIT.status(report)
@@ -94,3 +94,13 @@ def test_an_error_stands_at_the_form_s_own_field() -> None:
     """A form that asks for the prompt has its error there, not at the context."""
     found = json.loads(answer(json.dumps({"calculator": "speed", "fields": {"prompt_tokens": "0"}})))
     assert [error["field"] for error in found["errors"]] == ["prompt_tokens"]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "transformers"])
+def test_a_model_that_keeps_nothing_has_no_tokens_of_cache(engine: str) -> None:
+    """A classifier's calculators speak of its pass, and not of a cache or of sequences without end."""
+    fields = {"model": "bart-large-mnli", "engine": engine}
+    fit, speed = FIT.render(FIT.report(fields)), SPEED.render(SPEED.report(fields))
+    assert "Tokens that the cache can hold" not in fit
+    assert ("Most sequences of this length" in fit) == (engine == "transformers")
+    assert "Time of the pass" in speed and "Time per output token" not in speed

@@ -45,7 +45,7 @@ def test_the_working_can_be_followed() -> None:
     steps = {step["name"]: step for step in report["steps"]}
     assert steps["Bytes that each device sends"]["value"] == 500e6
     rate = steps["Rate with large messages"]["value"] * 1e9
-    waiting = next(step["value"] for name, step in steps.items() if name.startswith("Waiting"))
+    waiting = 1e-6 * next(step["value"] for name, step in steps.items() if name.startswith("Waiting"))
     assert steps["Seconds of an all-gather"]["value"] == pytest.approx(waiting + 500e6 / rate)
 
 
@@ -78,3 +78,14 @@ def test_a_bridge_joins_two() -> None:
 def test_what_if_a_card_had_another_link() -> None:
     """A question that may be asked, and is marked as one."""
     assert "link-not-on-device" in ask(link="nvlink-4")["html"]
+
+
+def test_a_model_of_ones_own_is_sent_as_well() -> None:
+    """Its hidden size and layers are what counts."""
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    config |= {"num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 1000}
+    found = ask(model=json.dumps({"config": config, "name": "Mine"}), tokens="10")
+    assert found["ok"], found
+    report = INTERCONNECT.report({"model": json.dumps({"config": config}), "tokens": "10"})
+    (part, _), *_ = report["sent"]
+    assert (part.repeats, part.message_bytes) == (4, 10 * 64 * 2)

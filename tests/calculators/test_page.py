@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
-from calc.calculators.inputs import Choice
 
 PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]
 VOID = {"input", "br", "img", "meta", "link"}
@@ -70,8 +69,7 @@ def test_a_form_is_complete(name: str) -> None:
     assert not page.open
     assert page.labelled == page.controls
     inputs = CALCULATORS[name].inputs
-    asks_for_model = any(isinstance(field, Choice) and field.kind == "models" for field in inputs)
-    own = ("files", "text") if asks_for_model else ()  # a model of one's own
+    own = ("files", "text") if any(field.name == "model" for field in inputs) else ()  # of a model of one's own
     assert len(page.controls) == len(inputs) + len(own)
     assert 'role="status"' in html and "calc-verdict" in html
 
@@ -148,3 +146,13 @@ def test_effective_bits_of_an_imported_file() -> None:
     assert reply["ok"], reply
     parameters = 2 * 64000 + 64 + 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64)
     assert reply["status"].startswith(f"{8 * 228128 / parameters:.3f} bits per weight: Mine in its file")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CALCULATORS if "model" in {i.name for i in CALCULATORS[name].inputs}]
+)
+@pytest.mark.parametrize("model", ["bert-base", "bart-large-mnli", "whisper-large-v3", "vit-base-patch16-224"])
+def test_a_model_that_is_no_decoder_breaks_no_calculator(name: str, model: str) -> None:
+    """Encoders, classifiers, and models that look or listen have an answer, or an error that names the field."""
+    found = ask(name, {"model": model})
+    assert found["ok"] or found["errors"][0]["message"]

@@ -232,11 +232,14 @@ def test_every_source_is_used() -> None:
     used |= {other.source for device in catalog().accelerators() for other in device.also}
     used |= {fact.source for machine in MACHINES for fact in machine.facts.values()}
     used |= {fact.source for link in LINKS for name in LINK_FACTS if (fact := getattr(link, name)) is not None}
-    records = [*MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats(), *catalog().protocols()]
+    used |= {fact.source for processor in catalog().processors() for fact in processor.facts.values()}
+    records = [*catalog().processors(), *MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats()]
+    records += catalog().protocols()
     used |= {record.source for record in records}
     used |= {item.source for engine in catalog().engines() for item in engine.coefficients.values()}
     used |= {fact.source for protocol in catalog().protocols() for fact in protocol.facts.values()}
     used |= {catalog().coefficient(name).source for name in catalog().ids("coefficients")}
+    used |= {engine.platforms for engine in catalog().engines()}
     used |= {engine.source for engine in catalog().engines()} | {
         "roofline",
         "torch-allocator",
@@ -249,3 +252,9 @@ def test_an_unknown_machine_names_the_nearest() -> None:
     with pytest.raises(ScenarioError, match="dgx-h200"):
         catalog().machine("DGX H20")
     assert catalog().machine("8x H100 SXM").accelerator == "h100-sxm-80gb"
+
+
+def test_a_processor_s_bandwidth_follows_from_its_channels() -> None:
+    """Twelve channels of DDR5-4800 carry 460.8 GB/s and eight of DDR4-3200 204.8 (AMD), two of DDR5-5600 89.6."""
+    found = {name: catalog().processor(name).bandwidth for name in ("epyc-9554", "epyc-7003", "ryzen-9-9950x")}
+    assert found == pytest.approx({"epyc-9554": 460.8e9, "epyc-7003": 204.8e9, "ryzen-9-9950x": 89.6e9})

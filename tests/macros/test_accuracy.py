@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from mkdocs.exceptions import BuildError
 
-from macros.accuracy import page, recorded
+from macros.accuracy import left_out_memory, page, recorded
 from macros.accuracy.inference_speed import LEFT_OUT
 from macros.accuracy.recorded import SCORED, scored
 from macros.accuracy.scores import Score, by, line, overall, read_rows
@@ -120,6 +120,18 @@ def test_sources_of_training_left_out_are_of_these_rows(monkeypatch: pytest.Monk
     monkeypatch.setattr(page, "rows_digest", lambda _: "other")
     with pytest.raises(ValueError, match="is of other rows"):
         page.left_out_training()
+
+
+def test_training_memory_with_sources_left_out_is_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kept table has every source that is scored and their mean, and rows that changed since stop the build."""
+    table = rows(left_out_memory.left_out_memory_sources())
+    scores = scored("training-memory").scores
+    assert len(table) == len(by(scores, "source")) + 1
+    assert number(table[-1][1]) == len(scores)
+    assert len(rows(left_out_memory.unknown_frameworks_table())) == len(table)
+    monkeypatch.setattr(left_out_memory, "rows_digest", lambda _: "other")
+    with pytest.raises(ValueError, match="is of other rows"):
+        left_out_memory.left_out_memory_sources()
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -128,10 +128,11 @@ def test_one_number_in_many_formats() -> None:
 
 
 def test_models_beyond_language() -> None:
-    """An encoder keeps nothing; a decoder behind one keeps keys and values of both parts."""
-    bert, bart = rows(beyond_table(("bert-base", "encoder", 512), ("bart-large-mnli", "classifier", 1024)))
-    assert bert[-1] == "–"
-    assert (bart[3], bart[-1]) == ("1.629 GB", "48.00 MiB")
+    """An encoder keeps nothing, nor does a classifier; a decoder behind one keeps keys and values of both parts."""
+    kinds = (("bert-base", "encoder", 512), ("bart-large-mnli", "classifier", 1024), ("bart-large", "writer", 1024))
+    bert, mnli, bart = rows(beyond_table(*kinds))
+    assert bert[-1] == mnli[-1] == "–"
+    assert (mnli[3], bart[-1]) == ("1.629 GB", "48.00 MiB")
 
 
 @pytest.mark.parametrize(

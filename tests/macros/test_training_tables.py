@@ -11,8 +11,10 @@ from calc import estimate
 from calc.calculators.fine_tune import scenario as fine_tune_scenario
 from calc.calculators.pre_training import scenario as pre_training_scenario
 from macros.inline import look_up, number
+from macros.layout_figures import COLUMNS, EXPERTS, LAYOUTS, ROWS, WHOLE, cells, layout_figure
 from macros.links import stand_on
 from macros.measured_tables import measured_chain
+from macros.repair_tables import repair_table
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_numbers import NAMES, training
 from macros.training_tables import training_link, training_table
@@ -31,12 +33,19 @@ def _on_a_page() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_has_a_working_that_ends_with_it(name: str) -> None:
     """What a number opens ends with the number itself, in the unit of its steps."""
-    report: Any = estimate(training({**SMALL, "method": "lora", "accelerators": 2, "sharding": "zero-3"}))
+    run = {**SMALL, "accelerator": "rtx-4090"}
+    report: Any = estimate(training({**run, "method": "lora", "accelerators": 2, "sharding": "zero-3"}))
     value, steps, form = look_up(name, report)
     if value:
         assert steps[-1]["value"] == pytest.approx(value) or name in ("reserved", "allocated")
-    assert number(name, workload="training", **SMALL)
+    assert number(name, workload="training", **run)
     assert form
+
+
+def test_speed_needs_an_accelerator() -> None:
+    """A number of speed without a device stops the build with what it needs."""
+    with pytest.raises(ValueError, match="needs an accelerator"):
+        number("step_s", workload="training", **SMALL)
 
 
 def linked(changes: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -119,3 +128,19 @@ def test_a_measurement_that_is_not_there_stops_the_build() -> None:
     """A chain names measurements of the catalogue."""
     with pytest.raises(ValueError, match="no measurement"):
         measured_chain(("words", "M-nobody-001"), caption="x")
+
+
+def test_parts_of_a_layout_fill_their_box() -> None:
+    """However a box is divided, its parts cover it once."""
+    for way in (WHOLE, ROWS, COLUMNS, EXPERTS):
+        assert sum(wide * tall for _, _, wide, tall, _ in cells(way)) == pytest.approx(1)
+    drawn = layout_figure()
+    assert all(layout.name in drawn and layout.words in drawn for layout in LAYOUTS)
+
+
+def test_repairs_of_a_run_that_fits_stop_the_build() -> None:
+    """A table of repairs is for a run that does not fit; each of its rows makes it fit."""
+    with pytest.raises(ValueError, match="fits already"):
+        repair_table("x", **SMALL, accelerator="h100-sxm-80gb")
+    html = repair_table("x", model="llama-3.1-8b", checkpointing="full", accelerator="h100-sxm-80gb")
+    assert "LoRA" in html

@@ -162,3 +162,59 @@ def test_every_coefficient_says_why() -> None:
         for name, item in engine.coefficients.items():
             assert item.reason.endswith("."), name
             assert item.versions and catalog().source(item.source), name
+
+
+def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() -> None:
+    """gpt-oss 120B on an H100: with 1,024 sequences the pool is negative (vLLM issue 23278), with 256 it is not.
+
+    At 0.95 the default starts, with 3.33 GiB of cache as llm-d measured.
+    """
+    asked = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    report: Any = estimate(asked)
+    assert report["memory"]["fits"] and report["memory"]["devices_needed"] == 1
+    assert 4 * GIB < report["memory"]["kv_pool_bytes"] < 5.5 * GIB
+    assert "--max-num-seqs 256" in next(
+        warning["message"] for warning in report["warnings"] if warning["code"] == "fewer-sequences-than-default"
+    )
+    wider: Any = estimate({**asked, "memory_fraction": 0.95})
+    assert wider["memory"]["kv_pool_bytes"] == pytest.approx(3.33 * GIB, rel=0.06)
+    assert not any(warning["code"] == "fewer-sequences-than-default" for warning in wider["warnings"])
+
+
+def test_vllm_leaves_the_a100_out_of_large_devices() -> None:
+    """vLLM's defaults: 8,192 tokens and 1,024 sequences from 70 GiB on, but not where the name has A100 in it."""
+    devices = {"h100-sxm-80gb": 8192, "a100-sxm-80gb": 2048, "rtx-4090": 2048}
+    for device, tokens in devices.items():
+        report: Any = estimate({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": device})
+        assert report["scenario"]["batched_tokens"] == tokens
+
+
+def test_a_classifier_keeps_no_cache() -> None:
+    """BART for MNLI passes over its text once; the writing BART keeps keys and values of both parts."""
+    scenario = {"weights": "fp32", "prompt_tokens": 1024, "output_tokens": 0, "engine": "transformers"}
+    assert part(memory(model="bart-large-mnli", **scenario), "kv_cache") == 0
+    assert part(memory(model="bart-large", **scenario), "kv_cache") > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "accelerator", "code"),
+    [
+        ("bert-base", "transformers", "rtx-4090", "writes-no-text"),
+        ("bart-large-mnli", "transformers", "rtx-4090", "writes-no-text"),
+        ("whisper-large-v3", "transformers", "rtx-4090", "encoder-counted-twice"),
+        ("llama-3.1-8b", "vllm", "m4-max-64gb", "engine-not-on-device"),
+        ("llama-3.1-8b", "tensorrt-llm", "mi300x", "engine-not-on-device"),
+    ],
+)
+def test_what_an_engine_is_not_made_for_is_said(model: str, engine: str, accelerator: str, code: str) -> None:
+    """Models that write no text, encoders before a decoder, and devices that an engine does not run on."""
+    report: Any = estimate({"model": model, "engine": engine, "accelerator": accelerator})
+    assert code in [warning["code"] for warning in report["warnings"]]
+
+
+@pytest.mark.parametrize("engine", ["llama.cpp", "transformers", "vllm"])
+def test_a_usual_pairing_is_not_doubted(engine: str) -> None:
+    """A decoder on an NVIDIA card is what engines are made for."""
+    report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "rtx-4090"})
+    codes = {warning["code"] for warning in report["warnings"]}
+    assert not codes & {"writes-no-text", "encoder-counted-twice", "engine-not-on-device"}

@@ -107,21 +107,28 @@ def test_earlier_stages_hold_more_micro_batches() -> None:
 
 
 def test_seventy_billion_on_two_cards_of_24_gb() -> None:
-    """QLoRA with FSDP puts a 70B model on two 24 GB cards at short sequences; on one card it does not fit."""
-    asked = {
+    """QLoRA with FSDP and parameters on the host trains a 70B model on two 24 GB cards, and nothing less does.
+
+    Answer.AI measured 14.92 GiB reserved for two sequences of 2,048 tokens (fsdp_qlora, benchmarks_03_2024.md).
+    """
+    asked: dict[str, object] = {
         "workload": "training",
         "model": "llama-2-70b",
         "method": "qlora",
+        "base_weights": "nf4",
         "precision": "bf16",
-        "lora": {"rank": 8, "targets": ["q_proj", "v_proj"]},
+        "lora": {"rank": 64, "targets": ["q_proj", "k_proj", "v_proj", "up_proj", "down_proj", "gate_proj"]},
         "sharding": "fsdp",
         "checkpointing": "full",
-        "sequence_tokens": 512,
-        "accelerator": "rtx-4090",
+        "micro_batch": 2,
+        "accelerator": "rtx-3090",
+        "accelerators": 2,
     }
-    two: Any = estimate({**asked, "accelerators": 2})["memory"]
+    held: Any = estimate({**asked, "offload": ["parameters", "optimizer"]})["memory"]
+    without: Any = estimate(asked)["memory"]
     one: Any = estimate({**asked, "accelerators": 1})["memory"]
-    assert two["fits"] and not one["fits"]
+    assert held["fits"] and not without["fits"] and not one["fits"]
+    assert held["reserved_bytes"] == pytest.approx(14.92 * 2**30, rel=0.12)
 
 
 def test_devices_needed_hold_it_and_one_less_does_not() -> None:
@@ -142,7 +149,8 @@ def test_devices_needed_hold_it_and_one_less_does_not() -> None:
     [
         ({"model": None}, "model", "is missing"),
         ({"parallelism": {"tensor": 3}}, "parallelism.tensor", "do"),
-        ({"parallelism": {"tensor": 2, "data": 2}, "accelerators": 8}, "accelerators", "= 4"),
+        ({"parallelism": {"tensor": 2, "data": 2}, "accelerators": 8}, "accelerators", "= 4; data 4 makes 8"),
+        ({"parallelism": {"tensor": 4}, "accelerators": 6}, "accelerators", "= 4; 4 works"),
         ({"parallelism": {"pipeline": 99}}, "parallelism.pipeline", "more than"),
         ({"parallelism": {"expert": 2}}, "parallelism.expert", "no experts"),
         ({"method": "lora", "lora": {"rank": 4096}}, "lora.rank", "is more than"),

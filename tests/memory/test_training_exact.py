@@ -24,7 +24,12 @@ MINI = {
     "num_key_value_heads": 4,
     "vocab_size": 32000,
 }
+TINY = {**MINI, "hidden_size": 256, "intermediate_size": 704, "num_hidden_layers": 2, "vocab_size": 2000} | {
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
 MODELS: dict[str, object] = {
+    "llama-tiny": {"config": TINY},
     "llama-mini": {"config": MINI},
     "GPT-2": "gpt2",
     "Llama-3.2-1B": "llama-3.2-1b",
@@ -36,12 +41,15 @@ OPTIMIZERS = {
     "sgd": "sgd",
     "sgd_momentum": "sgd-momentum",
     "lion_forloop": "lion",
+    "adamw_forloop": "adamw-for-loop",
+    "torch_adafactor": "adafactor",
 }
 # What the tape leaves out: the loss and its weight (8 bytes), positions of a model's own (8 bytes a token), and step
 # counters, of which GPT-2 has one where calc has three.
 TOLERANCE_BYTES = 8_200
-# torch's for-loop AdamW and Adafactor on a tiny model are not in the contract's optimizers, or not in its sizes.
-MODELLED = [row for row in STEPS if row["model"] in MODELS and row["optimizer"] in OPTIMIZERS]
+# torch's Adafactor goes from tensor to tensor, and its last update is alive until the next one replaces it.
+LOOSE = [row for row in STEPS if (row["optimizer"], row["dtype"]) == ("torch_adafactor", "fp32")]
+MODELLED = [row for row in STEPS if row not in LOOSE]
 
 
 def scenario(row: dict[str, Any]) -> dict[str, object]:
@@ -49,7 +57,7 @@ def scenario(row: dict[str, Any]) -> dict[str, object]:
     return {
         "workload": "training",
         "model": MODELS[row["model"]],
-        "precision": "bf16" if row["dtype"] == "bf16" else "bf16-autocast",
+        "precision": {"bf16": "bf16", "fp32": "fp32"}.get(row["dtype"], "bf16-autocast"),
         "optimizer": OPTIMIZERS[row["optimizer"]],
         "attention": "eager" if row["attn"] == "eager" else "flash",
         "padding_mask": row["mask"] == "pad",
@@ -73,8 +81,16 @@ def tensor_bytes(report: dict[str, Any]) -> int:
 
 
 def test_most_measured_steps_are_modelled() -> None:
-    """Of 77 measured steps 73 have an optimizer of the contract and a model whose sizes are known."""
-    assert (len(STEPS), len(MODELLED)) == (77, 73)
+    """Of 77 measured steps all but one are modelled to the byte, and that one is known by how much it is off."""
+    assert (len(STEPS), len(MODELLED)) == (77, 76)
+    assert all(row["model"] in MODELS and row["optimizer"] in OPTIMIZERS for row in STEPS)
+
+
+@pytest.mark.parametrize("row", LOOSE, ids=label)
+def test_adafactor_also_holds_its_last_update(row: dict[str, Any]) -> None:
+    """Adafactor's step holds one matrix more than is modelled: the update of a projection of 256 x 256."""
+    report = estimate(scenario(row))
+    assert abs(tensor_bytes(report) + 4 * 256 * 256 - row["peak"]) <= TOLERANCE_BYTES
 
 
 @pytest.mark.parametrize("row", MODELLED, ids=label)

@@ -239,3 +239,17 @@ def test_layers_leave_the_device_with_their_weights_and_cache() -> None:
     ]
     assert held[0] == held[1]
     assert found[1]["device_bytes"] < found[0]["device_bytes"]
+
+
+def test_a_model_that_writes_no_text_has_the_time_of_its_pass() -> None:
+    """A classifier has tokens read and a time, and no figures of tokens written."""
+    found = speed(model="bart-large-mnli", engine="transformers", accelerator="rtx-4090", prompt_tokens=1024)
+    assert found["time_to_first_token_s"]["typical"] == pytest.approx(1024 / found["prefill_tokens_per_s"]["typical"])
+    assert not {"decode_tokens_per_s", "time_per_output_token_s", "output_tokens_per_s"} & found.keys()
+
+
+def test_weights_in_fp32_are_not_multiplied_at_the_rate_of_16_bit() -> None:
+    """An RTX 4090 has 82.6 TFLOPS in FP32 and 165.2 in 16 bit: a long prompt takes at least twice as long."""
+    asked = {"model": "llama-3.2-1b", "engine": "transformers", "accelerator": "rtx-4090", "prompt_tokens": 32768}
+    full, half = (speed(**asked, weights=name)["prefill_tokens_per_s"]["typical"] for name in ("fp32", "bf16"))
+    assert half / full == pytest.approx(2, rel=0.05)

@@ -21,6 +21,7 @@ TRAINED = {"model": "llama-3.2-1b", "devices": (1, 2, 8), "accelerator": "rtx-40
 EXAMPLES: dict[str, dict[str, Any]] = {
     "bandwidth-and-capacity": {"segments": ("consumer",), "names": ("rtx-4090",)},
     "bits-over-size": {"models": ("llama-3.1-8b", "llama-3.2-1b"), "formats": ("awq", "q4_k_m")},
+    "break-even": {"shares": (100, 10)},
     "cache-by-model": {"models": (("llama-3.1-8b", "GQA"), ("mamba-2.8b", "state space"))},
     "cache-over-context": {"model": "gemma-2-9b", "context_tokens": 8192},
     "checkpointing": {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512},
@@ -213,6 +214,16 @@ def test_no_model_is_below_the_frontier() -> None:
     assert "72.2 billion parameters, 1.33 trillion tokens" in plot.summary
     with pytest.raises(ScenarioError, match="no loss to draw"):
         draw("loss-frontier", law="hoffmann-2022-frontier")
+
+
+def test_rent_and_purchase_meet_where_the_text_says() -> None:
+    """A device of 2,000 dollars that keeps no worth has paid for itself after 2,000 hours at a dollar each."""
+    prices = {"price_per_hour": 1, "purchase_price": 2000, "electricity_per_kwh": 0}
+    plot = draw("break-even", shares=(100, 10), **prices)
+    assert "busy 10 %: after 2,000 hours" in plot.summary
+    assert ["2,000", "$2,000", "$2,000", "$2,000"] in plot.rows
+    with pytest.raises(ScenarioError, match="no price or no rent"):
+        draw("break-even", shares=(50,), accelerator="l4-24gb")
 
 
 def test_every_accelerator_with_a_bandwidth_is_a_dot() -> None:

@@ -115,7 +115,10 @@ def bart(config: Config) -> Architecture:
         embeddings=table,
         last=last,
     )
-    return whole._replace(tied=False, output_size=classes) if classes else whole
+    if not classes:
+        return whole
+    kinds = tuple(kind._replace(caches=()) for kind in whole.kinds)  # one pass over the text, and nothing to go on with
+    return whole._replace(tied=False, output_size=classes, kinds=kinds)
 
 
 T5 = {"vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8}

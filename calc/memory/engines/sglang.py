@@ -1,6 +1,6 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
-from calc.memory.engines.vllm import links_amounts, profile_amounts
+from calc.memory.engines.vllm import default_sequences, links_amounts, profile_amounts
 from calc.memory.runtime import Case, Runtime, constant, held_amounts, total, with_pool
 from calc.units import MIB
 
@@ -13,7 +13,8 @@ def sglang(case: Case) -> Runtime:
     `_handle_gpu_memory_settings` in SGLang's server_args.py.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    profile, links = profile_amounts(case), links_amounts(case)
+    sequences = max(default_sequences(case), case.sequences)
+    profile, links = profile_amounts(case, sequences), links_amounts(case)
     graphs = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
     context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     amounts += [*profile, *links, graphs, context]

@@ -1,6 +1,6 @@
 """TensorRT-LLM: a share of what is free after weights and activations becomes the cache."""
 
-from calc.memory.engines.vllm import links_amounts, profile_amounts
+from calc.memory.engines.vllm import default_sequences, links_amounts, profile_amounts
 from calc.memory.runtime import Case, Runtime, constant, held_amounts, total, with_pool
 
 
@@ -11,7 +11,8 @@ def tensorrt_llm(case: Case) -> Runtime:
     TensorRT-LLM", `free_gpu_memory_fraction`.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    profile, links = profile_amounts(case), links_amounts(case)
+    sequences = max(default_sequences(case), case.sequences)
+    profile, links = profile_amounts(case, sequences), links_amounts(case)
     graphs = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
     context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     amounts += [*profile, *links, graphs, context]

@@ -2,7 +2,7 @@
 
 from calc.architecture.stages import local_share
 from calc.architecture.tensors import SPLIT_IN
-from calc.catalog.records import NumberFormat
+from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.activations import stage_width
 from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts, total, with_pool
 from calc.memory.weights import stored_bytes, stored_tensors
@@ -14,10 +14,40 @@ def vllm(case: Case) -> Runtime:
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
     as a step may hold, then samples for as many sequences as may run. CUDA graphs are captured afterwards and, like
     the context of the driver, lie outside of the share. Source: vLLM's `determine_available_memory`.
+    Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
+    as an operator would set it.
     """
+    return limited(case, sequence_limit(case))
+
+
+def sequence_limit(case: Case) -> int:
+    """Return `max_num_seqs`: the default of the device, of a small one, or what is asked for, as one sequence fits."""
+    limits = [max(limit, case.sequences) for limit in (default_sequences(case), case.engine.whole("sequences"), 1)]
+    return next((limit for limit in limits if starts(case, limit)), limits[0])
+
+
+def starts(case: Case, sequences: int) -> bool:
+    """Return whether one sequence fits when at most `sequences` may run; without a device, it does."""
+    runtime = limited(case, sequences)
+    others = (case.sequences - 1) * cached_bytes(case) // case.sequences
+    return runtime.limit is None or runtime.needed - others <= runtime.limit
+
+
+def cached_bytes(case: Case) -> int:
+    """Return the caches of all sequences as the engine holds them."""
+    return case.paged_cache(case.engine.whole("block_tokens")) + case.budget.recurrent_state
+
+
+def default_sequences(case: Case) -> int:
+    """Return the engine's own `max_num_seqs` on the device."""
+    return case.engine.whole("sequences_large" if is_large(case) else "sequences")
+
+
+def limited(case: Case, sequences: int) -> Runtime:
+    """Return vLLM's memory of a device when at most so many sequences run."""
     weights = case.budget.weights + expert_padding(case)
     amounts = held_amounts(case, weights=weights, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    profile = profile_amounts(case)
+    profile = profile_amounts(case, sequences)
     links = links_amounts(case)
     fixed = weights + total(profile) + total(links)
     limit = None
@@ -60,8 +90,15 @@ def expert_padding(case: Case) -> int:
 
 def is_large(case: Case) -> bool:
     """Return whether the device counts as large: engines choose larger steps by its memory."""
-    least = case.engine.values.get("large_device")
-    return least is not None and case.accelerator is not None and case.accelerator.capacity_bytes >= least
+    return case.accelerator is not None and is_large_device(case.accelerator, case.engine)
+
+
+def is_large_device(accelerator: Accelerator, engine: Engine) -> bool:
+    """Return whether an engine takes a device for a large one."""
+    least = engine.values.get("large_device")
+    if least is None or accelerator.capacity_bytes < least:
+        return False
+    return "a100" not in accelerator.id or bool(engine.values["a100_is_large"])
 
 
 def step_tokens(case: Case) -> int:
@@ -71,14 +108,16 @@ def step_tokens(case: Case) -> int:
     return case.engine.whole("batched_tokens_large" if is_large(case) else "batched_tokens")
 
 
-def profile_amounts(case: Case) -> list[Amount]:
-    """Return what the profiling run holds at its peak: the widest layer, or the sampler with its sorted logits."""
+def profile_amounts(case: Case, sequences: int) -> list[Amount]:
+    """Return what the profiling run holds at its peak: the widest layer, or the sampler with its sorted logits.
+
+    `sequences` may run at most: the sampler is profiled with all of them, or one for each token of a step.
+    """
     values, architecture = case.engine.values, case.stage.architecture
     tokens, size = step_tokens(case), case.demand.activation_bytes
     width = stage_width(stage=case.stage, tensor_parallel=case.layout.tensor).elements
     layers = tokens * width * size
-    sequences = min(case.engine.whole("sequences_large" if is_large(case) else "sequences"), tokens)
-    sequences = max(sequences, min(case.sequences, tokens))
+    sequences = min(sequences, tokens)
     outputs = architecture.output_size if case.stage.is_last else 0
     hidden = tokens * architecture.hidden_size * size
     logits = round(sequences * outputs * values["sampler_logit_bytes"])

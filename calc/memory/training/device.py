@@ -1,7 +1,8 @@
 """One device in a training step: what stays on it in every phase, and the buffers that it exchanges through."""
 
 from calc.architecture.stages import Stage
-from calc.memory.training.loss import Logits, logits
+from calc.memory.training.elements import Held
+from calc.memory.training.loss import DIVIDED, FULL, IN_PLACE, NARROW, Logits, logits
 from calc.memory.training.moments import (
     BUCKET_ELEMENTS,
     ID_BYTES,
@@ -19,7 +20,7 @@ from calc.memory.training.plan import (
     PARAMETERS,
     Plan,
 )
-from calc.memory.training.run import NO_ROTARY
+from calc.memory.training.run import NARROW_LOSS, NO_ROTARY
 
 
 class Device:
@@ -50,12 +51,14 @@ class Device:
         parts["master_weights"] = -(-master // shards)
         parts["optimizer_states"] = -(-states // shards)
         if plan.gradients_stay:
-            parts["gradients"] = -(-total.gradient_bytes // plan.degree(GRADIENTS))
+            ranks = 1 if plan.whole_gradients else plan.degree(GRADIENTS)
+            parts["gradients"] = -(-total.gradient_bytes // ranks)
         if plan.stays_gathered:
             parts["communication_buffers"] = total.elements * scheme.compute
             if plan.gradients_stay:
                 parts["gradients"] = total.trained * SUM_BYTES
-        if plan.layout.data * plan.layout.context > 1 and plan.stage_of_zero < PARAMETERS:
+        several = plan.layout.data * plan.layout.context > 1
+        if (several and plan.stage_of_zero < PARAMETERS) or plan.stage_of_zero == GRADIENTS:
             parts["communication_buffers"] = self.buckets()
         parts["activations"] = self.inputs()
         moved = []
@@ -111,6 +114,8 @@ class Device:
         plan, trained = self.plan, self.total.trained
         if plan.stage_of_zero == NONE:
             return 0 if plan.scheme.master else self.total.gradient_bytes
+        if plan.stage_of_zero == GRADIENTS:  # DeepSpeed makes the bucket in its full size, however little is trained
+            return BUCKET_ELEMENTS * plan.scheme.compute
         return min(trained, BUCKET_ELEMENTS) * plan.scheme.compute
 
     def note(self, phase: str, reason: str, kept: int = 0, **parts: int) -> None:
@@ -121,15 +126,32 @@ class Device:
             alive[name] += size
         self.moments.append(Moment(phase, reason, alive, kept))
 
-    def gathered(self, *elements: int) -> int:
-        """Return the bytes of gathered units of sharded parameters: the one at work and the one fetched ahead."""
+    def gathered(self, *units: Held) -> int:
+        """Return the bytes of gathered units of sharded parameters, with the root unit, which stays gathered.
+
+        What is no layer, the token table and the output matrix, is in the root unit unless a recipe sets it apart.
+        """
         plan = self.plan
-        if plan.stage_of_zero < PARAMETERS or plan.shard_ranks == 1 or plan.stays_gathered:
+        if not plan.gathers:
             return 0
+        if not plan.tables_apart:
+            units += (self.inventory.embedding, self.inventory.head)
         if plan.adapters is None:
-            return sum(elements) * plan.scheme.compute
-        stored = self.total.base_bytes / max(self.total.elements, 1)
-        return int(sum(elements) * stored)
+            return sum(unit.elements for unit in units) * plan.scheme.compute
+        return sum(unit.base_bytes + unit.added_bytes for unit in units)
+
+    @property
+    def root_gradients(self) -> int:
+        """Return gradients that wait undivided for the root unit's end: those of the output matrix."""
+        plan = self.plan
+        waits = plan.gathers and not plan.tables_apart and not plan.gradients_stay and plan.adapters is None
+        return self.inventory.head.trained * plan.scheme.compute if waits else 0
+
+    @property
+    def divided_away(self) -> int:
+        """Return what dividing whole gradients over the ranks, after the last micro-batch, takes off a device."""
+        whole = self.static["gradients"] if self.plan.whole_gradients else 0
+        return whole - -(-whole // self.plan.degree(GRADIENTS))
 
     def reducing(self, elements: int) -> int:
         """Return the buffer from which a unit's gradients are reduced, in the type of the sums."""
@@ -156,14 +178,26 @@ class Device:
         return gathered + (2 * batch.stream_rows * row if plan.layout.pipeline > 1 else 0)
 
     @property
+    def way_of_loss(self) -> str:
+        """How the loss is computed: as asked, or as frameworks write "full" for a divided vocabulary and in FP16."""
+        plan = self.plan
+        if plan.cross_entropy != FULL:
+            return plan.cross_entropy
+        if plan.layout.tensor > 1 and local_outputs(self.stage.architecture, plan.layout.tensor):
+            megatron = plan.scheme.master > 0 and plan.stage_of_zero < PARAMETERS  # its usual sharding
+            return IN_PLACE if megatron else DIVIDED
+        narrow = plan.scheme.id == "fp16-mixed" and plan.choices.family in NARROW_LOSS
+        return NARROW if narrow else FULL
+
+    @property
     def logits(self) -> Logits:
         """The logits of one micro-batch on this device; tensor-parallel ranks divide the vocabulary."""
         plan, architecture = self.plan, self.stage.architecture
         return logits(
             elements=plan.batch.rows * local_outputs(architecture, plan.layout.tensor),
             compute_bytes=plan.scheme.compute,
-            way=plan.cross_entropy,
+            way=self.way_of_loss,
             keep=plan.keep_logits,
-            compiled=plan.choices.compiled,
+            compiled=plan.loss_compiled,
             stream_bytes=plan.batch.rows * architecture.hidden_size * plan.scheme.compute,
         )

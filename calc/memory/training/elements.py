@@ -41,6 +41,8 @@ class Method(NamedTuple):
     updated_bytes: int  # an element that the optimizer updates
     gradient_bytes: int  # its gradient as it waits for the optimizer
     copy_bytes: int  # an element of a module copied beside the adapters: as the base computes
+    all_gradients: bool = False  # frozen weights get gradients too
+    rest_bytes: int = 0  # an element that a quantized base leaves as it is; 0: 16 bit
     expert_shares: tuple[int, int, int] = (1, 1, 1)  # times fewer ranks for an expert: states, gradients, weights
 
 
@@ -64,6 +66,8 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
     touched = method.base.scope == "all" or tensor.quantizable
     number_format = method.base if touched else sixteen_bit(method.base)
     stored = copies * stored_bytes(shape=shape, number_format=number_format, group=method.group)
+    if not touched and method.rest_bytes:
+        stored = elements * method.rest_bytes
     adapters = method.adapters
     module = tensor.name.rsplit(".", 1)[0]
     of_states, of_gradients, of_weights = (1, 1, 1) if tensor.active is None else method.expert_shares
@@ -86,7 +90,8 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
     if adapters is None:
         trained = updated(tensor, method.updated_bytes, method.gradient_bytes)
         return trained._replace(elements=elements, base_bytes=stored, added_bytes=0)
-    result = Held(elements=elements, base_bytes=stored)
+    wasted = elements * method.copy_bytes * of_gradients if method.all_gradients else 0
+    result = Held(elements=elements, base_bytes=stored, gradient_bytes=wasted)
     if module.rsplit(".", 1)[-1] in adapters.saved:
         return result.plus(updated(tensor, method.copy_bytes, method.copy_bytes))
     if len(tensor.shape) == 2 and tensor.name.endswith(".weight") and adapters.covers(module):

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-FULL, CHUNKED, FUSED = "full", "chunked", "fused"
+FULL, CHUNKED, COMPILED, FUSED = "full", "chunked", "compiled", "fused"
+IN_PLACE, DIVIDED, NARROW = "in place", "divided", "narrow"  # how frameworks write "full" in special cases
 CHUNKS = 8  # pieces of the sequence (torchtune's default)
 FP32 = 4
 
@@ -22,24 +23,42 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
 
     In full: the 16-bit logits, their FP32 copy and its log-softmax are alive together, 10 bytes an element; the last of
     them is kept; the backward pass adds two FP32 gradients, 12 bytes, and the logits themselves if the caller holds
-    them, 14. In chunks: 16-bit logits of all, everything else of one piece. Fused with the output matrix
+    them, 14. In chunks: 16-bit logits of all, everything else of one piece. Compiled: logits and their gradient, both
+    16-bit, for the rest is computed on the way (torchtitan pull request 1033). Fused with the output matrix
     (arXiv:2410.10989) as many rows at once as make the logits the size of the stream. Measured with
     tests/measure/training_activations.py.
     """
-    held = elements * compute_bytes if keep and way == FULL else 0
+    narrow = elements * compute_bytes
     if way == FUSED:
-        piece = min(stream_bytes, elements * compute_bytes)
+        piece = min(stream_bytes, narrow)
         return Logits(stream_bytes, stream_bytes + piece + piece * FP32 // compute_bytes, stream_bytes, stream_bytes, 0)
-    copy = 0 if compute_bytes == FP32 else elements * FP32
     if way == CHUNKED:
         kept = elements * (compute_bytes if compiled else FP32)
         piece = elements * (compute_bytes if compiled else compute_bytes + 2 * FP32) // CHUNKS
-        return Logits(kept, kept + piece, kept + piece, elements * compute_bytes, 0)
-    log_softmax = elements * FP32
+        return Logits(kept, kept + piece, kept + piece, narrow, 0)
+    if way in (COMPILED, IN_PLACE):
+        return overwritten(elements, narrow, in_place=way == IN_PLACE)
+    held = narrow if keep else 0
+    wide = compute_bytes if way == NARROW else FP32
+    copy = 0 if compute_bytes == wide else elements * wide
+    log_softmax = elements * wide
+    gradients = 3 if way == DIVIDED else 2
     return Logits(
         kept=log_softmax + held,
-        forward=elements * compute_bytes + copy + log_softmax,
-        backward=held + log_softmax + 2 * elements * FP32,
-        after=held + (elements * compute_bytes if copy else elements * FP32),
+        forward=narrow + copy + log_softmax * (2 if way == DIVIDED else 1),
+        backward=held + log_softmax + gradients * elements * wide,
+        after=held + (narrow if copy else elements * wide),
         held=held,
     )
+
+
+def overwritten(elements: int, narrow: int, *, in_place: bool) -> Logits:
+    """Return logits whose loss makes few tensors, which holds nobody back from letting the logits go.
+
+    Megatron-LM's vocabulary-parallel loss raises logits to FP32 and turns this one tensor into the softmax and then
+    into the gradient; a compiled loss keeps the logits and makes their gradient at once.
+    """
+    if not in_place:
+        return Logits(narrow, narrow, 2 * narrow, narrow, 0)
+    wide = elements * FP32
+    return Logits(wide, narrow + wide, wide + narrow, narrow, 0)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.stages import Stage, local_share
-from calc.memory.training.elements import Inventory
+from calc.memory.training.elements import Held, Inventory
 from calc.memory.training.plan import (
     FULL,
     PER_OPERATION,
@@ -58,7 +58,7 @@ class Kept(NamedTuple):
     forward: int  # beyond what it keeps, while it runs forward
     backward: int  # all of the layer's values at the widest moment, recomputed ones included
     gradients: int  # of its parameters at that moment
-    elements: int  # of its gathered parameters
+    held: Held  # its parameters
 
 
 class Timeline(NamedTuple):
@@ -71,6 +71,16 @@ class Timeline(NamedTuple):
     static: dict[str, int]
     host: int
     moments: tuple[Moment, ...]
+
+    @property
+    def stays(self) -> int:
+        """Bytes on the device in every phase: weights, states, adapters, gradients that add up, fixed buffers."""
+        return sum(self.static.values())
+
+    @property
+    def widest_pass(self) -> int:
+        """Most bytes of activations and logits at any moment."""
+        return max(moment.parts["activations"] + moment.parts["logits"] for moment in self.moments)
 
     @property
     def peak(self) -> Moment:
@@ -123,5 +133,5 @@ def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
         forward=max(tape.forward_peak_bytes - (0 if plan.checkpointing == FULL else kept), 0),
         backward=recomputed + (again if "input" not in tape.saved() and plan.checkpointing != "none" else 0),
         gradients=gradients,
-        elements=inventory.of(layer).elements,
+        held=inventory.of(layer),
     )

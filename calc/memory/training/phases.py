@@ -56,7 +56,7 @@ class Step(Device):
                 f"layer {stage.first + widest + 1} runs forward",
                 kept=alive(widest + 1),
                 activations=unit.forward + self.cast_cache() + self.earlier,
-                communication_buffers=self.gathered(unit.elements, unit.elements) + self.exchanged(),
+                communication_buffers=self.gathered(unit.held, unit.held) + self.exchanged(),
             )
         done = self.head_moments(alive(len(kept))) if stage.is_last else 0
         widest_of: dict[
@@ -76,8 +76,8 @@ class Step(Device):
                 kept=alive(i),
                 activations=unit.backward,
                 logits=self.logits.held if stage.is_last else 0,
-                gradients=made + unit.gradients,
-                communication_buffers=self.gathered(unit.elements, unit.elements)
+                gradients=made + unit.gradients + self.root_gradients,
+                communication_buffers=self.gathered(unit.held, unit.held)
                 + self.reducing(group.trained)
                 + self.exchanged(),
             )
@@ -122,8 +122,9 @@ class Step(Device):
         """Note the loss's moments and return the gradients, in bytes, that are complete after it."""
         plan, table, head = self.plan, self.inventory.table, self.inventory.head
         size, kept = self.logits, self.head_kept()
-        unit = max(head.elements, table if self.stage.architecture.output_size else 0)
-        gathered = self.gathered(unit) + self.exchanged()
+        unit = head if head.elements >= table or not self.stage.architecture.output_size else self.inventory.embedding
+        last = [self.layers[index].held for index in self.pattern[-1:]]  # fetched as the root's backward begins
+        gathered = self.gathered(*([unit] if plan.tables_apart else last)) + self.exchanged()
         stream = plan.batch.stream_rows * self.stage.architecture.hidden_size
         numerics = plan.numerics
         self.note(
@@ -157,7 +158,7 @@ class Step(Device):
             activations=kept + stream * numerics.compute,
             logits=size.after,
             gradients=pieces * matrix * (numerics.compute if copy else numerics.gradient),
-            communication_buffers=gathered + (self.reducing(unit) if pieces == 1 else 0),
+            communication_buffers=gathered + (self.reducing(unit.elements) if pieces == 1 and plan.tables_apart else 0),
         )
         if copy:
             self.note(
@@ -185,8 +186,8 @@ class Step(Device):
             "the embedding runs backward",
             activations=activations,
             logits=self.logits.held if self.stage.is_last else 0,
-            gradients=self.grown(done + rest) + gradient,
-            communication_buffers=self.reducing(group.trained),
+            gradients=self.grown(done + rest) + gradient + self.root_gradients,
+            communication_buffers=self.gathered() + self.reducing(group.trained),
         )
 
     def step_moment(self) -> None:
@@ -197,7 +198,8 @@ class Step(Device):
             return
         updated = plan.method.updated_bytes
         work = optimizer.copies * total.trained * updated // shards
-        work = max(work, optimizer.largest * total.largest * updated // plan.degree(PARAMETERS))
+        largest = total.trained // shards if plan.flat_partition else total.largest // plan.degree(PARAMETERS)
+        work = max(work, optimizer.largest * largest * updated)
         if (
             plan.scheme.master
             and plan.adapters is None
@@ -205,13 +207,16 @@ class Step(Device):
             and "optimizer" not in plan.offload
         ):
             sums = total.trained // shards
+            if plan.flat_partition:  # 16-bit gradients are joined, raised to FP32 and let go, before the update
+                narrow = sums * plan.method.gradient_bytes
+                work = max(narrow, work - narrow)
             work += SUM_BYTES * (min(sums, 2 * BUCKET_ELEMENTS) if plan.stage_of_zero == PARAMETERS else sums)
         if "optimizer" in plan.offload or "parameters" in plan.offload:
             work = 0
         self.note(
             STEP,
             "the optimizer updates the parameters",
-            gradients=self.grown(total.gradient_bytes),
+            gradients=self.grown(total.gradient_bytes) - self.divided_away,
             optimizer_workspace=work,
         )
 

@@ -33,8 +33,13 @@ class Plan(NamedTuple):
     selective: str
     choices: Choices
     cross_entropy: str
+    loss_compiled: bool  # a loss in pieces keeps 16-bit logits, not FP32 ones
     keep_logits: bool
     offload: tuple[str, ...]
+    reduced_last: bool  # micro-batches add up whole gradients, which the last one divides over the ranks ("no_sync")
+    varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
+    stated: bool  # what frameworks do differently is stated, not taken as usual
+    tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
 
     @property
@@ -100,6 +105,22 @@ class Plan(NamedTuple):
         FSDP2 does so in a pipeline, where gathering them for each micro-batch would be too slow (torchtitan).
         """
         return self.layout.pipeline > 1 and self.stage_of_zero >= PARAMETERS and self.shard_ranks > 1
+
+    @property
+    def gathers(self) -> bool:
+        """Whether parameters are divided over ranks and gathered unit by unit."""
+        return self.stage_of_zero >= PARAMETERS and self.shard_ranks > 1 and not self.stays_gathered
+
+    @property
+    def whole_gradients(self) -> bool:
+        """Whether gradients of all micro-batches but the last add up undivided, as FSDP's `no_sync` has it."""
+        return self.reduced_last and self.accumulation > 1 and not self.in_backward
+
+    @property
+    def flat_partition(self) -> bool:
+        """Whether a rank updates its share as one flat tensor: ZeRO-1 and 2 with a master copy (arXiv:1910.02054)."""
+        divided = self.stage_of_zero in (OPTIMIZER, GRADIENTS)
+        return divided and self.scheme.master > 0 and self.adapters is None
 
     @property
     def gradients_stay(self) -> bool:

@@ -57,7 +57,9 @@ class Recorder:
 
     def trained(self, name: str) -> bool:
         """Whether the weights of a module get gradients."""
-        return self.adapters is None or name.rsplit(".", 1)[-1] in self.adapters.saved
+        if self.adapters is None or self.choices.all_gradients:
+            return True
+        return name.rsplit(".", 1)[-1] in self.adapters.saved
 
     def gradient_bytes(self, module: str) -> int:
         """Return the bytes of the gradients of a module's weights."""

@@ -6,6 +6,8 @@ The coefficients are measured: each stands in the catalogue with the rows that i
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.memory.training.moments import Timeline
+from calc.memory.training.plan import Plan
 
 FIGURES = ("allocated", "reserved", "device")
 
@@ -26,26 +28,50 @@ class Totals(NamedTuple):
     device: Total
 
 
-def totals(*, tensor_bytes: int, devices: int, facts: Catalog) -> Totals:
+def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
+    """Return the bytes of blocks that the allocator has and nothing uses at the peak.
+
+    Blocks of what comes and goes differ in size from phase to phase, so many stay behind. Where batches differ in
+    length, blocks of activations and logits do so from batch to batch too. Blocks of what stays are rounded up, and
+    loading leaves a rest, which is no larger than what later finds a place in it.
+    """
+    moving = max(timeline.peak.total - timeline.stays, 0)
+    rest = min(facts.coefficient("training-allocator-rest").value, moving)
+    rounding = facts.coefficient("training-allocator-rounding").value * timeline.stays
+    varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass * plan.varied_lengths
+    return int(rest + rounding + facts.coefficient(slack_name(plan)).value * moving + varied)
+
+
+def slack_name(plan: Plan) -> str:
+    """Return which coefficient holds the allocator's unused blocks: compiled code asks for fewer sizes of blocks."""
+    return "training-allocator-slack-compiled" if plan.choices.compiled else "training-allocator-slack"
+
+
+def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:
     """Return what torch.cuda.max_memory_allocated, max_memory_reserved and nvidia-smi would show.
 
     Allocated are the tensors and the workspace of the matrix libraries; reserved has the allocator's unused blocks on
-    top, in proportion to the tensors; the device shows its context too, and the communication library's share.
+    top; the device shows its context too, and the communication library's share.
     """
-    allocated = tensor_bytes + int(facts.coefficient("training-workspace").value)
-    reserved = allocated + int(facts.coefficient("training-allocator-slack").value * tensor_bytes)
+    tensors = timeline.peak.total
+    allocated = tensors + int(facts.coefficient("training-workspace").value)
+    reserved = allocated + unused(plan, timeline, facts)
     device = reserved + int(facts.coefficient("training-device-context").value)
-    if devices > 1:
+    if plan.layout.devices > 1:
         device += int(facts.coefficient("training-collectives").value)
-    return Totals(
-        *(
-            ranged(size, f"training-{name}", facts)
-            for name, size in zip(FIGURES, (allocated, reserved, device), strict=True)
-        )
-    )
+    sizes = zip(FIGURES, (allocated, reserved, device), strict=True)
+    suffix = "" if plan.stated else "-open"
+    return Totals(*(ranged(size, timeline.stays, f"training-{name}{suffix}", facts) for name, size in sizes))
 
 
-def ranged(size: int, coefficient: str, facts: Catalog) -> Total:
-    """Return a figure with its range, which is a ratio of measurements to predictions."""
-    ratio = facts.coefficient(coefficient)
-    return Total(size, int(size * ratio.low), int(size * ratio.high))
+def ranged(size: int, stays: int, coefficient: str, facts: Catalog) -> Total:
+    """Return a figure with its range: what stays through the step is nearly certain, the rest depends on the framework.
+
+    Both are ratios of measurements to predictions. Activations, logits and buffers differ by the code of a framework,
+    and unused blocks by the lengths of sequences; weights and optimizer states are the same everywhere.
+    """
+    certain, rest = facts.coefficient("training-stays"), facts.coefficient(coefficient)
+    stays = min(stays, size)
+    low = stays * certain.low + (size - stays) * rest.low
+    high = stays * certain.high + (size - stays) * rest.high
+    return Total(size, int(low), int(high))

@@ -21,6 +21,7 @@ SOFT_CAP = ("gemma2",)  # scores pass a hyperbolic tangent
 SIDE_BY_SIDE = ("gpt_neox",)  # attention and MLP read the stream through a norm each
 NARROW_SOFTMAX = (*(name for name in DROPOUT if name != "opt"), "falcon")  # written out in the compute type, not FP32
 CONCATENATED = ("phi3", "gpt_neox")  # rotated and plain parts are joined, which makes the attention output be copied
+NARROW_LOSS = ("qwen",)  # logits are not raised to FP32 before the loss, unless autocast does
 RELU = ("opt",)
 SQUARED_RELU = ("nemotron",)
 
@@ -85,4 +86,5 @@ class Choices(NamedTuple):
     family: str
     dropout: bool  # of blocks' outputs and of attention
     unpacks: bool = False  # the base is stored in fewer bits than it computes in
+    all_gradients: bool = False  # frozen weights get gradients too, being parts of one flat parameter with adapters
     inputs_kept: bool = False  # 4-bit matrices hold their inputs until the next step's loss replaces this one's

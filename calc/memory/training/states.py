@@ -64,6 +64,8 @@ OPTIMIZERS = {
     for optimizer in (
         Optimizer("adamw", 2),
         Optimizer("adamw-foreach", 2, copies=1, steps=False),
+        Optimizer("adamw-foreach-2.0", 2, copies=2, steps=False),
+        Optimizer("adamw-for-loop", 2, largest=2, steps=False),
         Optimizer("adamw-8bit", 2, 1, source="bitsandbytes-8bit", steps=False),
         Optimizer("paged-adamw", 2, 4, paged=True, source="qlora", steps=False),
         Optimizer("paged-adamw-8bit", 2, 1, paged=True, source="qlora", steps=False),

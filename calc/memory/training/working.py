@@ -5,7 +5,7 @@ from calc.derivation import Part, Step
 from calc.memory.training.elements import Held
 from calc.memory.training.moments import STEP_COUNTER_BYTES, Timeline, local_outputs
 from calc.memory.training.plan import GRADIENTS, OPTIMIZER, PARAMETERS, Plan
-from calc.memory.training.reserve import Totals
+from calc.memory.training.reserve import Totals, slack_name
 from calc.memory.training.states import FACTORED
 from calc.units import show_count
 
@@ -42,7 +42,7 @@ def parts_of(*, plan: Plan, timeline: Timeline, sizes: Totals, facts: Catalog) -
         "logits": logit_steps(plan, alive["logits"]),
         "communication_buffers": buffer_steps(plan, alive["communication_buffers"]),
         "optimizer_workspace": workspace_steps(plan, held, alive["optimizer_workspace"]),
-        "allocator_reserve": reserve_steps(timeline, reserve, facts),
+        "allocator_reserve": reserve_steps(plan, timeline, reserve, facts),
         "runtime_context": context_steps(plan, context, facts),
     }
     alive |= {"allocator_reserve": reserve, "runtime_context": context}
@@ -224,11 +224,19 @@ def workspace_steps(plan: Plan, held: Held, size: int) -> list[Step]:
     return [Step(name, r"N \cdot b_{\text{copies}}", numbers, size, "B", plan.method.optimizer.source)]
 
 
-def reserve_steps(timeline: Timeline, size: int, facts: Catalog) -> list[Step]:
-    """Return the allocator's share: a workspace, and unused blocks in proportion to the tensors."""
-    workspace, slack = facts.coefficient("training-workspace"), facts.coefficient("training-allocator-slack")
-    numbers = f"{show_count(workspace.value)} + {slack.value:g} × {show_count(timeline.peak.total)}"
-    formula = r"B_{\text{workspace}} + s \cdot M_{\text{tensors}}"
+def reserve_steps(plan: Plan, timeline: Timeline, size: int, facts: Catalog) -> list[Step]:
+    """Return the allocator's share: a workspace, and unused blocks of what stays and of what comes and goes."""
+    workspace, slack = facts.coefficient("training-workspace"), facts.coefficient(slack_name(plan))
+    rounding = facts.coefficient("training-allocator-rounding")
+    moving = max(timeline.peak.total - timeline.stays, 0)
+    rest = int(min(facts.coefficient("training-allocator-rest").value, moving))
+    numbers = f"{show_count(workspace.value)} + {show_count(rest)}"
+    numbers += f" + {rounding.value:g} × {show_count(timeline.stays)} + {slack.value:g} × {show_count(moving)}"
+    formula = r"B_{\text{workspace}} + B_{\text{rest}} + r \cdot M_{\text{stays}} + s \cdot M_{\text{moves}}"
+    if plan.varied_lengths:
+        varied = facts.coefficient("training-allocator-varied")
+        formula += r" + v \cdot M_{\text{pass}}"
+        numbers += f" + {varied.value:g} × {show_count(timeline.widest_pass)}"
     return [Step("Workspace and unused blocks", formula, numbers, size, "B", slack.source)]
 
 

@@ -41,7 +41,9 @@ class Plot extends HTMLElement {
     return all.find(({ dataset }) => (dataset.prefix ?? "") === prefix);
   }
 
+  // Beside a calculator the line is left to Python, which a look starts too; the plot follows the first answer.
   #startWhenLookedAt() {
+    const { calculator: id } = this.dataset;
     let timer = 0;
     const idle = window.requestIdleCallback ?? setTimeout;
     const observer = new IntersectionObserver(([entry]) => {
@@ -49,7 +51,7 @@ class Plot extends HTMLElement {
       this.#seen = entry.isIntersecting;
       if (!this.#seen) return;
       if (this.#wanted) this.#start();
-      else if (!navigator.connection?.saveData) timer = setTimeout(() => idle(() => this.#start()), LOOK_MS);
+      else if (!id && !navigator.connection?.saveData) timer = setTimeout(() => idle(() => this.#start()), LOOK_MS);
     });
     observer.observe(this);
     this.#listening.signal.addEventListener("abort", () => { observer.disconnect(); clearTimeout(timer); });

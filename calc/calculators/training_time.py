@@ -1,0 +1,204 @@
+"""Training time: how long a run takes on a layout, where a step goes, and what the run costs."""
+
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.engines import devices, division
+from calc.calculators.inputs import Choice, Number
+from calc.calculators.pre_training import DEGREES
+from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.speed import show_rate
+from calc.calculators.training_answer import (
+    ACCUMULATION,
+    CHECKPOINTING,
+    MICRO_BATCH,
+    PRECISION,
+    SEQUENCE,
+    SHARDING_OPTIONS,
+)
+from calc.calculators.training_speed import (
+    ELECTRICITY,
+    NETWORK,
+    PRICE,
+    TOKENS,
+    cost_html,
+    facts_html,
+    figures_html,
+    percent,
+    run_facts,
+    shares_html,
+    show_duration,
+    speed_assumptions,
+)
+from calc.catalog import catalog
+from calc.units import show_gib, show_large_count
+
+MEMORY_UNITS = ("B",)  # of the steps that another calculator shows
+
+INPUTS = (
+    Choice("model", "Model", "Its operations follow from its config.json.", "llama-3.1-8b", kind="models"),
+    Choice("accelerator", "GPU", "Its rates, and its links to others.", "h100-sxm-80gb", kind="accelerators"),
+    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", 1, 16_384),
+    Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
+    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", 1, 4096),
+    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", 1, 4096),
+    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", 1, 4096),
+    Number("expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", 1, 4096),
+    Choice(
+        "method",
+        "Method",
+        "What is trained: all parameters, or adapters beside them.",
+        "full",
+        options=(("full", "Full"), ("lora", "LoRA"), ("qlora", "QLoRA")),
+    ),
+    PRECISION,
+    CHECKPOINTING,
+    MICRO_BATCH,
+    ACCUMULATION,
+    SEQUENCE._replace(default="8192"),
+    TOKENS._replace(default="1,000,000,000,000"),
+    NETWORK,
+    PRICE,
+    ELECTRICITY,
+)
+
+PRESETS = (
+    Preset("Llama 3.1 8B, a trillion tokens on 64 H100", {}),
+    Preset("… in FP8", {"precision": "fp8-mixed"}),
+    Preset(
+        "Llama 3.1 70B, two trillion tokens on 1,024 H100",
+        {
+            "model": "llama-3.1-70b",
+            "data": "128",
+            "tensor": "8",
+            "sharding": "zero-3",
+            "micro_batch": "8",
+            "training_tokens": "2,000,000,000,000",
+        },
+    ),
+    Preset(
+        "GPT-3's 300 billion tokens on 1,024 A100, with OPT 175B in its place",
+        {
+            "model": "opt-175b",
+            "accelerator": "a100-sxm-80gb",
+            "data": "8",
+            "tensor": "8",
+            "pipeline": "16",
+            "sharding": "zero-1",
+            "gradient_accumulation": "192",
+            "sequence_tokens": "2048",
+            "training_tokens": "300,000,000,000",
+        },
+    ),
+    Preset(
+        "Mixtral 8x7B, a trillion tokens on 256 H100",
+        {
+            "model": "mixtral-8x7b",
+            "data": "64",
+            "tensor": "2",
+            "pipeline": "2",
+            "expert": "8",
+            "sharding": "zero-1",
+            "gradient_accumulation": "16",
+            "sequence_tokens": "4096",
+        },
+    ),
+    Preset(
+        "Llama 3.1 8B with QLoRA on an RTX 4090, ten million tokens",
+        {
+            "accelerator": "rtx-4090",
+            "data": "1",
+            "sharding": "none",
+            "method": "qlora",
+            "sequence_tokens": "2048",
+            "gradient_accumulation": "8",
+            "training_tokens": "10,000,000",
+        },
+    ),
+    Preset(
+        "Llama 3.2 1B from the start on eight RTX 3090",
+        {
+            "model": "llama-3.2-1b",
+            "accelerator": "rtx-3090",
+            "data": "8",
+            "sharding": "zero-1",
+            "sequence_tokens": "2048",
+            "gradient_accumulation": "8",
+            "training_tokens": "25,000,000,000",
+        },
+    ),
+)
+
+
+def scenario(values: dict[str, object]) -> dict[str, object]:
+    """Return the scenario that the inputs make."""
+    asked = {"workload": "training", **values}
+    asked["parallelism"] = {name: asked.pop(name) for name in DEGREES}
+    asked["sequence_parallel"] = asked["parallelism"]["tensor"] != 1  # type: ignore[index]
+    if asked["method"] != "full":
+        asked["lora"] = {"rank": 16}
+    return asked
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return whether the run fits, and how long it takes in a headline and a sentence."""
+    memory, speed, scenario = report["memory"], report["speed"], report["scenario"]
+    name = catalog().accelerator(scenario["accelerator"]).name
+    split = division(report)
+    place = f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "")
+    if speed is None:
+        return None, "Not known:", f"no source has the rate at which {name} computes."
+    duration, rate = speed["duration_s"], show_rate(speed["tokens_per_s_per_device"]["typical"])
+    ends = f"{show_duration(duration['low'])} to {show_duration(duration['high'])}"
+    tokens = show_large_count(scenario["training_tokens"])
+    share = percent(speed["model_flops_utilization"]["typical"])
+    said = f"for {tokens} tokens {place}, {ends} in four of five runs. Each GPU does {rate}, {share} of its rate."
+    whole = show_duration(duration["typical"])
+    if memory["fits"]:
+        return True, whole, said
+    missing = show_gib(-memory["headroom_bytes"])
+    return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}"
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    line = verdict_html(*headline(report))
+    memory = report["memory"]
+    if report["speed"] is None:
+        return answer_html(line, {**report, "steps": []}, assumptions=speed_assumptions())
+    used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    items = [*run_facts(report), f"Memory of the fullest device: <strong>{used}</strong>"]
+    facts = figures_html(report) + facts_html(items) + cost_html(report)
+    timed = [step for step in report["steps"] if step["unit"] not in MEMORY_UNITS]
+    bars = shares_html(report)
+    return answer_html(line, {**report, "steps": timed}, bars=bars, facts=facts, assumptions=speed_assumptions())
+
+
+def status(report: Report) -> str:
+    """Return the answer as one sentence for a screen reader."""
+    _, first, rest = headline(report)
+    return f"{first} {rest}"
+
+
+def row(report: Report) -> tuple[str, ...]:
+    """Return the cells of the table of presets."""
+    speed, memory = report["speed"], report["memory"]
+    word = "fits" if memory["fits"] else "does not fit"
+    return (
+        show_duration(speed["duration_s"]["typical"]),
+        show_rate(speed["tokens_per_s_per_device"]["typical"]),
+        percent(speed["model_flops_utilization"]["typical"]),
+        word,
+    )
+
+
+CALCULATOR = Calculator(
+    id="training-time",
+    title="Training time",
+    question="How long does this training run take, where does a step go, and what does it cost?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=scenario,
+    render=render,
+    status=status,
+    headings=("The run", "Each GPU", "Of its rate", "Memory"),
+    row=row,
+)

@@ -1,0 +1,84 @@
+"""What is risky about a scenario under its engine: formats, kinds of model, devices, shares and links."""
+
+from calc.catalog.records import Accelerator, Mixture, NumberFormat
+from calc.derivation import Warn
+from calc.memory.engines.vllm import default_sequences, sequence_limit
+from calc.performance.fabric import STAGED, joined
+from calc.planning.serving_report import Served
+
+
+def serving_warnings(served: Served) -> list[Warn]:
+    """Return what is risky about a scenario under its engine."""
+    found = [*format_warnings(served), *model_warnings(served)]
+    device = served.serving.accelerator
+    if device is None:
+        return found
+    return [*found, *device_warnings(served, device), *share_warnings(served), *link_warnings(served, device)]
+
+
+def format_warnings(served: Served) -> list[Warn]:
+    """Return whether the weights are in a format of another engine."""
+    engine, weights = served.serving.engine, served.demand.weights
+    message = ""
+    if isinstance(weights, Mixture) and engine.id != "llama.cpp":
+        message = f"{weights.name} is a format of llama.cpp; {engine.name} reads it slowly or not at all"
+    listed = isinstance(weights, NumberFormat) and weights.id in ("awq", "gptq-int4", "gptq-int8")
+    if engine.id == "llama.cpp" and listed:
+        message = f"llama.cpp does not read {weights.name}; its own formats of that size are q4_k_m and q8_0"
+    return [Warn("format-of-another-engine", message, "weights")] if message else []
+
+
+def model_warnings(served: Served) -> list[Warn]:
+    """Return whether the model is another than a decoder, which these speeds are for."""
+    architecture = served.demand.architecture
+    if not architecture.writes:
+        message = "the model writes no text: it passes over its input once, and its speed is the time of that pass"
+        return [Warn("writes-no-text", message, "model")]
+    if architecture.has_encoder:
+        message = (
+            "an encoder reads before the decoder writes: all layers are counted for every token, which is too slow"
+        )
+        return [Warn("encoder-counted-twice", message, "model")]
+    return []
+
+
+def device_warnings(served: Served, device: Accelerator) -> list[Warn]:
+    """Return whether the engine runs on devices of this maker."""
+    engine = served.serving.engine
+    if device.vendor in engine.runs_on:
+        return []
+    message = (
+        f"{engine.name} itself runs on devices of {', '.join(engine.runs_on)}; for {device.vendor} it takes another "
+        "project's plugin, if there is one, and none of these figures were measured there"
+    )
+    return [Warn("engine-not-on-device", message, "engine")]
+
+
+def share_warnings(served: Served) -> list[Warn]:
+    """Return whether the engine's share of the device is too small as its defaults are."""
+    engine, runtime = served.serving.engine, served.runtime
+    found = []
+    if engine.id == "vllm" and (limit := sequence_limit(served.case)) < (usual := default_sequences(served.case)):
+        message = (
+            f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "
+            f"start it with --max-num-seqs {limit}, as is counted here"
+        )
+        found.append(Warn("fewer-sequences-than-default", message, "sequences"))
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
+    if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
+        message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
+        found.append(Warn("share-too-small", message, "memory_fraction"))
+    return found
+
+
+def link_warnings(served: Served, device: Accelerator) -> list[Warn]:
+    """Return whether tensor-parallel ranks reach each other slower than a reader might think."""
+    found = []
+    ranks, link = served.layout.tensor, device.text("link")
+    if ranks > 1 and joined(device, ranks=ranks).kind == STAGED:
+        message = f"the driver lets no {device.name} read another's memory: what ranks exchange goes through the host's"
+        found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
+    if ranks > 1 and "bridge" in link:
+        message = f"{device.name} has a link only with a bridge, which joins two cards; PCIe is counted on"
+        found.append(Warn("link-needs-bridge", message, "parallelism.tensor"))
+    return found

@@ -1,0 +1,62 @@
+"""The same cases through other public tools, as `python -m tests.comparison` last asked them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from calc.calculators.html import element, table, text
+from calc.units import show_count
+from macros.accuracy.page import percent
+from macros.markdown import block, inline
+
+RESULT = Path(__file__).parents[2] / "docs" / "assets" / "comparison.json"
+KINDS = {
+    "weights": "Weights",
+    "cache": "Cache",
+    "inference": "Inference, all of a device",
+    "pool": "Cache that vLLM sets aside",
+    "training": "Training, all of a device",
+}
+
+
+def result() -> dict[str, Any]:
+    """Return what the tools answered."""
+    found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
+    return found
+
+
+def linked(tool: dict[str, Any]) -> str:
+    """Return a tool's name and version, as a link."""
+    return element("a", text(f"{tool['name']} {tool['version']}"), href=tool["url"], rel="noopener")
+
+
+def comparison_date() -> str:
+    """Return the day on which the tools were asked."""
+    return inline(text(result()["date"]))
+
+
+def comparison_table() -> str:
+    """Return for each kind of figure the errors of each tool that answers it, beside the guide's on the same cases."""
+    rows = []
+    for kind, label in KINDS.items():
+        for tool in result()["tools"]:
+            found = tool["kinds"][kind]
+            if "tool" not in found:
+                continue
+            theirs, ours = found["tool"], found["ours"]
+            answered = f"{show_count(theirs['rows'])} of {show_count(found['cases'])}"
+            errors = [percent(side[key]) for side in (theirs, ours) for key in ("median", "p80", "largest")]
+            rows.append([text(label), linked(tool), answered, percent(theirs["bias"], sign=True), *errors])
+    names = ("Figure", "Tool", "Cases", "Bias", "Median error", "80 % within", "Largest")
+    headings = (*names, "This guide: median", "80 % within", "Largest")
+    return block(table(headings, rows, caption="The same cases through other tools", words=2))
+
+
+def comparison_tools() -> str:
+    """Return what each tool says that it counts, and how often it has no answer."""
+    rows = []
+    for tool in result()["tools"]:
+        silent = sum(sum(found["silent"].values()) for found in tool["kinds"].values())
+        every = sum(found["cases"] for found in tool["kinds"].values())
+        rows.append([linked(tool), text(tool["counts"]), f"{show_count(every - silent)} of {show_count(every)}"])
+    return block(table(("Tool", "What it counts", "Answered"), rows, caption="What the tools count", words=2))

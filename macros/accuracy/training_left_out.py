@@ -1,0 +1,248 @@
+"""Training memory with sources left out: what rows set, set again without each source, which is then predicted.
+
+Rows set what an allocator keeps beyond tensors, and the ranges. Tensors follow from shapes, and are not set by rows.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import date
+from statistics import median
+from typing import Any, NamedTuple
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+from calc.memory.training.reserve import FIGURES
+from calc.planning.training_fit import fullest
+from calc.training.reading import read_training
+from macros.accuracy.scores import MEASUREMENTS, SkipError, read_rows, rows_digest
+from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
+
+FILE = "training_memory.csv"
+WAYS = (
+    "base_inputs_kept",
+    "compile",
+    "frozen_gradients",
+    "gradient_reduction",
+    "tables_apart",
+    "varied_lengths",
+)  # what frameworks do differently
+LEFT_OUT = MEASUREMENTS / "training_memory_left_out.json"
+TAIL = 0.08  # on each side: a range then holds four of five of a source that it was not made of
+MOST_WEIGHT = 5  # rows from which on a source weighs no more
+GRIDS = {
+    "rest": (0.5, 0.75, 1.0, 1.25, 1.5),  # GiB
+    "rounding": (0.0, 0.01, 0.02, 0.03, 0.04, 0.05),
+    "slack": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+    "compiled": (0.03, 0.05, 0.07, 0.1, 0.15),
+    "varied": (0.5, 0.75, 1.0, 1.25, 1.5),
+}
+START = {"rest": 1.0, "rounding": 0.02, "slack": 0.15, "compiled": 0.07, "varied": 1.0}
+Coefficients = dict[str, float]
+Ranges = dict[str, tuple[float, float]]
+
+
+class Prepared(NamedTuple):
+    """A row with the bytes that its prediction is made of."""
+
+    source: str
+    figure: str
+    measured: float
+    tensors: int
+    stays: int
+    pass_bytes: int  # activations and logits, where lengths vary
+    compiled: bool
+    context: float  # with the workspace of matrix libraries
+
+    def predicted(self, chosen: Coefficients) -> float:
+        """Return the prediction with these coefficients, as calc.memory.training.reserve makes it."""
+        if self.figure == "allocated":
+            return self.tensors + self.context
+        moving = max(self.tensors - self.stays, 0)
+        slack = chosen["compiled" if self.compiled else "slack"] * moving + chosen["varied"] * self.pass_bytes
+        rest = min(chosen["rest"] * GIB, moving) + chosen["rounding"] * self.stays
+        return self.tensors + self.context + rest + slack
+
+    def error(self, chosen: Coefficients) -> float:
+        """Return the size of the relative error."""
+        return abs(self.predicted(chosen) / self.measured - 1)
+
+    def needed(self, chosen: Coefficients, certain: float) -> float:
+        """Return the ratio of what comes and goes that would end the range at the measurement."""
+        predicted = self.predicted(chosen)
+        stays = min(self.stays, predicted)
+        return (self.measured - certain * stays) / (predicted - stays)
+
+
+class LeftOut(NamedTuple):
+    """A source's errors and coverage: all set by all rows, by those of others, and with the framework unknown."""
+
+    source: str
+    rows: int
+    inside: float
+    outside: float
+    covered_inside: float
+    covered_outside: float
+    unknown: float
+    covered_unknown: float
+
+
+def prepared() -> list[Prepared]:
+    """Return all rows that have a prediction."""
+    facts, found = catalog(), []
+    for row in read_rows(FILE):
+        try:
+            plan = read_training(scenario_of(row), facts).plan
+        except (SkipError, ScenarioError):
+            continue
+        widest, _ = fullest(plan)
+        figure = figure_of(row)
+        context = facts.coefficient("training-workspace").value
+        if figure == "device":
+            context += facts.coefficient("training-device-context").value
+            context += facts.coefficient("training-collectives").value * (plan.layout.devices > 1)
+        varied = widest.widest_pass if plan.varied_lengths else 0
+        compiled = plan.choices.compiled
+        tensors = widest.peak.total
+        size = measured_bytes(row)
+        found.append(Prepared(row["source"], figure, size, tensors, widest.stays, varied, compiled, context))
+    return found
+
+
+def sources(items: Iterable[Prepared]) -> dict[str, list[Prepared]]:
+    """Return rows by source."""
+    groups: dict[str, list[Prepared]] = {}
+    for item in items:
+        groups.setdefault(item.source, []).append(item)
+    return dict(sorted(groups.items()))
+
+
+def fitted(items: list[Prepared]) -> Coefficients:
+    """Return the coefficients with the least mean over sources of the median error: each in turn until none moves."""
+    groups = sources(item for item in items if item.figure != "allocated")
+    chosen = dict(START)
+
+    def loss(trial: Coefficients) -> float:
+        return sum(median(item.error(trial) for item in group) for group in groups.values())
+
+    moved = True
+    while moved:
+        moved = False
+        for name, values in GRIDS.items():
+            best = min(values, key=lambda value: loss({**chosen, name: value}))
+            if loss({**chosen, name: best}) < loss(chosen) - 1e-9:
+                chosen, moved = {**chosen, name: best}, True
+    return chosen
+
+
+def ranges(items: list[Prepared], chosen: Coefficients) -> Ranges:
+    """Return for each figure the ratios that leave a tail of measurements on either side; sources weigh alike."""
+    stays = catalog().coefficient("training-stays")
+    found = {}
+    for figure in FIGURES:
+        groups = sources(item for item in items if item.figure == figure)
+        weights = [(item, min(len(group), MOST_WEIGHT) / len(group)) for group in groups.values() for item in group]
+        low = weighted([(item.needed(chosen, stays.low), weight) for item, weight in weights], TAIL)
+        high = weighted([(item.needed(chosen, stays.high), weight) for item, weight in weights], 1 - TAIL)
+        found[figure] = (low, high)
+    return found
+
+
+def weighted(values: list[tuple[float, float]], share: float) -> float:
+    """Return a quantile of weighted values."""
+    ordered = sorted(values)
+    total, passed = sum(weight for _, weight in ordered), 0.0
+    for value, weight in ordered:
+        passed += weight
+        if passed >= share * total:
+            return value
+    return ordered[-1][0]
+
+
+def covered(items: list[Prepared], chosen: Coefficients, found: Ranges) -> float:
+    """Return the share of rows whose measurement lies in its range."""
+    stays = catalog().coefficient("training-stays")
+    inside = [
+        item.needed(chosen, stays.low) >= found[item.figure][0]
+        and item.needed(chosen, stays.high) <= found[item.figure][1]
+        for item in items
+    ]
+    return sum(inside) / len(inside)
+
+
+def left_out_lines() -> list[LeftOut]:
+    """Return each source with everything set by all rows, and by all but its own."""
+    items = prepared()
+    everything = fitted(items)
+    all_ranges = ranges(items, everything)
+    unknown = unknown_frameworks()
+    lines = []
+    for source, mine in sources(items).items():
+        others = [item for item in items if item.source != source]
+        without = fitted(others)
+        lines.append(
+            LeftOut(
+                source,
+                len(mine),
+                median(item.error(everything) for item in mine),
+                median(item.error(without) for item in mine),
+                covered(mine, everything, all_ranges),
+                covered(mine, without, ranges(others, without)),
+                *unknown[source],
+            )
+        )
+    return lines
+
+
+def unknown_frameworks() -> dict[str, tuple[float, float]]:
+    """Return by source the median error and the coverage of reports on rows without what frameworks do differently."""
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for row in read_rows(FILE):
+        try:
+            memory: Any = estimate(as_usual(scenario_of(row)))["memory"]
+        except (SkipError, ScenarioError):
+            continue
+        name, size = f"{figure_of(row)}_bytes", measured_bytes(row)
+        low, high = memory[f"{name}_range"]
+        found.setdefault(row["source"], []).append((abs(memory[name] / size - 1), low <= size <= high))
+    return {
+        source: (median(error for error, _ in rows), sum(inside for _, inside in rows) / len(rows))
+        for source, rows in found.items()
+    }
+
+
+def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario with the ways of its framework left to their defaults."""
+    usual = {name: value for name, value in scenario.items() if name not in WAYS}
+    if usual["cross_entropy"] == "compiled":
+        usual["cross_entropy"] = "full"
+    if usual["optimizer"] == "adamw-foreach-2.0":
+        usual["optimizer"] = "adamw"
+    if "lora" in usual:
+        usual["lora"] = {name: value for name, value in usual["lora"].items() if name != "dropout"}
+    return usual
+
+
+def left_out_table(lines: list[LeftOut]) -> str:
+    """Return the errors of sources that were left out as text."""
+    names = ("set with it", "without", "in range", "without", "unknown", "in range")
+    head = f"{'source':<16} {'rows':>5}" + "".join(f" {name:>11}" for name in names)
+    shown = [*lines, mean_line(lines)]
+    body = [f"{line.source:<16} {line.rows:>5}" + "".join(f" {value:>11.1%}" for value in line[2:]) for line in shown]
+    return "\n".join([head, "-" * len(head), *body])
+
+
+def mean_line(lines: list[LeftOut]) -> LeftOut:
+    """Return the mean over sources."""
+    count = len(lines)
+    means = [sum(values) / count for values in zip(*(line[2:] for line in lines), strict=True)]
+    return LeftOut("all, each once", sum(line.rows for line in lines), *means)
+
+
+def keep_left_out(lines: list[LeftOut]) -> None:
+    """Write the lines for the page, with what tells that they are of these rows."""
+    kept = {
+        "made": date.today().isoformat(),
+        "rows": rows_digest(FILE),
+        "lines": [line._asdict() for line in lines],
+    }
+    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,276 @@
+"""From a row of training_memory.csv to a scenario in the contract's fields: every reading decision is here."""
+
+import re
+
+from calc.catalog import catalog
+from macros.accuracy.scores import Row, SkipError
+
+GIB = 2**30
+
+
+def qwen1(layers: int, hidden: int, heads: int, width: int, vocab: int) -> dict[str, object]:
+    """Return the config of a first-generation Qwen, whose code differs from the second's in its loss."""
+    return {
+        "model_type": "qwen",
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": 2 * width,
+        "vocab_size": vocab,
+        "no_bias": True,
+        "tie_word_embeddings": False,
+    }
+
+
+def neox(layers: int, hidden: int, heads: int, width: int, vocab: int) -> dict[str, object]:
+    """Return the config of a decoder with LayerNorms, biases and a plain MLP."""
+    return {
+        "model_type": "gpt_neox",
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": width,
+        "vocab_size": vocab,
+    }
+
+
+def llama(layers: int, hidden: int, heads: int, kv_heads: int, width: int, vocab: int) -> dict[str, object]:
+    """Return the config of a decoder in Llama's layout."""
+    return {
+        "model_type": "llama",
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "intermediate_size": width,
+        "vocab_size": vocab,
+    }
+
+
+CONFIGS = {
+    "phi-1.5 (1.3b)": neox(24, 2048, 32, 8192, 51200),
+    "phi-2": neox(32, 2560, 32, 10240, 51200),
+    "stablelm-base-alpha-3b": neox(16, 4096, 32, 16384, 50688),
+    "qwen-1.8b": qwen1(24, 2048, 16, 5504, 151936),
+    "qwen-7b": qwen1(32, 4096, 32, 11008, 151936),
+    "qwen-14b": qwen1(40, 5120, 40, 13696, 152064),
+    "qwen-72b": qwen1(80, 8192, 64, 24576, 152064),
+    "internlm-7b": {**llama(32, 4096, 32, 32, 11008, 103168), "attention_bias": True},
+    "internlm-20b": llama(60, 5120, 40, 40, 13824, 103168),
+    "llama2-1b (torchao script)": llama(24, 1536, 24, 24, 6144, 32000),
+    "gpt_bigcode-santacoder": {
+        "model_type": "gpt_bigcode",
+        "n_embd": 2048,
+        "n_layer": 24,
+        "n_head": 16,
+        "n_inner": 8192,
+        "n_positions": 2048,
+        "vocab_size": 49280,
+        "multi_query": True,
+    },
+    "falcon-40b": {
+        "model_type": "falcon",
+        "hidden_size": 8192,
+        "num_hidden_layers": 60,
+        "num_attention_heads": 128,
+        "num_kv_heads": 8,
+        "vocab_size": 65024,
+        "new_decoder_architecture": True,
+    },
+}
+NAMES = {
+    "mixtral-8x7b-instruct-v0.1": "mixtral-8x7b",
+    "tiny-llama": "tinyllama-1.1b",
+    "phi-3-mini-4k-instruct": "phi-3-mini-4k",
+    "gemma-2-2b": "gemma-2-2b",
+}
+PRECISIONS = (
+    ("float8", "fp8-mixed"),
+    ("fp32 sharded", "bf16-autocast"),
+    ("bf16-mixed (fp32", "bf16-autocast"),
+    ("gptq int4 base (autogptq)", "fp16-mixed"),  # with DeepSpeed, which runs no autocast
+    ("gptq", "bf16"),
+    ("amp", "bf16-mixed"),
+    ("mixed precision via deepspeed", "bf16-mixed"),
+    ("hybrid-zero", "bf16-mixed"),
+    ("fp16 mixed", "fp16-mixed"),
+    ("bf16", "bf16"),
+)
+TARGETS = {
+    "query,key,value,projection,mlp,head": ["q", "k", "v", "o", "mlp", "head"],
+    "query,value": ["q", "v"],
+    "query_key_value": ["query_key_value"],
+    "c_attn": ["c_attn"],
+    "c_attn,c_proj,w1,w2": ["c_attn", "c_proj", "w1", "w2"],
+}
+
+
+def model_of(row: Row) -> object:
+    """Return the row's model as the contract takes it."""
+    name = row["model"].casefold().split(" (readme")[0].replace(" (gptq)", "")
+    name = name.removesuffix("-int4").removesuffix("-chat")
+    if name in CONFIGS:
+        return {"config": CONFIGS[name]}
+    name = NAMES.get(name, name)
+    if row["source"] != "litgpt":
+        return name
+    return {"config": {**catalog().model(name).config, "tie_word_embeddings": False}}  # litgpt keeps both matrices
+
+
+def number(text: str) -> int | None:
+    """Return the first whole number in a cell."""
+    found = re.search(r"\d+", text)
+    return int(found.group()) if found else None
+
+
+def degrees(row: Row) -> tuple[dict[str, int], str]:
+    """Return the row's parallel degrees and its sharding."""
+    text = row["parallelism"].casefold()
+    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp)=(\d+)", text)}
+    devices = int(row["n_gpus"])
+    layout = {"tensor": found.get("tp", 1), "pipeline": found.get("pp", 1), "context": found.get("cp", 1)}
+    layout["data"] = devices // (layout["tensor"] * layout["pipeline"] * layout["context"])
+    for stage in (1, 2, 3):
+        if f"zero{stage}" in text and devices > 1:
+            return layout, f"zero-{stage}"
+    if row["source"] == "internevo" and "fsdp" not in text:
+        return layout, "zero-1"  # HybridZeroOptimizer, on one data-parallel rank too
+    if row["source"] == "qwen_readme" and row["method"] in ("full", "qlora") and devices == 1:
+        return layout, "zero-2"  # DeepSpeed on one device; the source does not state the stage
+    return layout, "zero-3" if "fsdp" in text else "none"
+
+
+# torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
+LOSS_COMPILED = (
+    "M-torchtitan-019",
+    "M-torchtitan-020",
+    "M-torchao-004",
+    "M-torchao-005",
+    "M-torchao-006",
+    "M-torchao-007",
+)
+# torchtune's recipes for 70B and more name tok_embeddings and output as units of their own (custom_sharded_layers).
+TABLES_APART = ("M-torchtune-006", "M-torchtune-007", "M-torchtune-008")
+# Rows that say less than weights, gradients and the states of the optimizer that they name: something else was run.
+IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
+
+
+def check(row: Row) -> None:
+    """Raise SkipError with the reason where a row has no figure, or none that can be true."""
+    if row["outcome"] == "OOM":
+        raise SkipError("the run did not fit, so nothing was measured")
+    if not row["measured_GiB_per_gpu"]:
+        raise SkipError("a limit is stated and no figure")
+    if row["source"] == "glm4":
+        raise SkipError("a limit on lengths is stated that its data set does not come near")
+    if row["id"] in IMPOSSIBLE:
+        raise SkipError("less than weights, gradients and the states of the optimizer named: something else was run")
+
+
+def scenario_of(row: Row) -> dict[str, object]:
+    """Return the row as a scenario; raises SkipError with the reason where there is none."""
+    check(row)
+    method = {"pretrain-full": "full"}.get(row["method"], row["method"])
+    if method not in ("full", "lora", "qlora"):
+        raise SkipError(f"method {row['method']} is not one of the contract's")
+    tokens, batch = number(row["seq_len"]), number(row["micro_batch"])
+    if not (tokens and batch):
+        raise SkipError("length of sequences or micro-batch is not stated")
+    layout, sharding = degrees(row)
+    if layout["pipeline"] > 1 and number(row["micro_batch"]) and row["source"] == "torchtitan":
+        batch = max(batch // layout["pipeline"], 1)  # the column is cut into as many micro-batches as stages
+    scheme = row["dtype_scheme"].casefold()
+    scenario: dict[str, object] = {
+        "workload": "training",
+        "model": model_of(row),
+        "method": method,
+        "precision": next((name for word, name in PRECISIONS if word in scheme), "bf16"),
+        "optimizer": optimizer_of(row),
+        "sharding": sharding,
+        "parallelism": layout,
+        "micro_batch": batch,
+        "sequence_tokens": tokens,
+        "checkpointing": next(
+            (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), "none"
+        ),
+        "cross_entropy": loss_of(row),
+        "compile": row["torch_compile"] == "yes",
+        "varied_lengths": row["source"] == "swift",  # cut at a limit, neither packed nor padded to it
+        "tables_apart": row["id"] in TABLES_APART,
+        "sequence_parallel": layout["tensor"] > 1,
+    }
+    steps = number(row["grad_accum"]) or 1
+    scenario["gradient_accumulation"] = layout["pipeline"] if layout["pipeline"] > 1 else steps
+    if "fused in backward" in row["optimizer"] or "optimizer_in_bwd" in row["optimizer"]:
+        scenario["optimizer_in_backward"] = True
+        scenario["gradient_accumulation"] = 1
+    if row["source"] == "litgpt" and sharding == "zero-3":  # Fabric's no_backward_sync around all but the last
+        scenario["gradient_reduction"] = "last"
+        scenario["frozen_gradients"] = method != "full"
+    if method != "full":
+        scenario["lora"] = adapters_of(row)
+        if "bnb" in scheme and row["source"] != "fms":
+            scenario["base_inputs_kept"] = True  # until July 2024 (bitsandbytes pull request 1270), 0.43.2
+        if "nf4" in scheme:
+            double = "torchao" in scheme or "nf4-dq" in scheme
+            scenario["base_weights"] = "nf4-dq" if double else "nf4"
+        if "gptq" in scheme:
+            scenario["base_weights"] = "gptq-int4"
+    return scenario | offload_of(row)
+
+
+def offload_of(row: Row) -> dict[str, object]:
+    """Return what the row keeps in the memory of the host."""
+    if row["offload"].startswith("params"):
+        return {"offload": ["parameters", "optimizer"]}
+    return {"offload": ["activations"]} if "activation" in row["offload"] else {}
+
+
+def loss_of(row: Row) -> str:
+    """Return how the row computes its loss."""
+    text = row["fused_or_chunked_loss"]
+    if row["id"] in LOSS_COMPILED:
+        return "compiled"
+    if "chunked" in text.casefold():
+        return "chunked"
+    return "fused" if "fused" in text else "full"
+
+
+def optimizer_of(row: Row) -> str:
+    """Return the row's optimizer. torch.optim's default on a GPU works on all tensors at once ("foreach")."""
+    text = row["optimizer"].casefold()
+    if row["source"] == "internevo":
+        return "adamw-foreach-2.0"  # its FSDP needs PyTorch 2.0 (use_orig_params); it took 2.1 in February 2024
+    if "8bit" in text or "8-bit" in text:
+        return "paged-adamw-8bit" if "paged" in text else "adamw-8bit"
+    if "paged" in text:
+        return "paged-adamw"
+    return "adamw-foreach" if "torch.optim" in text else "adamw"
+
+
+def adapters_of(row: Row) -> dict[str, object]:
+    """Return the row's adapters."""
+    text = re.sub(r"\(.*", "", row["lora_target_modules"]).strip()
+    modules, _, saved = text.partition("+")
+    modules = modules.strip()
+    targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
+    adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
+    if row["source"] != "torchtune":
+        adapters["dropout"] = 0.05  # the default of their scripts
+    if saved:
+        adapters["modules_to_save"] = ["wte", "lm_head"]
+    return adapters
+
+
+def measured_bytes(row: Row) -> float:
+    """Return the row's figure in bytes; a "GB" that nothing explains is read as GiB."""
+    unit = 1e9 if row["unit_basis"].startswith("decimal_GB_not_converted") else GIB
+    return float(row["measured_GiB_per_gpu"]) * unit
+
+
+def figure_of(row: Row) -> str:
+    """Return which of the three totals the row measured."""
+    metric = row["which_metric"].casefold()
+    if "reserved (" in metric or metric == "max_reserved":
+        return "reserved"
+    return "device" if "not stated" in metric or "nvidia" in metric else "allocated"

@@ -1,0 +1,149 @@
+"""Tables and numbers of how devices are built: matrix and vector rates, memories from near to far, number formats."""
+
+from calc.calculators.html import element, table, text
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.units import show_binary, show_number
+from macros.figures import WIDTH, whole_figure
+from macros.inline import device, fact_line, opening, step
+from macros.markdown import block
+
+BALANCE = r"\frac{P}{BW}"
+HIERARCHY_ROW = 62  # of the drawing: a memory and the way above it
+CACHES = ("l2_cache", "last_level_cache")
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
+
+
+def quantity(record: Accelerator, field: str) -> float:
+    """Return a fact in its base unit. Raises ValueError where it is not known."""
+    found = record.quantity(field)
+    if found is None:
+        raise ValueError(f"{record.id} has no {field}; it has {', '.join(record.facts)}")
+    return found
+
+
+def rate_ratio(accelerator: str, field: str, over: str, digits: int = 2) -> str:
+    """Return how many times a rate or size of a device is another of its own, inline, with both and their sources."""
+    record = catalog().accelerator(accelerator)
+    shown = show_number(quantity(record, field) / quantity(record, over), digits)
+    numbers = f"{record.facts[field].show()} / {record.facts[over].show()}"
+    working = fact_line(record, field) + fact_line(record, over)
+    return opening(shown, working + step("How many times", r"\frac{a}{b}", numbers, shown))
+
+
+def balance(accelerator: str, field: str = "bf16") -> str:
+    """Return the operations a device can do for each byte it reads, inline: where memory and arithmetic balance."""
+    record = catalog().accelerator(accelerator)
+    rate, bandwidth = quantity(record, field), quantity(record, "bandwidth")
+    shown = f"{show_number(rate / bandwidth)} operations"
+    numbers = f"{rate:.4g} / {bandwidth:.4g}"
+    working = fact_line(record, field) + fact_line(record, "bandwidth")
+    return opening(shown, working + step("Operations for each byte", BALANCE, numbers, shown))
+
+
+def extreme(field: str, which: str, segment: str = "", vendor: str = "", since: str = "") -> str:
+    """Return the least or the most of a fact among the catalogue's devices, inline, with the device that has it.
+
+    `which`: "least" or "most"; `segment`, `vendor` and `since` (a year) narrow the devices.
+    """
+    known = [
+        record
+        for record in catalog().accelerators()
+        if record.quantity(field) is not None
+        and segment in ("", record.segment)
+        and vendor in ("", record.vendor)
+        and record.released >= since
+    ]
+    if not known or which not in ("least", "most"):
+        raise ValueError(f"no device has {field} in {segment or 'any segment'}, or {which!r} is neither least nor most")
+    found = (min if which == "least" else max)(known, key=lambda record: quantity(record, field))
+    return opening(found.facts[field].show(), fact_line(found, field))
+
+
+def vector_table(*devices: str) -> str:
+    """Return the rates of vector and matrix units of some devices, and how many times the one the other is."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        best = "bf16" if "bf16" in record.facts else "fp16"
+        rows.append(
+            [
+                device(record),
+                text(record.architecture),
+                text(record.released[:4]),
+                text(record.facts["fp32"].show()),
+                text(record.facts[best].show()),
+                f"{quantity(record, best) / quantity(record, 'fp32'):.1f}",
+            ]
+        )
+    headings = ("Device", "Generation", "Year", "Vector, FP32", "Matrix, 16 bit", "Matrix over vector")
+    return block(table(headings, rows, caption="Peak rates of vector and matrix units, dense", words=3))
+
+
+def memory_table(*devices: str) -> str:
+    """Return the memories of some devices from near to far: last-level caches, device memory, the link to the host."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        caches = ", ".join(record.facts[field].show() for field in CACHES if field in record.facts)
+        units = record.facts.get("compute_units")
+        rows.append(
+            [
+                device(record),
+                text(units.show()) if units else "–",
+                text(caches or "–"),
+                text(str(record.facts["memory_type"].value)) if "memory_type" in record.facts else "–",
+                text(record.facts["memory"].show()),
+                text(record.facts["bandwidth"].show()),
+                text(str(record.facts["pcie"].value)) if "pcie" in record.facts else "–",
+            ]
+        )
+    headings = ("Device", "Compute units", "Last-level cache", "Memory", "Size", "Bandwidth", "PCIe")
+    return block(table(headings, rows, caption="Memories from near to far", words=(0, 3, 6)))
+
+
+def rate_table(*devices: str) -> str:
+    """Return the dense rates of some devices in each number format that they compute in."""
+    rows = []
+    for name in devices:
+        record = catalog().accelerator(name)
+        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in FORMATS]
+        rows.append([device(record), text(record.architecture), *cells])
+    headings = ("Device", "Generation", "FP32 (vector)", *(name.upper() for name in FORMATS[1:]))
+    return block(table(headings, rows, caption="Peak rates by number format, dense", words=2))
+
+
+def spec_sheet(accelerator: str) -> str:
+    """Return every fact of a device as a data sheet would have it, with what it means: basis, note and source."""
+    record = catalog().accelerator(accelerator)
+    lines = "".join(element("li", fact_line(record, field)) for field in record.facts)
+    return block(element("ul", lines, class_="spec-sheet"))
+
+
+def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
+    """Return the drawing of a device's memories, from registers to its host's: sizes, and the rates between them."""
+    record, link = catalog().accelerator(accelerator), catalog().link(host_link)
+    units = quantity(record, "compute_units")
+    steps = [
+        (f"Registers, {units:.0f} units", show_binary(units * quantity(record, "register_file"))),
+        (f"Shared memory, {units:.0f} units", show_binary(units * quantity(record, "shared_memory"))),
+        ("L2 cache", show_binary(quantity(record, "l2_cache"))),
+        ("Device memory", record.facts["memory"].show()),
+        ("Host memory", ""),
+    ]
+    rates = {3: record.facts["bandwidth"].show(), 4: f"{link.one_way.show()} each way, {link.name}"}
+    drawn = ""
+    for index, (name, size) in enumerate(steps):
+        width, top = 240 + 40 * index, index * HIERARCHY_ROW
+        left = (WIDTH - width) // 2
+        drawn += element("rect", x=left, y=top + 18, width=width, height=40, class_="figure-outline")
+        words = f"{name}: {size}" if size else name
+        drawn += element("text", text(words), x=WIDTH // 2, y=top + 43, text_anchor="middle")
+        if index in rates:
+            drawn += element("text", text(f"↕ {rates[index]}"), x=WIDTH // 2, y=top + 12, text_anchor="middle")
+    said = ", ".join(f"{name} {size}".strip() for name, size in steps)
+    caption = (
+        f"The memories of {record.name}, nearest first. What is written between two of them is the rate of the way."
+    )
+    summary = f"{caption} {said}. Device memory is read at {rates[3]}, the host's at {rates[4]}."
+    return whole_figure(drawn, "", caption, summary, height=HIERARCHY_ROW * len(steps))

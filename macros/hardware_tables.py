@@ -1,0 +1,265 @@
+"""Tables of hardware: accelerators, machines with their prices, and what makers claim beside what is computed."""
+
+import datetime
+from typing import Any
+
+from calc import estimate
+from calc.calculators.cost import dollars
+from calc.calculators.html import element, table, text
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Machine, Price
+from calc.catalog.schema import PRICE_STALE_DAYS
+from calc.units import GIB, show_count, show_gb, show_number
+from macros.filtered import filtered, missing, sortable
+from macros.inline import device_parts
+from macros.links import calculator_link
+from macros.markdown import block
+
+Report = dict[str, Any]
+MEMORY_BINS_GIB = (8, 12, 16, 20, 24, 32, 48, 80, 96, 128, 180, 288, 1024)
+FIELDS = {
+    "memory": "Memory",
+    "memory_reported": "Reported by its driver",
+    "bandwidth": "Bandwidth",
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "fp8": "FP8",
+    "fp4": "FP4",
+    "power": "Power",
+}
+SEGMENTS = {
+    "data-center": "data centre",
+    "workstation": "workstation",
+    "consumer": "consumer",
+    "soc": "shared memory",
+    "cloud": "cloud alone",
+}
+KINDS = {"server": "server", "rack": "rack", "workstation": "workstation", "desktop": "desktop", "cloud": "cloud"}
+JOINED = {
+    "single": "one device",
+    "pcie": "through the host",
+    "bridge": "bridge of two",
+    "switched": "switches",
+    "mesh": "each to each other",
+    "torus": "neighbours",
+    "network": "network",
+}
+
+
+def fact_cell(record: Accelerator | Machine, field: str) -> str:
+    """Return a fact as a cell in the order of its value; a dash where it is not known."""
+    found = record.facts.get(field)
+    if found is None:
+        return missing()
+    return text(found.show()) if isinstance(found.value, str) else sortable(found.value, text(found.show()))
+
+
+def link_text(record: Accelerator) -> str:
+    """Return how a device reaches others: its own link with what that carries both ways, or PCIe."""
+    carried = record.facts.get("link_bandwidth")
+    link, pcie = record.text("link"), record.text("pcie")
+    if link not in ("", "none"):
+        return f"{link}, {carried.show()}" if carried else link
+    return f"PCIe {pcie}" if pcie else ""
+
+
+def accelerator_table() -> str:
+    """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source."""
+    rows, opened = [], ""
+    for record in sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True):
+        button, facts = device_parts(record)
+        opened += facts
+        rows.append(
+            [
+                button,
+                text(record.vendor),
+                text(SEGMENTS[record.segment]),
+                text(record.released),
+                *(fact_cell(record, field) for field in FIELDS),
+                text(link_text(record)) or missing(),
+                text(record.architecture),
+            ]
+        )
+    headings = ("Device", "Maker", "Made for", "Released", *FIELDS.values(), "Link", "Architecture")
+    words = (0, 1, 2, 3, len(headings) - 2, len(headings) - 1)
+    caption = "Accelerators: peak rates are dense, links count both ways"
+    return filtered(table(headings, rows, caption=caption, words=words), things="accelerators") + block(
+        element("div", opened)
+    )
+
+
+def bin_of(accelerator: Accelerator) -> int:
+    """Return the memory bin of an accelerator: the smallest that holds its advertised memory, in GiB."""
+    advertised = accelerator.quantity("memory") or 0
+    return next((size for size in MEMORY_BINS_GIB if advertised <= size * GIB), MEMORY_BINS_GIB[-1])
+
+
+def memory_option_table(least_gib: int = 8) -> str:
+    """Return which devices there are in each memory bin, by vendor."""
+    listed = sorted(catalog().accelerators(), key=lambda record: record.released)
+    vendors = list(dict.fromkeys(device.vendor for device in listed))
+    rows = []
+    previous = 0
+    for size in MEMORY_BINS_GIB:
+        inside = [record for record in listed if bin_of(record) == size]
+        if inside and size >= least_gib:
+            exact = all(record.quantity("memory") == size * GIB for record in inside)
+            shown = f"{size} GiB" if exact else f"over {previous} to {size} GiB"
+            cells = [", ".join(text(device.name) for device in inside if device.vendor == vendor) for vendor in vendors]
+            rows.append([shown, *(cell or "–" for cell in cells)])
+        previous = size
+    headings = ("Memory", *vendors)
+    return block(table(headings, rows, caption="Devices by memory, as advertised", words=len(headings)))
+
+
+def price_cell(price: Price | None) -> str:
+    """Return a price with its kind and day, which leads to its source; a dash where none is known."""
+    if price is None:
+        return missing()
+    day = element("a", text(price.checked), href=catalog().source(price.source).url, rel="noopener")
+    old = " (old)" if price.is_stale(datetime.date.today().isoformat()) else ""
+    unit = "" if price.per == "piece" else f" an {price.per}"
+    amount = (
+        f"{dollars(price.each)}{unit}" if price.currency == "USD" else f"{show_number(price.each)} {price.currency}"
+    )
+    return sortable(price.each, f"{amount}, {text(price.kind)} {day}{old}")
+
+
+def memory_cell(machine: Machine) -> str:
+    """Return the memory of all devices of a machine together, as programs see it."""
+    record = catalog().accelerator(machine.accelerator)
+    size = machine.devices * record.capacity_bytes
+    return sortable(size, f"{size / GIB:,.0f} GiB")
+
+
+def machine_table(*kinds: str) -> str:
+    """Return machines of some kinds with devices, links, host, power and newest price, to be filtered and sorted."""
+    unknown = set(kinds) - set(KINDS)
+    if unknown or not kinds:
+        raise ValueError(f"kinds are out of {', '.join(KINDS)}, not {', '.join(sorted(unknown)) or 'none'}")
+    facts = catalog()
+    rows = []
+    for machine in facts.machines():
+        if machine.kind not in kinds or not machine.accelerator:
+            continue
+        link = facts.link(machine.link) if machine.link else None
+        between = f"{link.name}, {link.one_way.show()} each way" if link else JOINED[machine.topology]
+        price = next(iter(facts.prices("machines", machine.id)), None)
+        count = f"{machine.devices} × " if machine.devices > 1 else ""
+        rows.append(
+            [
+                element("a", text(machine.name), href=facts.source(machine.source).url, rel="noopener"),
+                sortable(machine.devices, text(f"{count}{facts.accelerator(machine.accelerator).name}")),
+                memory_cell(machine),
+                text(between),
+                text(machine.cpu) or missing(),
+                fact_cell(machine, "host_memory"),
+                fact_cell(machine, "power"),
+                price_cell(price),
+            ]
+        )
+    if not rows:
+        raise ValueError(f"no machine of the kinds {', '.join(kinds)} is in the catalogue")
+    headings = ("Machine", "Devices", "Memory in all", "Between devices", "Processors", "Host memory", "Power", "Price")
+    caption = f"Machines: {', '.join(KINDS[kind] for kind in kinds)}"
+    return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4)), things="machines")
+
+
+def stale_days() -> str:
+    """Return how old a price may be before it says so."""
+    return f"{PRICE_STALE_DAYS} days"
+
+
+def price_table(of: str) -> str:
+    """Return the prices of "accelerators", "machines" or "electricity", newest first; old ones say so."""
+    facts = catalog()
+    found = facts.prices(of)
+    if not found:
+        raise ValueError(f"the catalogue has no prices of {of!r}")
+    today = datetime.date.today().isoformat()
+    rows = []
+    for price in found:
+        if of == "electricity":
+            name = price.region
+        else:
+            name = (facts.accelerator if of == "accelerators" else facts.machine)(price.item).name
+        amount = f"{show_number(price.each)} {price.currency}"
+        old = f", older than {PRICE_STALE_DAYS} days" if price.is_stale(today) else ""
+        day = element("a", text(price.checked), href=facts.source(price.source).url, rel="noopener")
+        rows.append(
+            [
+                text(name),
+                text(price.kind),
+                sortable(price.each, text(amount)),
+                text(price.per),
+                text(price.seller or price.region) or missing(),
+                sortable(price.checked, f"{day}{old}"),
+            ]
+        )
+    headings = ("Of", "Kind", "Price", "Each", "Seller", "Asked on")
+    caption = f"Prices of {of}, newest first"
+    return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4, 5)), things="prices")
+
+
+def claim_table(models: dict[str, str]) -> str:
+    """Return what makers claim of machines, beside what is computed for a model of the claimed size.
+
+    `models` names the model for each machine, by their ids.
+    """
+    rows = []
+    for name, model in models.items():
+        machine, record = catalog().machine(name), catalog().model(model)
+        memory = machine.quantity("memory")
+        if memory is None:
+            device = catalog().accelerator(machine.accelerator)
+            memory = machine.devices * (device.quantity("memory") or 0)
+        claim = machine.claim or machine.note
+        link = element("a", text(machine.name), href=catalog().source(machine.source).url, rel="noopener")
+        cells = [f"{link} {element('small', text(claim))}", show_gb(memory), text(record.name)]
+        for weights in ("bf16", "int8", "nf4-dq"):
+            report: Report = estimate({"model": model, "weights": weights, "context_tokens": 2048})
+            size = report["memory"]["device_bytes"]
+            shown = "fits: " if size <= memory else "too large: "
+            shown += show_gb(size)
+            cells.append(calculator_link("will-it-fit", shown, model=model, weights=weights, context_tokens=2048))
+        cells += [training_cell(model, memory, method) for method in ("qlora", "full")]
+        rows.append(cells)
+    headings = (
+        "Machine, and what is said of it",
+        "Memory",
+        "A model of that size",
+        "Running it in BF16",
+        "in 8 bit",
+        "in 4 bit",
+        "QLoRA",
+        "Fine-tuning in full",
+    )
+    caption = "Claims beside what is computed: one sequence of 2,048 tokens, without an engine"
+    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2)))
+
+
+def training_cell(model: str, memory: float, method: str) -> str:
+    """Return what fine-tuning takes on one device that is large enough, and whether the memory would do."""
+    asked = {"workload": "training", "model": model, "method": method, "sequence_tokens": 2048, "micro_batch": 1}
+    report: Report = estimate({**asked, "checkpointing": "full"})
+    size = report["memory"]["device_bytes"]
+    verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
+    return f"{verdict}: {show_gb(size)}"
+
+
+def holding_table(devices: tuple[str, ...], models: tuple[str, ...], weights: str = "awq", tokens: int = 8192) -> str:
+    """Return which models one device of each kind holds, in a number format, and what is left or missing."""
+    records = [catalog().accelerator(name) for name in devices]
+    rows = []
+    for name in models:
+        cells = [text(catalog().model(name).name)]
+        for record in records:
+            asked = {"model": name, "weights": weights, "context_tokens": tokens, "accelerator": record.id}
+            report: Report = estimate(asked)
+            spare = report["memory"]["headroom_bytes"] / GIB
+            shown = f"fits, {spare:,.0f} GiB left" if spare >= 0 else f"{-spare:,.0f} GiB missing"
+            cells.append(calculator_link("will-it-fit", shown, **asked))
+        rows.append(cells)
+    headings = ("Model", *(f"{record.name}, {record.memory_fact.show()}" for record in records))
+    caption = f"One device, {catalog().weights_format(weights).name}, one sequence of {show_count(tokens)} tokens"
+    return block(table(headings, rows, caption=caption))

@@ -1,0 +1,30 @@
+"""Tables of repairs: what makes a training run fit that does not."""
+
+from calc.calculators.html import table, text
+from calc.training.repairs import PRICES, repairs
+from calc.units import show_gib
+from macros.markdown import block
+from macros.training_numbers import training
+
+
+def repair_table(caption: str, **run: object) -> str:
+    """Return the single changes that make a run fit, cheapest first, each with its effect and its price.
+
+    Raises ValueError for a run that fits, or that no single change makes fit.
+    """
+    found = repairs(training(run))
+    if not found:
+        raise ValueError("the run fits already, or no single change makes it fit")
+    rows = [
+        [
+            text(repair.change.what),
+            show_gib(repair.saved_bytes),
+            show_gib(repair.device_bytes),
+            show_gib(repair.host_bytes) if repair.host_bytes else "–",
+            text(PRICES[repair.change.level]),
+            text(repair.change.price),
+        ]
+        for repair in found
+    ]
+    headings = ("Change", "Saves", "Then needed", "Host memory", "Costs", "In words")
+    return block(table(headings, rows, caption=caption, words=(0, 4, 5)))

@@ -1,0 +1,146 @@
+"""Numbers in prose that say how fast a model runs under an engine, each with its working and its range."""
+
+from collections.abc import Callable
+from typing import Any
+
+from calc import estimate
+from calc.calculators.html import element, table, text
+from calc.calculators.rendering import step_html
+from calc.calculators.speed import show_rate, show_seconds
+from calc.catalog import catalog
+from calc.units import show_count, show_number
+from macros.inline import opening, step
+from macros.links import calculator_link
+from macros.markdown import block
+
+Report = dict[str, Any]
+TIMED = ("s", "tokens/s", "USD", "kWh")
+RATES = {"decode": "decode_tokens_per_s", "prefill": "prefill_tokens_per_s", "output": "output_tokens_per_s"}
+TIMES = {"first": "time_to_first_token_s", "next": "time_per_output_token_s"}
+
+
+def speed_report(scenario: dict[str, object]) -> Report:
+    """Return the report on a scenario that has a speed. Raises ValueError where it has none."""
+    report: Report = estimate(scenario)
+    if not report["speed"]:
+        raise ValueError("the scenario has no speed: it needs an engine, and a device whose rates are known")
+    return report
+
+
+def speed(what: str, **scenario: object) -> str:
+    """Return a speed of a scenario, inline; a reader who presses it sees its range and the working.
+
+    `what`: "decode", "prefill" or "output" (tokens a second of all sequences), "each" (tokens a second that one reader
+    gets), "first" or "next" (seconds to the first and to each further token), "batch" (where reading weights and
+    computing balance), "rent" (of a million output tokens).
+    """
+    report = speed_report(scenario)
+    found = report["speed"]
+    if what == "batch":
+        return opening(f"{show_count(found['balanced_batch'])} sequences", working(report))
+    if what == "rent":
+        rent = report["cost"]["rent"]
+        price, shown = rent["price"], f"{show_number(rent['per_million_output_tokens']['typical'])} USD"
+        asked = f"{price['seller']}, {price['kind']}, asked on {price['date']}."
+        return opening(shown, working(report) + element("span", text(asked), class_="calc-step"))
+    show: Callable[[float], str] = show_rate if what in RATES else show_seconds
+    if what == "each":
+        times = found[TIMES["next"]]
+        value, low, high = (1 / times[name] for name in ("typical", "high", "low"))
+        show = show_rate
+    else:
+        known = {**RATES, **TIMES}
+        if what not in known:
+            raise ValueError(f"what must be one of {', '.join((*known, 'each', 'batch', 'rent'))}, not {what!r}")
+        value, low, high = (found[known[what]][name] for name in ("typical", "low", "high"))
+    line = f"Four of five measurements lie between {show(low)} and {show(high)}."
+    return opening(show(value), element("span", text(line), class_="calc-step") + working(report))
+
+
+def working(report: Report) -> str:
+    """Return the steps of a report that have to do with time."""
+    steps = [entry for entry in report["steps"] if entry["unit"] in TIMED]
+    return element(
+        "span", "".join(step_html(entry).replace("<li", "<span").replace("</li", "</span") for entry in steps)
+    )
+
+
+def faster(what: str, larger: dict[str, object], smaller: dict[str, object]) -> str:
+    """Return how many times a speed of one scenario is that of another, inline; `what` is a rate of `speed`."""
+    first, second = (speed_report(scenario)["speed"][RATES[what]]["typical"] for scenario in (larger, smaller))
+    shown = f"{show_number(first / second, 2)} times"
+    return opening(shown, step("How many times", r"\frac{a}{b}", f"{show_rate(first)} / {show_rate(second)}", shown))
+
+
+def readers_table(*batches: int, **scenario: object) -> str:
+    """Return what sequences at once do to a speed: all together, each, the first token, and what bounds a step."""
+    rows = []
+    for count in batches:
+        asked = {**scenario, "sequences": count}
+        report = speed_report(asked)
+        found = report["speed"]
+        link = calculator_link("speed", show_count(count), **asked)
+        rows.append(
+            [
+                link,
+                show_rate(found["decode_tokens_per_s"]["typical"]),
+                show_rate(1 / found["time_per_output_token_s"]["typical"]),
+                show_seconds(found["time_to_first_token_s"]["typical"]),
+                text("memory" if found["bound_by"] == "memory" else str(found["bound_by"])),
+                text("yes" if report["memory"]["fits"] else "no"),
+            ]
+        )
+    model, device = catalog().model(str(scenario["model"])), catalog().accelerator(str(scenario["accelerator"]))
+    caption = f"{model.name} on {device.name}, by sequences at once"
+    headings = ("Sequences", "All together", "Each", "First token after", "A step is bound by", "Fits")
+    return block(table(headings, rows, caption=caption))
+
+
+def speed_table(*rows: tuple[str, dict[str, object]]) -> str:
+    """Return scenarios side by side: words for each, then reading, writing, and the first token."""
+    cells = []
+    for words, scenario in rows:
+        found = speed_report(scenario)["speed"]
+        cells.append(
+            [
+                calculator_link("speed", words, **scenario),
+                show_rate(found["prefill_tokens_per_s"]["typical"]),
+                show_rate(found["decode_tokens_per_s"]["typical"]),
+                show_rate(1 / found["time_per_output_token_s"]["typical"]),
+                show_seconds(found["time_to_first_token_s"]["typical"]),
+            ]
+        )
+    headings = ("Case", "Reads", "Writes, all together", "Writes, each", "First token after")
+    return block(table(headings, cells, caption="Speed, typical", words=1))
+
+
+def first_terms(model: str, weights: str, accelerator: str, tokens: int) -> tuple[float, float, float, float]:
+    """Return the bytes and operations of one token's pass, and a device's bandwidth and 16-bit rate."""
+    report: Report = estimate(
+        {"model": model, "weights": weights, "context_tokens": tokens, "accelerator": accelerator}
+    )
+    held = sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] in ("weights", "kv_cache"))
+    record = catalog().accelerator(accelerator)
+    rate = record.quantity("bf16") or record.quantity("fp16") or 0.0
+    return held, 2.0 * report["model"]["parameters_active"], record.quantity("bandwidth") or 0.0, rate
+
+
+def reading(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
+    """Return the least time to read a model's weights and a conversation's cache once, inline, with its working."""
+    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
+    shown = show_seconds(held / bandwidth)
+    return opening(shown, step("Reading once", r"\frac{M}{BW}", f"{held:,.0f} / {bandwidth:.4g}", shown))
+
+
+def multiplying(model: str, accelerator: str) -> str:
+    """Return the least time of one token's matrix products in 16 bit, inline, with its working."""
+    _, flops, _, rate = first_terms(model, "bf16", accelerator, 1)
+    shown = show_seconds(flops / rate)
+    return opening(shown, step("Matrix products", r"\frac{2 N}{P}", f"{flops:,.0f} / {rate:.4g}", shown))
+
+
+def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
+    """Return the most tokens a second that one reader can get, inline: bandwidth over what each token reads."""
+    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
+    shown = show_rate(bandwidth / held)
+    return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))
