@@ -4,9 +4,9 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import table, text
-from calc.calculators.speed import per_second, show_seconds
+from calc.calculators.speed import per_second
 from calc.catalog import catalog
-from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count
+from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.tables import part_bytes
