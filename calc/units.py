@@ -93,6 +93,15 @@ def show_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def show_term(number: float) -> str:
+    """Return a number as it is put into a formula: a whole one with its thousands separated, others as they are.
+
+    >>> show_term(2048), show_term(0.125)
+    ('2,048', '0.125')
+    """
+    return show_count(number) if float(number).is_integer() else f"{number:g}"
+
+
 def show_large_count(value: float) -> str:
     """Return a count in words a reader says aloud, to three significant digits.
 

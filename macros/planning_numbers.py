@@ -22,7 +22,7 @@ from calc.planning.power import (
     machines_in_rack,
     supply_watts,
 )
-from calc.units import show_count, show_dollars, show_number, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_dollars, show_number, show_seconds, show_term, show_tokens_per_s
 from macros.inline import Report, look_up, opening, step
 
 Given = float | str | tuple[float, str] | dict[str, Any]
@@ -146,17 +146,12 @@ def planned(name: str, **given: Given) -> str:
     value = plan.of(**values)
     shown = show_count(value) if float(value).is_integer() else show_number(value)
     result = f"{shown} {plan.unit}".strip()
-    numbers = plan.template.format(**{key: plain(number) for key, number in (defaults | values).items()})
+    numbers = plan.template.format(**{key: show_term(number) for key, number in (defaults | values).items()})
     named = [catalog().accelerator(given[1]) for given in given.values() if isinstance(given, tuple)]
     found = step(plan.name, plan.formula, numbers, result)
     for record in named:
         found += element("span", source_html(record.facts["power"].source), class_="calc-step")
     return opening(result, found)
-
-
-def plain(number: float) -> str:
-    """Return a number as it is put into a formula."""
-    return show_count(number) if float(number).is_integer() else f"{number:g}"
 
 
 def served(what: str, **scenario: object) -> str:
@@ -197,7 +192,7 @@ def at_once(*, requests_per_s: Given, **scenario: object) -> str:
     seconds, _ = last_token_s(scenario)
     rate = settled(requests_per_s)
     value = sequences_at_once(requests_per_s=rate, seconds_each=seconds)
-    plan, numbers = PLANS["at_once"], f"{plain(rate)} × {show_number(seconds)}"
+    plan, numbers = PLANS["at_once"], f"{show_term(rate)} × {show_number(seconds)}"
     return opening(show_count(value), step(plan.name, plan.formula, numbers, show_number(value)))
 
 

@@ -28,6 +28,11 @@ def answer_html(verdict: str, report: Report, *, bars: str = "", facts: str = ""
     )
 
 
+def part_bytes(report: Report, part_id: str) -> int:
+    """Return the bytes of one part of a report; 0 where it has none."""
+    return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
+
+
 def bars_html(report: Report) -> str:
     """Return the memory of the fullest device as one bar of parts against its capacity, with a legend in words."""
     memory = report["memory"]
