@@ -8,7 +8,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
@@ -263,7 +263,7 @@ def notes(report: Report) -> str:
     slow = sum(offer.speed is None for offer in report["offers"])
     if slow:
         items.append(f"Kinds whose rate of computing is in no source, and which have no speed here: {slow}")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts") if items else ""
+    return facts_html(items)
 
 
 ASSUMPTIONS = [

@@ -4,9 +4,9 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
 from calc.catalog import catalog
@@ -235,7 +235,7 @@ def notes(report: Report) -> str:
     else:
         whose = "model" if report["speed"] else "device"
         items.append(f"No speed is known of this {whose}, so no cost of tokens")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def steps(report: Report) -> list[Step]:

@@ -1,7 +1,7 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
 from calc.performance.traffic import KERNELS, SHARDED, SHARINGS, TRAINED
@@ -83,7 +83,7 @@ def reached_html(report: Report) -> str:
         items.append(f"It goes {ALGORITHMS[way.protocol.algorithm]} ({text(way.protocol.name)}).")
         share = way.waiting / way.seconds if way.seconds else 0.0
         items.append(f"Of its time <strong>{100 * share:.0f} %</strong> are waiting, whatever the link carries.")
-    return element("ul", "".join(element("li", item) for item in dict.fromkeys(items)), class_="calc-facts")
+    return facts_html(dict.fromkeys(items))
 
 
 def others_html(report: Report) -> str:

@@ -3,6 +3,7 @@
 The same functions write the answer at build time and in the reader's browser.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from calc.calculators.html import element, table, text
@@ -104,6 +105,12 @@ def working_html(steps: list[Report]) -> str:
         return ""
     body = element("ol", "".join(step_html(step) for step in steps))
     return details("The working", "working", body)
+
+
+def facts_html(items: Iterable[str]) -> str:
+    """Return facts, which are HTML already, as a list; nothing where there are none."""
+    listed = "".join(element("li", item) for item in items)
+    return element("ul", listed, class_="calc-facts") if listed else ""
 
 
 def listing(title: str, key: str, items: list[str]) -> str:

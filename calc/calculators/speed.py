@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, engine_assumptions, engine_of, place
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -178,7 +178,7 @@ def bounds(report: Report) -> str:
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def price_text(price: Report) -> str:
@@ -215,8 +215,7 @@ def costs(report: Report) -> str:
     body = [[name, *(show_number(values[key]) for key in ("low", "typical", "high"))] for name, values in rows]
     heads = ("A million output tokens", "Low", "Typical", "High")
     shown = table(heads, body, caption="Cost of a million output tokens, their prompts included", class_="calc-parts")
-    listed = element("ul", "".join(element("li", note) for note in notes), class_="calc-facts")
-    return (shown if rows else "") + listed
+    return (shown if rows else "") + facts_html(notes)
 
 
 def assumptions(report: Report) -> list[str]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
 from calc.units import DAY_S, HOUR_S, show_count, show_dollars, show_number
@@ -119,10 +119,9 @@ def payback(report: Report) -> str:
     if not report["price"]:
         return ""
     days = report["payback_days"]
-    item = f"It has paid for its price after <strong>{show_number(days)} days</strong> like this." if days else (
-        "It never pays for its price: nothing is saved on a day."
-    )  # fmt: skip
-    return element("ul", element("li", item), class_="calc-facts")
+    if not days:
+        return facts_html(["It never pays for its price: nothing is saved on a day."])
+    return facts_html([f"It has paid for its price after <strong>{show_number(days)} days</strong> like this."])
 
 
 def render(report: Report) -> str:

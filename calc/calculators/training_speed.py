@@ -2,7 +2,7 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, facts_html
 from calc.calculators.speed import per_second, price_text
 from calc.scenario import MOST_PRICE
 from calc.units import HOUR_S, show_count, show_large_count, show_number, show_seconds, show_tokens_per_s
@@ -111,11 +111,6 @@ def run_facts(report: Report) -> list[str]:
         steps = -(-scenario["training_tokens"] // speed["step_tokens"])
         items.append(f"Steps of the run: <strong>{show_count(steps)}</strong>")
     return items
-
-
-def facts_html(items: list[str]) -> str:
-    """Return facts as a list."""
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
 
 
 def cost_html(report: Report) -> str:

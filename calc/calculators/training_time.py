@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -19,7 +19,6 @@ from calc.calculators.training_speed import (
     PRICE,
     TOKENS,
     cost_html,
-    facts_html,
     figures_html,
     percent,
     run_facts,
