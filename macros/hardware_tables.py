@@ -77,11 +77,12 @@ def accelerator_table() -> str:
                 text(record.released),
                 *(fact_cell(record, field) for field in FIELDS),
                 text(link_text(record)) or missing(),
+                text(record.text("rocm")) or missing(),
                 text(record.architecture),
             ]
         )
-    headings = ("Device", "Maker", "Made for", "Released", *FIELDS.values(), "Link", "Architecture")
-    words = (0, 1, 2, 3, len(headings) - 2, len(headings) - 1)
+    headings = ("Device", "Maker", "Made for", "Released", *FIELDS.values(), "Link", "ROCm", "Architecture")
+    words = (0, 1, 2, 3, len(headings) - 3, len(headings) - 2, len(headings) - 1)
     caption = "Accelerators: peak rates are dense, links count both ways"
     return filtered(table(headings, rows, caption=caption, words=words), things="accelerators") + block(
         element("div", opened)

@@ -1,9 +1,9 @@
-"""What MkDocs runs around a build: the browser's runtime and Vega before it, what plots need after it."""
+"""What MkDocs runs around a build: the browser's runtime and Vega before it, pages' addresses, and plots after it."""
 
 from pathlib import Path
 from typing import Any
 
-from macros import plots, runtime, vega
+from macros import plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
 
@@ -12,6 +12,12 @@ def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
     runtime.build(ROOT)
     vega.build(ROOT)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Say which page is rendered next; its text stays as it is."""
+    terms.begin(page)
+    return markdown
 
 
 def on_post_build(config: Any) -> None:

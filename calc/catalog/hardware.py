@@ -29,6 +29,7 @@ from calc.catalog.schema import (
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
     REQUIRED_FACTS,
+    ROCM,
     SEGMENTS,
     SPARSE_RATIOS,
     TOPOLOGIES,
@@ -94,6 +95,8 @@ def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
             check.problem(where, "is a text and takes no unit or basis")
         elif field == "peer_to_peer":
             check.choice(f"{where}.value", fact["value"], PEER_TO_PEER)
+        elif field == "rocm":
+            check.choice(f"{where}.value", fact["value"], ROCM)
     elif check_quantity(check, where, fact, dimension, (least, most)):
         basis = fact.get("basis", "")
         if basis == "sparse":

@@ -36,11 +36,13 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "link_domain": ("count", ("joined",), 2, 100_000),
     "pcie": ("text", ("",), 0, 0),
     "peer_to_peer": ("text", ("",), 0, 0),
+    "rocm": ("text", ("",), 0, 0),
     "devices_per_package": ("count", ("package",), 2, 64),
 }
 REQUIRED_FACTS = ("memory", "bandwidth")
 # May one device read another's memory without a copy through the host's?
 PEER_TO_PEER = ("yes", "bridge only", "no")
+ROCM = ("supported", "not supported")  # by AMD's own list
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
 CROSS_CHECKS = ("bandwidth", "rate", "sparse")
 VENDORS = ("AMD", "Apple", "AWS", "Google", "Intel", "NVIDIA")
@@ -112,7 +114,15 @@ MODEL_RULES: Rules = {
     "checked": (str,),
     "note?": (str,),
 }
-SOURCE_RULES: Rules = {"title": (str,), "publisher": (str,), "kind": (str,), "url": (str,), "note?": (str,)}
+SOURCE_RULES: Rules = {
+    "title": (str,),
+    "publisher": (str,),
+    "kind": (str,),
+    "url": (str,),
+    "dated?": (str,),
+    "checked": (str,),
+    "note?": (str,),
+}
 FORMAT_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),

@@ -95,6 +95,7 @@ def touched(*, experts: int, active: int, tokens: float) -> float:
     return 1 - (1 - active / experts) ** tokens if experts else 0.0
 
 
+@lru_cache(maxsize=512)  # devices that are compared do the same work
 def pass_work(
     *,
     demand: Demand,

@@ -98,3 +98,17 @@ def test_devices_of_one_package_are_counted() -> None:
         assert device.devices_per_package >= 1
         if device.devices_per_package > 1:
             assert device.facts["devices_per_package"].note
+
+
+def test_amd_s_list_of_supported_devices() -> None:
+    """ROCm 7.2.4 supports the RX 7900 XTX and the MI100, not the MI50, and not the RX 6800, which it does not list."""
+    found = {
+        name: catalog().accelerator(name).text("rocm") for name in ("rx-7900-xtx", "mi100", "mi50-32gb", "rx-6800")
+    }
+    assert found == {
+        "rx-7900-xtx": "supported",
+        "mi100": "supported",
+        "mi50-32gb": "not supported",
+        "rx-6800": "not supported",
+    }
+    assert {record.vendor for record in catalog().accelerators() if record.text("rocm")} == {"AMD"}

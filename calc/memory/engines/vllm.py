@@ -1,6 +1,8 @@
 """vLLM: a share of the whole device; what a profiling run leaves of it becomes the cache."""
 
-from calc.architecture.stages import local_share
+from functools import lru_cache
+
+from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.activations import stage_width
@@ -74,14 +76,20 @@ def limited(case: Case, sequences: int) -> Runtime:
 
 def expert_padding(case: Case) -> int:
     """Return what is added to experts in MXFP4, whose inner width is stored in multiples of a kernel's tile."""
-    weights = case.demand.weights
+    weights, layout = case.demand.weights, case.layout
     if not isinstance(weights, NumberFormat) or weights.id != "mxfp4":
         return 0
-    multiple, added = case.engine.whole("expert_multiple"), 0
-    for tensor, count, number_format in stored_tensors(case.stage, weights):
+    return padded_bytes(case.stage, weights, layout.tensor, layout.expert, case.engine.whole("expert_multiple"))
+
+
+@lru_cache(maxsize=256)  # the same for any number of sequences and any device
+def padded_bytes(stage: Stage, weights: NumberFormat, tensor_ranks: int, expert_ranks: int, multiple: int) -> int:
+    """Return the bytes of a stage's experts beyond their own, each matrix filled up to whole tiles."""
+    added = 0
+    for tensor, count, number_format in stored_tensors(stage, weights):
         if tensor.block != "expert" or len(tensor.shape) < 2:
             continue
-        copies, shape = local_share(tensor, case.layout.tensor, case.layout.expert)
+        copies, shape = local_share(tensor, tensor_ranks, expert_ranks)
         side = 1 if tensor.split == SPLIT_IN else 0
         stored = stored_bytes(shape=shape, number_format=number_format)
         added += count * copies * stored * (-shape[side] % multiple) // shape[side]
