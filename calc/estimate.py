@@ -30,6 +30,7 @@ from calc.planning.serving_warnings import serving_warnings
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
+    accelerator_doubts,
     finite,
     read_accelerator,
     read_cache_format,
@@ -166,7 +167,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             step.as_dict() for step in (*(step for part in parts for step in part.steps), sum_step(parts), *speed_steps)
         ],
         "warnings": [
-            warning._asdict() for warning in (*doubts(reader), *warnings(answer, asked.context_limit), *risks)
+            warning._asdict()
+            for warning in (*doubts(reader, layout.devices), *warnings(answer, asked.context_limit), *risks)
         ],
         "catalog": facts.version,
     }
@@ -271,14 +273,10 @@ def fit(answer: Answer) -> Report:
     }
 
 
-def doubts(reader: Reader) -> list[Warn]:
+def doubts(reader: Reader, devices: int) -> list[Warn]:
     """Return what a scenario leaves open and an answer has to choose."""
-    found = []
-    name, model = reader.given.get("accelerator"), reader.given.get("model")
-    if name and (alike := catalog().likewise(str(name))):
-        chosen = catalog().accelerator(str(name)).name
-        message = f"{name} is sold with more than one size of memory ({', '.join(alike)}): {chosen} is taken"
-        found.append(Warn("accelerator-ambiguous", message, "accelerator"))
+    found = accelerator_doubts(reader, catalog(), devices)
+    model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
         found.append(Warn("config-incomplete", message, "model.config"))

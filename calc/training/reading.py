@@ -26,7 +26,15 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import DROPOUT, Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.scenario import MOST_DEGREE, read_accelerator, read_format, read_layout, read_model, read_price
+from calc.scenario import (
+    MOST_DEGREE,
+    accelerator_doubts,
+    read_accelerator,
+    read_format,
+    read_layout,
+    read_model,
+    read_price,
+)
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
@@ -126,7 +134,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         tokens_of_run = reader.count("training_tokens", most=10**15)
     check_plan(plan)
     accelerator = read_accelerator(reader, facts)
-    found = tuple(warnings(plan, context_limit, accelerator))
+    doubts = accelerator_doubts(reader, facts, layout.devices)
+    found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
         plan,
         model_id,
