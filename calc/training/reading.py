@@ -22,6 +22,7 @@ from calc.memory.training.plan import (
     SCORES,
     SELECTIVE,
     Plan,
+    usually_compiled,
 )
 from calc.memory.training.run import DROPOUT, Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
@@ -116,6 +117,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
+        compile_stated="compile" in reader.given,
         loss_compiled=reader.given.get("compile") is not False,
         cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
@@ -162,11 +164,6 @@ def read_network(reader: TrainingReader) -> float | None:
         raise ScenarioError("network_gbit_per_s", message)
     reader.filled["network_gbit_per_s"] = value
     return value * 1e9 / 8
-
-
-def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
-    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
-    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:
