@@ -16,7 +16,7 @@ from calc.memory.working import parts_of, sum_step
 from calc.performance.fabric import tensor_warnings
 from calc.planning.cost import cost_of
 from calc.planning.fit import devices_needed, most_sequences
-from calc.planning.layout import best_layout, candidates, check_layout, fullest, sum_over_devices
+from calc.planning.layout import best_layout, check_layout, fullest, sum_over_devices, usual_layouts
 from calc.planning.serving import Serving
 from calc.planning.serving_report import (
     prefill_tokens,
@@ -108,7 +108,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     sequences = reader.take("sequences")
     if sequences != "max":
         demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand)
+    layout = settle_layout(reader, demand, str(reader.filled["engine"]))
     served = None
     if serving := asked.serving(accelerator):
         served = serve(serving, demand, layout, most=sequences == "max")
@@ -213,13 +213,14 @@ def read_asked(reader: Reader) -> Asked:
     )
 
 
-def settle_layout(reader: Reader, demand: Demand) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
+def settle_layout(reader: Reader, demand: Demand, engine: str) -> Layout:
+    """Return the layout asked for, checked, or the engine's usual one with the least memory on the fullest device."""
     layout, devices = read_layout(reader)
     if layout is None:
-        found = best_layout(demand, devices or 1)
+        found = best_layout(demand, devices or 1, engine)
         if found is None:
-            near = next(count for count in range(devices or 1, 0, -1) if candidates(demand.architecture, count))
+            every = range(devices or 1, 0, -1)
+            near = next(count for count in every if usual_layouts(demand.architecture, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]
