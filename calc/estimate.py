@@ -13,10 +13,11 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
-from calc.planning.layout import best_layout, candidates, check_layout
+from calc.planning.layout import best_layout, check_layout, usual_layouts
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
+    accelerator_doubts,
     finite,
     read_accelerator,
     read_cache_format,
@@ -127,7 +128,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "speed": found.speed,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
-        "warnings": [warning._asdict() for warning in (*doubts(reader), *risks, *found.warnings)],
+        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
         "catalog": facts.version,
     }
 
@@ -207,12 +208,14 @@ def read_asked(reader: Reader) -> Asked:
 
 
 def settle_layout(reader: Reader, demand: Demand) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
+    """Return the layout asked for, checked, or the engine's usual one with the least memory on the fullest device."""
     layout, devices = read_layout(reader)
     if layout is None:
-        found = best_layout(demand, devices or 1)
+        engine = str(reader.filled["engine"])
+        found = best_layout(demand, devices or 1, engine)
         if found is None:
-            near = next(count for count in range(devices or 1, 0, -1) if candidates(demand.architecture, count))
+            every = range(devices or 1, 0, -1)
+            near = next(count for count in every if usual_layouts(demand.architecture, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]
@@ -226,14 +229,10 @@ def settle_layout(reader: Reader, demand: Demand) -> Layout:
     return layout
 
 
-def doubts(reader: Reader) -> list[Warn]:
+def doubts(reader: Reader, devices: int) -> list[Warn]:
     """Return what a scenario leaves open and an answer has to choose."""
-    found = []
-    name, model = reader.given.get("accelerator"), reader.given.get("model")
-    if name and (alike := catalog().likewise(str(name))):
-        chosen = catalog().accelerator(str(name)).name
-        message = f"{name} is sold with more than one size of memory ({', '.join(alike)}): {chosen} is taken"
-        found.append(Warn("accelerator-ambiguous", message, "accelerator"))
+    found = accelerator_doubts(reader, catalog(), devices)
+    model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
         found.append(Warn("config-incomplete", message, "model.config"))
