@@ -41,7 +41,6 @@ from macros.format_tables import bits_table, format_table, mixture_table, mixtur
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
-    holding_table,
     machine_table,
     memory_option_table,
     price_table,
@@ -144,7 +143,6 @@ MACROS = (
     format_table,
     gained,
     hierarchy_figure,
-    holding_table,
     horizon_table,
     host_memory,
     law_growth_table,

@@ -246,21 +246,3 @@ def training_cell(model: str, memory: float, method: str) -> str:
     size = report["memory"]["device_bytes"]
     verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
     return f"{verdict}: {show_gb(size)}"
-
-
-def holding_table(devices: tuple[str, ...], models: tuple[str, ...], weights: str = "awq", tokens: int = 8192) -> str:
-    """Return which models one device of each kind holds, in a number format, and what is left or missing."""
-    records = [catalog().accelerator(name) for name in devices]
-    rows = []
-    for name in models:
-        cells = [text(catalog().model(name).name)]
-        for record in records:
-            asked = {"model": name, "weights": weights, "context_tokens": tokens, "accelerator": record.id}
-            report: Report = estimate(asked)
-            spare = report["memory"]["headroom_bytes"] / GIB
-            shown = f"fits, {spare:,.0f} GiB left" if spare >= 0 else f"{-spare:,.0f} GiB missing"
-            cells.append(calculator_link("will-it-fit", shown, **asked))
-        rows.append(cells)
-    headings = ("Model", *(f"{record.name}, {record.memory_fact.show()}" for record in records))
-    caption = f"One device, {catalog().weights_format(weights).name}, one sequence of {show_count(tokens)} tokens"
-    return block(table(headings, rows, caption=caption))
