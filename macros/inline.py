@@ -149,6 +149,18 @@ def step(name: str, formula: str, numbers: str, result: str) -> str:
     return element("span", f"{title} {mathml(formula)} {element('span', line)}", class_="calc-step")
 
 
+def stated(said: str, source_id: str) -> str:
+    """Return a number that a source states and nothing here computes, inline; it opens to the source and its day."""
+    found = catalog().source(source_id)
+    day = text(f", checked {found.checked}." if found.checked else ".")
+    return opening(said, element("span", text("Stated by ") + source_html(source_id) + day, class_="calc-step"))
+
+
+def given(said: str) -> str:
+    """Return a number that an example or a table supposes, as it is written: nobody's fact, so nothing opens."""
+    return inline(text(said))
+
+
 def source(source_id: str, shown: str) -> str:
     """Return a link to a source of the catalogue, with the words `shown`."""
     found = catalog().source(source_id)

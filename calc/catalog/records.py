@@ -17,6 +17,8 @@ class Source(NamedTuple):
     kind: str
     url: str
     note: str
+    checked: str
+    dated: str = ""  # year, month or day of its publication, where that is known
 
 
 class Fact(NamedTuple):

@@ -206,9 +206,6 @@ def test_every_fact_of_the_catalogue_has_a_source_and_a_date() -> None:
             assert catalog().source(item.source).url
 
 
-METHODS = "".join((DATA / f"sources/{name}.toml").read_text(encoding="utf-8") for name in ("methods", "training"))
-
-
 def test_every_kind_of_fact_is_used() -> None:
     """A field of the schema that no accelerator has is not needed."""
     used = {name for device in catalog().accelerators() for name in device.facts}
