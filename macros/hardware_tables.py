@@ -221,7 +221,7 @@ def claim_table(models: dict[str, str]) -> str:
             report: Report = estimate({"model": model, "weights": weights, "context_tokens": 2048})
             size = report["memory"]["device_bytes"]
             shown = "fits: " if size <= memory else "too large: "
-            shown += show_gb(size)
+            shown += show_gb(size).replace(" ", "\u00a0")
             cells.append(calculator_link("will-it-fit", shown, model=model, weights=weights, context_tokens=2048))
         cells += [training_cell(model, memory, method) for method in ("qlora", "full")]
         rows.append(cells)
@@ -236,7 +236,7 @@ def claim_table(models: dict[str, str]) -> str:
         "Fine-tuning in full",
     )
     caption = "Claims beside what is computed: one sequence of 2,048 tokens, without an engine"
-    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2)))
+    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2, 3, 4, 5, 6, 7)))
 
 
 def training_cell(model: str, memory: float, method: str) -> str:
@@ -245,4 +245,4 @@ def training_cell(model: str, memory: float, method: str) -> str:
     report: Report = estimate({**asked, "checkpointing": "full"})
     size = report["memory"]["device_bytes"]
     verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
-    return f"{verdict}: {show_gb(size)}"
+    return f"{verdict}: {show_gb(size)}".replace(" GB", "\u00a0GB")
