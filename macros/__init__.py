@@ -43,7 +43,6 @@ from macros.formula_tables import formula_count, formula_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
-    holding_table,
     machine_table,
     memory_option_table,
     price_table,
@@ -157,7 +156,6 @@ MACROS = (
     glossary,
     group_links,
     hierarchy_figure,
-    holding_table,
     horizon_table,
     host_memory,
     law_growth_table,
