@@ -107,7 +107,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     sequences = reader.take("sequences")
     if sequences != "max":
         demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand)
+    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     served = None
     if serving := asked.serving(accelerator):
         served = serve(serving, demand, layout, most=sequences == "max")
@@ -211,13 +211,20 @@ def read_asked(reader: Reader) -> Asked:
     )
 
 
-def settle_layout(reader: Reader, demand: Demand) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
+def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False) -> Layout:
+    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given.
+
+    An engine that `splits_layers` divides a model by layers unless it is told otherwise.
+    """
     layout, devices = read_layout(reader)
     if layout is None:
-        found = best_layout(demand, devices or 1)
+        found = best_layout(demand, devices or 1, splits_layers=splits_layers)
         if found is None:
-            near = next(count for count in range(devices or 1, 0, -1) if candidates(demand.architecture, count))
+            near = next(
+                count
+                for count in range(devices or 1, 0, -1)
+                if candidates(demand.architecture, count, splits_layers=splits_layers)
+            )
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]

@@ -71,7 +71,7 @@ class Serving:
         held = self.fullest(demand, Layout())[0].budget.held
         most = demand.architecture.layer_count * max(tensor_degrees(demand.architecture))
         for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), min(most, MOST_DEVICES) + 1):
-            for layout in candidates(demand.architecture, count):
+            for layout in candidates(demand.architecture, count, splits_layers=self.engine.splits_layers):
                 if self.fits(demand, layout):
                     return count, layout
         return None
