@@ -120,7 +120,7 @@ def spec_sheet(accelerator: str) -> str:
     record = catalog().accelerator(accelerator)
     rows = []
     for field, found in record.facts.items():
-        named = field.upper() if field in FORMATS else field.replace("_", " ").capitalize()
+        named = field.upper() if field in FORMATS else field.replace("_", " ").capitalize().replace("Pcie", "PCIe")
         others = "".join(
             f"<br>{text(f'{other.value} {other.unit}'.strip())}, says {source_html(other.source)}. {text(other.note)}"
             for other in record.also
