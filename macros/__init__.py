@@ -6,7 +6,7 @@ from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
 from calc.scenario import check_models
-from macros import inline, pages
+from macros import inline, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
@@ -22,7 +22,7 @@ from macros.accuracy.page import (
     left_out_training,
 )
 from macros.activation_tables import checkpoint_table, layer_table
-from macros.cache_tables import cache_figure, cache_table
+from macros.cache_tables import cache_table
 from macros.calls import register
 from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
@@ -59,7 +59,7 @@ from macros.hardware_tables import (
 )
 from macros.inline import fact, given, number, source, stated
 from macros.layout_figures import layout_figure
-from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
+from macros.link_figures import cards_figure, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
     fact_ratio,
@@ -78,8 +78,8 @@ from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
 from macros.pages import benchmark, calculator, calculator_list, presets, version
-from macros.planning_figures import break_even_figure
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
+from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
@@ -122,9 +122,7 @@ MACROS = (
     bits_table,
     block,
     block_table,
-    break_even_figure,
     budget,
-    cache_figure,
     cache_table,
     calculator,
     calculator_list,
@@ -178,7 +176,6 @@ MACROS = (
     left_out_memory_sources,
     left_out_sources,
     left_out_training,
-    link_bars,
     link_fact,
     link_name,
     link_ratio,
@@ -209,6 +206,7 @@ MACROS = (
     passes,
     peer_table,
     planned,
+    plot,
     precision_table,
     presets,
     price_table,
@@ -271,4 +269,5 @@ def define_env(env: Any) -> None:
         raise BuildError(str(error)) from None
     inline.restart()
     pages.restart()
+    plots.restart()
     register(env, MACROS)

@@ -11,7 +11,7 @@ from calc.catalog import catalog
 from calc.scenario import known_architecture
 from calc.units import show_count
 from macros import inline
-from macros.cache_tables import cache_figure, cache_table
+from macros.cache_tables import cache_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -104,15 +104,6 @@ def test_caches_grow_as_their_type_says() -> None:
     assert state[2:6] == ["–"] * 4 and state[6] == "22.50 MiB"
     assert short[5] == "(1.000 GiB)"
     assert expanded_row[2] == "4.766 MiB"
-
-
-def test_the_figure_says_in_words_what_it_draws() -> None:
-    """A drawing has a text with both ends of each line, a legend, and no style of its own."""
-    html = cache_figure(("llama-3.1-8b", "GQA"), ("mamba-2.8b", "state space"))
-    assert html.count("<polyline") == 2
-    assert "Llama 3.1 8B, GQA: 64.00 MiB to 16.00 GiB" in html
-    assert "Mamba 2.8B, state space: 22.50 MiB to 22.50 MiB" in html
-    assert "style=" not in html
 
 
 def test_tables_of_experts() -> None:
