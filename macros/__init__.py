@@ -38,7 +38,15 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
-from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.format_tables import (
+    bits_table,
+    format_table,
+    mixture_table,
+    mixture_working,
+    native_table,
+    rounded,
+    rounding_table,
+)
 from macros.formula_tables import formula_count, formula_table
 from macros.hardware_tables import (
     accelerator_table,
@@ -210,6 +218,7 @@ MACROS = (
     release,
     repair_table,
     ring_figure,
+    rounded,
     rounding_table,
     rule_count_table,
     run_fact,

@@ -95,21 +95,25 @@ def bin_of(accelerator: Accelerator) -> int:
 
 
 def memory_option_table(least_gib: int = 8) -> str:
-    """Return which devices there are in each memory bin, by vendor."""
-    listed = sorted(catalog().accelerators(), key=lambda record: record.released)
-    vendors = list(dict.fromkeys(device.vendor for device in listed))
+    """Return which devices there are in each memory bin, by maker, newest first."""
+    listed = sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True)
     rows = []
     previous = 0
     for size in MEMORY_BINS_GIB:
         inside = [record for record in listed if bin_of(record) == size]
         if inside and size >= least_gib:
             exact = all(record.quantity("memory") == size * GIB for record in inside)
-            shown = f"{size} GiB" if exact else f"over {previous} to {size} GiB"
-            cells = [", ".join(text(device.name) for device in inside if device.vendor == vendor) for vendor in vendors]
-            rows.append([shown, *(cell or "–" for cell in cells)])
-        previous = size
-    headings = ("Memory", *vendors)
-    return block(table(headings, rows, caption="Devices by memory, as advertised", words=len(headings)))
+            over = f"over {previous} to {size} GiB" if previous else f"up to {size} GiB"
+            makers = sorted({record.vendor for record in inside}, key=lambda vendor: (vendor != "NVIDIA", vendor))
+            lines = (
+                element("strong", text(maker))
+                + ": "
+                + text(", ".join(record.name for record in inside if record.vendor == maker))
+                for maker in makers
+            )
+            rows.append([f"{size} GiB" if exact else over, "<br>".join(lines)])
+            previous = size
+    return block(table(("Memory", "Devices"), rows, caption="Devices by memory, as advertised", words=2))
 
 
 def price_cell(price: Price | None) -> str:

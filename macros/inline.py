@@ -92,6 +92,8 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         return cache / memory["sequences"] / tokens, steps, "size"
     if what == "parameters":
         return model["parameters_total"], [parameter_step(model)], "words"
+    if what == "active":
+        return model["parameters_active"], [parameter_step(model)], "words"
     found = {
         "total": ("device_bytes", "GiB"),
         "headroom": ("headroom_bytes", "GiB"),
@@ -99,7 +101,7 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         "sequences": ("max_sequences", "count"),
     }
     if what not in found:
-        known = dict.fromkeys((*PARTS, "token", "parameters", "capacity", *found, *NAMES))
+        known = dict.fromkeys((*PARTS, "token", "parameters", "active", "capacity", *found, *NAMES))
         raise ValueError(f"{what!r} is not a number of a report; there are {', '.join(known)}")
     key, form = found[what]
     if memory.get(key) is None:
