@@ -10,7 +10,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
-from calc.performance.messages import transfer
+from calc.performance.transfers import transfer
 from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
 from macros.inline import device, fact_line, opening, step
 from macros.links import calculator_link

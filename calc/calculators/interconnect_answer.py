@@ -4,7 +4,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
-from calc.performance.traffic import KERNELS, SHARDED, SHARINGS, TRAINED
+from calc.performance.messages import KERNELS, SHARDED, SHARINGS, TRAINED
 from calc.units import show_count, show_decimal, show_gb_per_s, show_seconds
 
 ALGORITHMS = {

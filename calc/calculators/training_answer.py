@@ -6,7 +6,8 @@ from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
-from calc.training.repairs import PRICES, QUALITY, Repair, repairs, room, together
+from calc.training.changes import PRICES, QUALITY
+from calc.training.repairs import Repair, repairs, room, together
 from calc.units import show_count, show_gib
 
 PHASES = {"forward": "Forward", "loss": "Loss", "backward": "Backward", "optimizer": "Optimizer"}
