@@ -4,12 +4,11 @@ import datetime
 from typing import Any
 
 from calc import estimate
-from calc.calculators.cost import dollars
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
 from calc.catalog.schema import PRICE_STALE_DAYS
-from calc.units import GIB, show_count, show_gb, show_number
+from calc.units import GIB, show_count, show_dollars, show_gb, show_number
 from macros.filtered import filtered, missing, sortable
 from macros.inline import device_parts
 from macros.links import calculator_link
@@ -121,7 +120,9 @@ def price_cell(price: Price | None) -> str:
     old = " (old)" if price.is_stale(datetime.date.today().isoformat()) else ""
     unit = "" if price.per == "piece" else f" an {price.per}"
     amount = (
-        f"{dollars(price.each)}{unit}" if price.currency == "USD" else f"{show_number(price.each)} {price.currency}"
+        f"{show_dollars(price.each)}{unit}"
+        if price.currency == "USD"
+        else f"{show_number(price.each)} {price.currency}"
     )
     return sortable(price.each, f"{amount}, {text(price.kind)} {day}{old}")
 

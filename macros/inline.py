@@ -6,10 +6,18 @@ from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
-from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_binary, show_count, show_decimal, show_gb, show_gib, show_large_count
+from calc.units import (
+    show_binary,
+    show_count,
+    show_decimal,
+    show_gb,
+    show_gib,
+    show_large_count,
+    show_seconds,
+    show_tokens_per_s,
+)
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training
 
@@ -30,7 +38,7 @@ SHOW = {
     "words": show_large_count,
     "decimal": show_decimal,
     "each": show_each,
-    "tokens/s": show_rate,
+    "tokens/s": show_tokens_per_s,
     "seconds": show_seconds,
 }
 PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")

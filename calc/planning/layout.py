@@ -8,6 +8,7 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
 
 MOST_DEVICES = 4096
+WHOLE_LAYERS = ("llama.cpp", "transformers")  # engines that give each device whole layers, one after the other
 
 
 @lru_cache(maxsize=256)
@@ -103,10 +104,18 @@ def candidates(architecture: Architecture, devices: int) -> list[Layout]:
     ]
 
 
-def best_layout(demand: Demand, devices: int) -> tuple[Layout, Budget] | None:
+def usual_layouts(architecture: Architecture, devices: int, engine: str) -> list[Layout]:
+    """Return the ways in which an engine divides a model over devices where nothing is said, best first."""
+    if engine not in WHOLE_LAYERS:
+        return candidates(architecture, devices)
+    return [Layout(pipeline=devices)] if devices <= architecture.layer_count else []
+
+
+def best_layout(demand: Demand, devices: int, engine: str = "none") -> tuple[Layout, Budget] | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 
     Of equals the one with more tensor parallelism is taken: it is the faster one for a single answer.
     """
-    found = [(layout, fullest(demand, layout)[1]) for layout in candidates(demand.architecture, devices)]
+    layouts = usual_layouts(demand.architecture, devices, engine)
+    found = [(layout, fullest(demand, layout)[1]) for layout in layouts]
     return min(found, key=lambda pair: pair[1].total) if found else None
