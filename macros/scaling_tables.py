@@ -13,14 +13,7 @@ from calc.units import show_count, show_large_count, show_number, show_power
 from macros.inline import opening, step
 from macros.links import calculator_link
 from macros.markdown import block
-
-
-def show_days(value: float) -> str:
-    """Return a number of days, whole ones without a point; less than one in hours."""
-    if value < 1:
-        return f"{show_number(24 * value)} hours"
-    return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
-
+from macros.training_numbers import show_days
 
 FORMS: dict[str, Callable[[float], str]] = {
     "flops": lambda value: f"{show_power(value)} FLOP",
