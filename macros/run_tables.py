@@ -55,7 +55,7 @@ def operations_table(*rows: tuple[str, int]) -> str:
         "Checkpointed",
         "Against 6N",
     )
-    caption = "Billions of operations for each token of training, by tokens of a sequence; checkpointing is of every layer"
+    caption = "Billions of operations for a token of training, by tokens of a sequence, with and without checkpointing"
     return block(table(headings, cells, caption=caption))
 
 
