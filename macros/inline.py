@@ -7,10 +7,18 @@ from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
-from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_binary, show_count, show_decimal, show_gb, show_gib, show_large_count
+from calc.units import (
+    show_binary,
+    show_count,
+    show_decimal,
+    show_gb,
+    show_gib,
+    show_large_count,
+    show_seconds,
+    show_tokens_per_s,
+)
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training, show_days
 
@@ -31,7 +39,7 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "words": show_large_count,
     "decimal": show_decimal,
     "each": show_each,
-    "tokens/s": show_rate,
+    "tokens/s": show_tokens_per_s,
     "seconds": show_seconds,
     "share": lambda value: f"{100 * value:.0f} %",
     "days": show_days,
@@ -91,6 +99,8 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         return cache / memory["sequences"] / tokens, steps, "size"
     if what == "parameters":
         return model["parameters_total"], [parameter_step(model)], "words"
+    if what == "active":
+        return model["parameters_active"], [parameter_step(model)], "words"
     found = {
         "total": ("device_bytes", "GiB"),
         "headroom": ("headroom_bytes", "GiB"),
@@ -98,7 +108,7 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         "sequences": ("max_sequences", "count"),
     }
     if what not in found:
-        known = dict.fromkeys((*PARTS, "token", "parameters", "capacity", *found, *NAMES))
+        known = dict.fromkeys((*PARTS, "token", "parameters", "active", "capacity", *found, *NAMES))
         raise ValueError(f"{what!r} is not a number of a report; there are {', '.join(known)}")
     key, form = found[what]
     if memory.get(key) is None:
@@ -154,6 +164,18 @@ def step(name: str, formula: str, numbers: str, result: str) -> str:
     line = f"{text(numbers)} = {element('strong', text(result))}"
     title = element("span", text(name), class_="calc-step-name")
     return element("span", f"{title} {mathml(formula)} {element('span', line)}", class_="calc-step")
+
+
+def stated(said: str, source_id: str) -> str:
+    """Return a number that a source states and nothing here computes, inline; it opens to the source and its day."""
+    found = catalog().source(source_id)
+    day = text(f", checked {found.checked}." if found.checked else ".")
+    return opening(said, element("span", text("Stated by ") + source_html(source_id) + day, class_="calc-step"))
+
+
+def given(said: str) -> str:
+    """Return a number that an example or a table supposes, as it is written: nobody's fact, so nothing opens."""
+    return inline(text(said))
 
 
 def source(source_id: str, shown: str) -> str:

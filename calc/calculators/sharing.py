@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from calc.architecture.parameters import parameters_by_block
+from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Input, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import read_asked
@@ -135,7 +135,7 @@ def read_tenant(suffix: str, scenario: dict[str, object]) -> tuple[Tenant, Repor
         "id": asked.model_id or None,
         "name": asked.model_name,
         "given": reader.filled["model"],
-        "parameters_total": sum(parameters_by_block(demand.architecture).values()),
+        "parameters_total": parameters_total(demand.architecture),
     }
     return Tenant(asked.model_name, serving, demand), model
 
@@ -308,8 +308,7 @@ def notes(report: Report) -> str:
                 "It gives them back to its own process only."
             )
     left = show_gib(max(report["left_bytes"], 0))
-    return element("ul", "".join(element("li", item) for item in [f"Left: <strong>{left}</strong>", *items]),
-                   class_="calc-facts")  # fmt: skip
+    return facts_html([f"Left: <strong>{left}</strong>", *items])
 
 
 def share_note(tenant: Report) -> str:
