@@ -13,7 +13,7 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
-from calc.planning.layout import best_layout, check_layout, usual_layouts
+from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
@@ -102,7 +102,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     sequences = reader.take("sequences")
     if sequences != "max":
         demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand)
+    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     if serving := asked.serving(accelerator):
         found = under_engine(serving, asked, demand, layout, most=sequences == "max")
         demand = found.demand
@@ -207,15 +207,20 @@ def read_asked(reader: Reader) -> Asked:
     )
 
 
-def settle_layout(reader: Reader, demand: Demand) -> Layout:
-    """Return the layout asked for, checked, or the engine's usual one with the least memory on the fullest device."""
+def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False) -> Layout:
+    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given.
+
+    An engine that `splits_layers` divides a model by layers unless it is told otherwise.
+    """
     layout, devices = read_layout(reader)
     if layout is None:
-        engine = str(reader.filled["engine"])
-        found = best_layout(demand, devices or 1, engine)
+        found = best_layout(demand, devices or 1, splits_layers=splits_layers)
         if found is None:
-            every = range(devices or 1, 0, -1)
-            near = next(count for count in every if usual_layouts(demand.architecture, count, engine))
+            near = next(
+                count
+                for count in range(devices or 1, 0, -1)
+                if candidates(demand.architecture, count, splits_layers=splits_layers)
+            )
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]

@@ -17,6 +17,7 @@ from macros.links import calculator_link
 from macros.markdown import block
 
 Report = dict[str, Any]
+RATES = ("One way", "Both ways", "Reached, one way", "Two alone")
 WAYS = {DEVICE: "direct", "host": "direct", STAGED: "by the host", "network": "network"}
 
 
@@ -110,23 +111,30 @@ def sending(what: str, **fields: object) -> str:
     return opening(shown[what], element("span", working))
 
 
+def link_rates(link: Link) -> list[str]:
+    """Return the cells of a link's rates: one way, both ways, what large messages reach, and what two alone have."""
+    measured = "reached_in_switch" if link.reached_in_switch else "reached"
+    return [
+        link_fact(link.id, "one_way"),
+        link_fact(link.id, "both_ways"),
+        link_fact(link.id, measured) if link.reached else "–",
+        link_fact(link.id, "pair") if link.pair else "–",
+    ]
+
+
 def link_table(*names: str, caption: str = "What links carry") -> str:
     """Return links with what they carry one way and both ways, and what large messages were measured to reach."""
     rows = []
     for name in names:
         link = catalog().link(name)
-        measured = "reached_in_switch" if link.reached_in_switch else "reached"
         rows.append(
             [
                 text(link.name),
-                link_fact(name, "one_way"),
-                link_fact(name, "both_ways"),
-                link_fact(name, measured) if link.reached else "–",
-                link_fact(name, "pair") if link.pair else "–",
+                *link_rates(link),
                 text(link.note.partition(". ")[0].partition(" (http")[0].rstrip(".")) if link.kind == "device" else "–",
             ]
         )
-    headings = ("Link", "One way", "Both ways", "Reached, one way", "Two alone", "What it is")
+    headings = ("Link", *RATES, "What it is")
     kept = [column for column in range(len(headings)) if column < 3 or any(row[column] != "–" for row in rows)]
     shown = [[row[column] for column in kept] for row in rows]
     words = [place for place, column in enumerate(kept) if column in (0, 5)]
@@ -167,7 +175,7 @@ def pair_table(*pairs: tuple[str, str], megabytes: int = 64) -> str:
 
 
 def linked_table() -> str:
-    """Return who is linked with whom: each link between devices, those that have it, and how many it joins."""
+    """Return who is linked with whom: each link between devices, who has it, how many it joins, and its rates."""
     rows = []
     for link in catalog().links():
         if link.accelerators:
@@ -175,8 +183,8 @@ def linked_table() -> str:
             joins = sorted({most_joined(record, link) for record in devices if record.quantity("link_domain")})
             names = ", ".join(text(record.name) for record in devices)
             shown = " or ".join(f"{count:,}" for count in joins) or "–"
-            rows.append([text(link.name), names, shown, link_fact(link.id, "one_way"), link_fact(link.id, "both_ways")])
-    headings = ("Link", "Devices that have it", "Joins", "One way", "Both ways")
+            rows.append([text(link.name), names, shown, *link_rates(link)])
+    headings = ("Link", "Devices that have it", "Joins", *RATES)
     return block(table(headings, rows, caption="Who is linked with whom", words=2))
 
 

@@ -1,6 +1,7 @@
 """Tables of models: the catalogue, the arithmetic of one model, the shares of blocks, and models beyond language."""
 
 from math import prod
+from typing import Any
 
 from calc import estimate
 from calc.architecture.layers import Architecture, Layer
@@ -186,7 +187,9 @@ def beyond_table(*rows: tuple[str, str, int]) -> str:
     for name, kind, tokens in rows:
         model = catalog().model(name)
         architecture = architecture_named(name)
-        asked = {"model": model.id, "context_tokens": tokens}
+        asked: dict[str, Any] = {"model": model.id, "context_tokens": tokens}
+        if any(cache.fixed_tokens for kind in architecture.kinds for cache in kind.caches):
+            asked = {"model": model.id, "prompt_tokens": 1, "output_tokens": tokens - 1}  # the encoder's are apart
         full, half = (estimate({**asked, "weights": form}) for form in ("fp32", "fp16"))
         cache = part_bytes(half, "kv_cache")
         cells.append(

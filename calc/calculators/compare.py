@@ -272,6 +272,7 @@ ASSUMPTIONS = [
     "Power is what the boards may draw at most, without the machine around them.",
     "Where a device is sold within a machine only, the price is the machine's.",
     "A device whose memory is a computer's own is taken once: several are several computers.",
+    "Such a memory counts in full, though its system keeps a part of it: what only just fits may not.",
     "An engine that runs on a maker's devices may not run on the oldest of them.",
 ]
 

@@ -193,6 +193,11 @@ class Engine(NamedTuple):
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
 
+    @property
+    def splits_layers(self) -> bool:
+        """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
+        return bool(self.values.get("splits_layers"))
+
     def whole(self, name: str) -> int:
         """Return a coefficient that counts bytes, tokens or sequences."""
         return round(self.values[name])

@@ -95,9 +95,9 @@ class Comparison:
 
     def __init__(self, *, facts: Catalog, wanted: Wanted, most_devices: int) -> None:
         self.facts, self.wanted = facts, wanted
-        engine = wanted.engine.id if wanted.engine else "none"
-        counted = ((count, best_layout(wanted.demand, count, engine)) for count in range(1, most_devices + 1))
-        self.layouts = [found[0] for _, found in counted if found is not None]
+        by_layers = wanted.engine is not None and wanted.engine.splits_layers
+        ways = (best_layout(wanted.demand, count, splits_layers=by_layers) for count in range(1, most_devices + 1))
+        self.layouts = [found[0] for found in ways if found is not None]
         self.found: dict[tuple[Layout, int, bool, bool], Held] = {}
         self.least = [self.held(layout, None).needed_bytes for layout in self.layouts]
         priced = [price.item for price in facts.prices("accelerators")]
