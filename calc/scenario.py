@@ -8,6 +8,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.loader import file_of
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, StoredWeights, Weights, WeightsFormat
+from calc.derivation import Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 
@@ -264,6 +265,8 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     """Return the layout and the number of devices that a scenario asks for, None where it leaves them open."""
     given = reader.given.get("parallelism")
     devices = reader.count("accelerators", most=MOST_DEGREE) if "accelerators" in reader.given else None
+    if devices is None and given is None and (named := named_count(reader)):
+        devices = whole(named, "accelerator", 1, MOST_DEGREE)
     if given is None:
         return (None, devices) if devices else (Layout(), 1)
     if not isinstance(given, Mapping):
@@ -336,3 +339,23 @@ def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
     return accelerator
+
+
+def named_count(reader: Reader) -> int | None:
+    """Return the devices that an accelerator's name counts, as in "2x RTX 3090"."""
+    name = reader.given.get("accelerator")
+    if not isinstance(name, str) or (name[:1].isalpha() and " x" not in name.casefold()):
+        return None
+    from calc.catalog.market_names import count_in  # names without a number need it not
+
+    return count_in(name)
+
+
+def accelerator_doubts(reader: Reader, catalog: Catalog, devices: int) -> list[Warn]:
+    """Return what the accelerator's name leaves open; an id leaves nothing."""
+    name = reader.given.get("accelerator")
+    if not isinstance(name, str) or name == reader.filled.get("accelerator"):
+        return []
+    from calc.catalog.market_names import doubts  # ids need it not
+
+    return doubts(name, devices, catalog)

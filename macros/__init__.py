@@ -51,7 +51,6 @@ from macros.formula_tables import formula_count, formula_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
-    holding_table,
     machine_table,
     memory_option_table,
     price_table,
@@ -90,6 +89,7 @@ from macros.processor_tables import (
     processor_table,
 )
 from macros.repair_tables import repair_table
+from macros.run_tables import data_set, operations_table, run_time_table, saved_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
@@ -144,6 +144,7 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_set,
     deployment_table,
     device_count_table,
     electricity,
@@ -165,7 +166,6 @@ MACROS = (
     glossary,
     group_links,
     hierarchy_figure,
-    holding_table,
     horizon_table,
     host_memory,
     law_growth_table,
@@ -199,6 +199,7 @@ MACROS = (
     offload_check_table,
     offload_table,
     operations,
+    operations_table,
     optimizer_table,
     owned,
     pair_table,
@@ -226,7 +227,9 @@ MACROS = (
     run_fact,
     run_flops,
     run_table,
+    run_time_table,
     run_utilized,
+    saved_table,
     scheme_table,
     sending,
     served,

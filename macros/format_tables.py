@@ -3,7 +3,7 @@
 from calc import estimate
 from calc.architecture.stages import Stage
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html
+from calc.calculators.rendering import part_bytes, source_html
 from calc.catalog import catalog
 from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_level
 from calc.memory.weights import stored_bytes, stored_tensors
@@ -13,7 +13,6 @@ from macros.inline import Report, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import LARGE_MATRIX, architecture_named
-from macros.model_tables import part_bytes
 
 SCOPES = {"all": "everything", "linear": "the layers' matrices", "experts": "the experts' matrices, if there are any"}
 COMPUTED_IN = ("fp32", "bf16", "fp16", "int8", "fp8", "fp4")

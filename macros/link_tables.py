@@ -5,14 +5,13 @@ from typing import Any
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
-from calc.calculators.interconnect_answer import show_rate, show_time
 from calc.calculators.rendering import source_html, step_html
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
-from calc.performance.messages import transfer
-from calc.units import MB, show_decimal, show_gib, show_number
+from calc.performance.transfers import transfer
+from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
 from macros.inline import device, fact_line, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
@@ -98,11 +97,11 @@ def sending(what: str, **fields: object) -> str:
     (part, way), seconds = report["sent"][0], report["seconds"]
     compute = report["compute_seconds"] or 0.0
     shown = {
-        "time": show_time(seconds),
-        "one": show_time(way.seconds),
+        "time": show_seconds(seconds),
+        "one": show_seconds(way.seconds),
         "size": show_decimal(part.message_bytes),
         "sent": show_decimal(sum(other.repeats * over.sent for other, over in report["sent"])),
-        "rate": show_rate(way.bus_rate),
+        "rate": show_gb_per_s(way.bus_rate),
         "share": f"{100 * seconds / (seconds + compute):.0f} %",
         "beside": f"{100 * seconds / compute:.0f} %" if compute else "–",
     }
@@ -157,10 +156,10 @@ def pair_table(*pairs: tuple[str, str], megabytes: int = 64) -> str:
                 device(card),
                 text(group.link.name),
                 text(WAYS[group.kind]),
-                show_rate(group.peak),
-                show_rate(2 * group.peak),
-                show_rate(group.rate),
-                calculator_link("interconnect", show_time(way.seconds), **asked),
+                show_gb_per_s(group.peak),
+                show_gb_per_s(2 * group.peak),
+                show_gb_per_s(group.rate),
+                calculator_link("interconnect", show_seconds(way.seconds), **asked),
             ]
         )
     headings = (
@@ -202,7 +201,7 @@ def peer_table(*names: str) -> str:
                 text(link.name if link else "none"),
                 text(card.text("pcie")),
                 text(peer_words(card)),
-                show_rate(joined(card, ranks=2, link=link).peak),
+                show_gb_per_s(joined(card, ranks=2, link=link).peak),
             ]
         )
     headings = ("Card", "Released", "Link of its own", "PCIe", "May read another's memory", "One way, at best")
@@ -237,7 +236,7 @@ def exchange_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens:
                 cells.append(show_decimal(sum(part.repeats * way.sent for part, way in report["sent"])))
             compute = report["compute_seconds"]
             beside = f" ({100 * report['seconds'] / compute:.0f} %)" if compute else ""
-            cells.append(calculator_link("interconnect", show_time(report["seconds"]), **fields) + beside)
+            cells.append(calculator_link("interconnect", show_seconds(report["seconds"]), **fields) + beside)
         rows.append(cells)
     heads = [
         f"{devices} × {card.name}, {catalog().link(link).name if link else joined(card, ranks=devices).link.name}"

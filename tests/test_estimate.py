@@ -206,8 +206,8 @@ def test_what_is_chosen_for_a_reader_is_said(scenario: dict[str, Any], code: str
 
 
 def test_a_full_name_leaves_nothing_to_choose() -> None:
-    """No warning where the memory is in the name, or where a device is sold in one size."""
-    for name in ("A100 80GB", "NVIDIA A100-SXM4-40GB", "RTX 4090", "L4", "RTX 3080 Ti", "RTX 2060", "M1 Pro"):
+    """No warning where memory and form are in the name, or where a device is sold in one of each."""
+    for name in ("A100 80GB PCIe", "NVIDIA A100-SXM4-40GB", "RTX 4090", "L4", "RTX 3080 Ti", "RTX 2060", "M1 Pro"):
         report: Any = estimate({"model": "llama-3.1-8b", "accelerator": name})
         assert "accelerator-ambiguous" not in [warning["code"] for warning in report["warnings"]]
 

@@ -5,7 +5,6 @@ until they are edited; a built copy of the package carries that JSON, which a br
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +39,7 @@ from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
+    from calc.catalog.market_names import MarketNames, Reading
     from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
@@ -57,7 +57,6 @@ DATED = (
     "engines",
 )
 MOST_LISTED = 40  # names in a message
-FORM_AND_SIZE = re.compile(r"(sxm\d?|pcie|nvl|\d+gb)*")  # after a folded name; "ti" or "laptop" make another device
 
 
 class Catalog:
@@ -67,6 +66,7 @@ class Catalog:
         self._tables = tables
         self._records: dict[tuple[str, str], object] = {}
         self._names: dict[str, dict[str, str]] = {}
+        self._market: MarketNames | None = None
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
         self.version = max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
 
@@ -114,15 +114,27 @@ class Catalog:
             hint = f"; there are {', '.join(self._tables[kind])}"
         raise ScenarioError(field, f"{name!r:.80} is not in the catalogue of {where}{hint}")
 
-    def likewise(self, name: str) -> list[str]:
-        """Return the names of the accelerators that are `name` in one form or size, if they differ in memory."""
-        begun = {
-            str(entry["name"]): entry["memory"]["value"]  # type: ignore[index]
-            for entry in self._tables["accelerators"].values()
-            if FORM_AND_SIZE.fullmatch(fold(str(entry["name"])).removeprefix(fold(name)))
-        }
-        whole = any(fold(shown) == fold(name) for shown in begun)
-        return list(begun) if len(set(begun.values())) > 1 and not whole else []
+    def reading(self, name: str) -> "Reading | None":
+        """Return which accelerator a market name is read as and which others it fits, None where it fits none."""
+        from calc.catalog.market_names import MarketNames, Reading, without_remarks  # only typed names need it
+
+        listed = self.lookup("accelerators", name)
+        if listed is not None and (name == listed or fold(name) == fold(self._shown("accelerators", listed))):
+            return Reading(listed, ())
+        if self._market is None:
+            self._market = MarketNames(self._tables["accelerators"])
+        read = self._market.read(name, listed or self.lookup("accelerators", without_remarks(name)))
+        if listed is None or read is None:
+            return read if listed is None else Reading(listed, ())
+        return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
+
+    def _no_accelerator(self, name: str, field: str) -> str:
+        """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
+        sizes = self._market.in_other_sizes(name) if self._market else []
+        if sizes:
+            known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)
+            raise ScenarioError(field, f"{name!r:.80} is not in the catalogue with that memory; it has {known}")
+        return self.find("accelerators", name, field)
 
     def _shown(self, kind: str, entry_id: str) -> str:
         return str(self._tables[kind][entry_id].get("name", entry_id))
@@ -135,7 +147,11 @@ class Catalog:
 
     def accelerator(self, name: str, field: str = "accelerator") -> Accelerator:
         """Return the accelerator of that id or market name."""
-        record = self._record("accelerators", self.find("accelerators", name, field))
+        entry_id = self.lookup("accelerators", name)
+        if entry_id is None:
+            read = self.reading(name)
+            entry_id = read.id if read else self._no_accelerator(name, field)
+        record = self._record("accelerators", entry_id)
         assert isinstance(record, Accelerator)
         return record
 

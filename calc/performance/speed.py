@@ -21,8 +21,7 @@ class Speed(NamedTuple):
     matrices: Matrices
     prefill: Prefill
     decode: Decode
-    sequences: int  # of a rank
-    ranks: int  # data-parallel
+    together: int  # sequences of all data-parallel ranks
     prompt_tokens: int
     output_tokens: int
     device_share: float = 1.0  # of the layers
@@ -39,16 +38,15 @@ class Speed(NamedTuple):
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""
         first, step = self.prefill.seconds * slower_prefill, self.decode.step_s * slower
-        together = self.sequences * self.ranks
         found = {
-            "prefill_tokens_per_s": together * self.prompt_tokens / first,
-            "decode_tokens_per_s": together / step,
+            "prefill_tokens_per_s": self.together * self.prompt_tokens / first,
+            "decode_tokens_per_s": self.together / step,
             "time_to_first_token_s": first,
             "time_per_output_token_s": step,
         }
         if self.output_tokens:
             whole = first + step * max(self.output_tokens - 1, 0)
-            found["output_tokens_per_s"] = together * self.output_tokens / whole
+            found["output_tokens_per_s"] = self.together * self.output_tokens / whole
         return found
 
 
@@ -102,5 +100,5 @@ def speed_of(
         read = away * (step.work.weight_bytes + step.work.cache_bytes) / values["host_bandwidth"]
         step = step._replace(step_s=device_share * step.step_s + read)
     return Speed(
-        found, parameters, first, step, sequences, layout.data, demand.prompt_tokens, output_tokens, device_share, read
+        found, parameters, first, step, demand.sequences, demand.prompt_tokens, output_tokens, device_share, read
     )

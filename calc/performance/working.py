@@ -25,7 +25,7 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
                 engine.source,
             )
         )
-    batch, step = speed.sequences * speed.ranks, speed.decode.step_s
+    batch, step = speed.together, speed.decode.step_s
     steps.append(
         Step(
             "Decoding, all sequences",

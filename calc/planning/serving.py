@@ -1,6 +1,7 @@
 """What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
@@ -47,11 +48,12 @@ class Serving:
         return max(found, key=lambda pair: pair[1].needed)
 
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
-        """Return the stages that can differ; the last layers alone, where only some stand on the device."""
+        """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
         if self.gpu_layers is None:
             return distinct_stages(demand.architecture, layout.pipeline)
-        last_layer = demand.architecture.layer_count
-        return (Stage(demand.architecture, last_layer - self.gpu_layers, last_layer),)
+        first, count = demand.architecture.layer_count - self.gpu_layers, min(layout.pipeline, self.gpu_layers)
+        cuts = [first + self.gpu_layers * part // count for part in range(count + 1)]
+        return tuple(Stage(demand.architecture, start, end) for start, end in pairwise(cuts))
 
     def sum_over_devices(self, demand: Demand, layout: Layout) -> int:
         """Return the bytes of all devices together, each counted as the fullest of its stage."""

@@ -100,8 +100,11 @@ def host_bytes(served: Served) -> int:
     cache = sum(amount.bytes for amount in amounts if amount.id in ("kv_cache", "recurrent_state"))
     if served.serving.gpu_layers is None:
         return every.budget.weights - sum(amount.bytes for amount in amounts if amount.id == "weights")
-    device = {amount.id: amount.bytes for amount in served.runtime.amounts}
-    rest = every.budget.weights + cache - device["weights"] - device["kv_cache"] - device["recurrent_state"]
+    stood = ("weights", "kv_cache", "recurrent_state")
+    stages = served.serving.stages(demand, served.layout)
+    cases = [served.serving.case(demand, served.layout, stage) for stage in stages]
+    device = sum(amount.bytes for case in cases for amount in run(case).amounts if amount.id in stood)
+    rest = every.budget.weights + cache - device * served.layout.tensor
     return max(rest, 0)
 
 

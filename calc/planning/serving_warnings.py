@@ -9,7 +9,7 @@ from calc.planning.serving_report import Served
 
 def serving_warnings(served: Served) -> list[Warn]:
     """Return what is risky about a scenario under its engine."""
-    found = [*format_warnings(served), *model_warnings(served)]
+    found = [*format_warnings(served), *model_warnings(served), *division_warnings(served)]
     device = served.serving.accelerator
     if device is None:
         return found
@@ -26,6 +26,15 @@ def format_warnings(served: Served) -> list[Warn]:
     if engine.id == "llama.cpp" and listed:
         message = f"llama.cpp does not read {weights.name}; its own formats of that size are q4_k_m and q8_0"
     return [Warn("format-of-another-engine", message, "weights")] if message else []
+
+
+def division_warnings(served: Served) -> list[Warn]:
+    """Return whether layers are divided that the engine by default leaves whole."""
+    engine = served.serving.engine
+    if not engine.splits_layers or served.layout.tensor == 1:
+        return []
+    message = f"{engine.name} gives each device whole layers unless told otherwise: that is parallelism.pipeline"
+    return [Warn("engine-keeps-layers-whole", message, "parallelism.tensor")]
 
 
 def model_warnings(served: Served) -> list[Warn]:

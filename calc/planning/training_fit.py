@@ -1,5 +1,7 @@
 """Searching for the fewest devices that a training run fits on."""
 
+from collections.abc import Callable
+
 from calc.architecture.stages import stages
 from calc.catalog import Catalog
 from calc.memory.budget import Layout
@@ -19,51 +21,66 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     return max(found, key=lambda timeline: timeline.peak.total), found
 
 
-def divided(plan: Plan, devices: int) -> Plan | None:
+def divided(plan: Plan, devices: int, part: Layout) -> Plan | None:
     """Return the plan on that many devices, None where it cannot be divided so.
 
-    With sharding they are data-parallel ranks that share one copy; without it tensor parallelism as wide as a node and
-    the model allow, and pipeline stages beyond.
+    With sharding they are data-parallel ranks that share one copy, each of the devices that `part` divides the model
+    over; without it tensor parallelism as wide as a node and the model allow, and pipeline stages beyond.
     """
     if plan.stage_of_zero:
-        return plan._replace(layout=Layout(data=devices), shard_ranks=devices, sequence_parallel=False)
-    degrees = [degree for degree in tensor_degrees(plan.architecture) if degree <= WIDEST_TENSOR]
-    tensor = max(degree for degree in degrees if devices % degree == 0)
-    pipeline = devices // tensor
-    if pipeline > plan.architecture.layer_count:
+        layout = part._replace(data=devices // (part.devices // part.data))
+        shards = layout.data * layout.context
+    else:
+        degrees = [degree for degree in tensor_degrees(plan.architecture) if degree <= WIDEST_TENSOR]
+        tensor = max(degree for degree in degrees if devices % degree == 0)
+        layout, shards = Layout(tensor=tensor, pipeline=devices // tensor), 1
+    if layout.pipeline > plan.architecture.layer_count:
         return None
-    return plan._replace(
-        layout=Layout(tensor=tensor, pipeline=pipeline),
-        shard_ranks=1,
-        accumulation=max(plan.accumulation, pipeline),
-        sequence_parallel=plan.sequence_parallel and tensor > 1,
+    return plan.on(layout)._replace(
+        shard_ranks=shards,
+        accumulation=max(plan.accumulation, layout.pipeline),
+        sequence_parallel=plan.sequence_parallel and layout.tensor > 1,
     )
 
 
 def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int, Layout] | None:
     """Return the fewest devices on which the run fits, with the layout; None if `MOST_DEVICES` do not.
 
-    Powers of two are tried first; sharding then takes any number between the last two.
+    The devices are divided as `divided` says; where the model is divided otherwise in the plan, in that way too.
     """
 
-    def fits(devices: int) -> Layout | None:
-        asked = divided(plan, devices)
+    def fits(asked: Plan | None) -> bool:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
-            return None
-        size = totals(asked, fullest(asked)[0], facts)
-        return asked.layout if size.device.typical <= capacity_bytes else None
+            return False
+        return totals(asked, fullest(asked)[0], facts).device.typical <= capacity_bytes
 
-    devices = 1
-    while devices <= MOST_DEVICES and not (layout := fits(devices)):
-        devices *= 2
-    if devices > MOST_DEVICES or layout is None:
+    own = plan.layout._replace(data=1)
+    ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]
+    found = [fewest(plan, part, fits) for part in ways]
+    if fits(plan):
+        found.append(plan.layout)
+    layouts = [layout for layout in found if layout is not None]
+    if not layouts:
         return None
-    low = devices // 2
-    while plan.stage_of_zero and devices - low > 1:
-        middle = (low + devices) // 2
-        found = fits(middle)
-        if found:
-            devices, layout = middle, found
-        else:
-            low = middle
-    return devices, layout
+    layout = min(layouts, key=lambda layout: layout.devices)
+    return layout.devices, layout
+
+
+def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Layout | None:
+    """Return the layout of fewest devices that fits: powers of two first, then with sharding any number between."""
+
+    def on(ranks: int) -> Plan | None:
+        return divided(plan, ranks * part.devices, part)
+
+    most = MOST_DEVICES // part.devices
+    ranks = 1
+    while ranks <= most and not fits(on(ranks)):
+        ranks *= 2
+    if ranks > most:
+        return None
+    low = ranks // 2
+    while plan.stage_of_zero and ranks - low > 1:
+        middle = (low + ranks) // 2
+        low, ranks = (low, middle) if fits(on(middle)) else (middle, ranks)
+    last = on(ranks)
+    return last.layout if last else None

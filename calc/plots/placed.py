@@ -68,7 +68,8 @@ def place(scenario: Mapping[str, object]) -> Placed:
     accelerator = read_accelerator(reader, catalog())
     sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
-    return Placed(scenario, asked, demand, settle_layout(reader, demand), accelerator)
+    by_layers = asked.engine is not None and asked.engine.splits_layers
+    return Placed(scenario, asked, demand, settle_layout(reader, demand, splits_layers=by_layers), accelerator)
 
 
 def in_words(sequences: int) -> str:

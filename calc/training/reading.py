@@ -22,11 +22,20 @@ from calc.memory.training.plan import (
     SCORES,
     SELECTIVE,
     Plan,
+    usually_compiled,
 )
 from calc.memory.training.run import DROPOUT, Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.scenario import MOST_DEGREE, read_accelerator, read_format, read_layout, read_model, read_price
+from calc.scenario import (
+    MOST_DEGREE,
+    accelerator_doubts,
+    read_accelerator,
+    read_format,
+    read_layout,
+    read_model,
+    read_price,
+)
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
@@ -108,6 +117,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
+        compile_stated="compile" in reader.given,
         loss_compiled=reader.given.get("compile") is not False,
         cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
@@ -126,7 +136,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         tokens_of_run = reader.count("training_tokens", most=10**15)
     check_plan(plan)
     accelerator = read_accelerator(reader, facts)
-    found = tuple(warnings(plan, context_limit, accelerator))
+    doubts = accelerator_doubts(reader, facts, layout.devices)
+    found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
         plan,
         model_id,
@@ -153,11 +164,6 @@ def read_network(reader: TrainingReader) -> float | None:
         raise ScenarioError("network_gbit_per_s", message)
     reader.filled["network_gbit_per_s"] = value
     return value * 1e9 / 8
-
-
-def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
-    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
-    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:

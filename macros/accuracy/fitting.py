@@ -135,7 +135,7 @@ def prepare(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         speed.prefill.passes,
         speed.decode.work,
         speed.decode.parts,
-        speed.sequences * speed.ranks,
+        speed.together,
         speed.prompt_tokens,
         speed.output_tokens,
     )

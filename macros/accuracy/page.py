@@ -36,7 +36,6 @@ FIGURES = {
 }
 METHODS = {"pretrain-full": "Full", "full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 FORKS = {"ik_llama.cpp": "llama.cpp", "hf-transformers": "transformers", "autogptq/hf": "transformers"}
-LEAVE_OUT = "python -m tests.accuracy.inference_speed --leave-one-out"
 LARGE = 0.1  # from this error on a row has a reason beside the data
 FAR = 0.25  # the wider of two errors that figures count
 ALIKE = 2  # rows that one table of the worst shows for one reason

@@ -32,6 +32,7 @@ class Plan(NamedTuple):
     checkpointing: str
     selective: str
     choices: Choices
+    compile_stated: bool  # otherwise whether it is compiled follows from the layout
     cross_entropy: str
     loss_compiled: bool  # a loss in pieces keeps 16-bit logits, not FP32 ones
     keep_logits: bool
@@ -73,6 +74,13 @@ class Plan(NamedTuple):
             sequence_parallel=self.sequence_parallel,
             expert=self.layout.expert,
         )
+
+    def on(self, layout: Layout) -> "Plan":
+        """Return the plan on another layout, compiled as is usual there unless it was stated."""
+        plan = self._replace(layout=layout)
+        if self.compile_stated:
+            return plan
+        return plan._replace(choices=self.choices._replace(compiled=usually_compiled(self.scheme, layout)))
 
     def tape(self, layer: Layer) -> Tape:
         """Return the tape of a layer."""
@@ -130,6 +138,11 @@ class Plan(NamedTuple):
         """
         buffer = self.scheme.master > 0 and self.stage_of_zero < GRADIENTS and self.adapters is None
         return (self.accumulation > 1 or buffer) and not self.in_backward
+
+
+def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
+    """Return whether what trains so fuses pointwise operations: frameworks of pre-training, and FP8, which needs it."""
+    return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
 def held_micro_batches(plan: Plan, position: int) -> int:

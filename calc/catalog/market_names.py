@@ -1,0 +1,170 @@
+"""Reading the market name of an accelerator as people write it: how many, which form and size, remarks in brackets.
+
+Names that the catalogue lists are found without this. Here a name is taken apart into words, and compared with the
+words of the entries' names: a word that is none of form, size or remark names the device and must agree.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from calc.catalog.loader import DROPPED_WORDS, lookup_names
+from calc.derivation import Warn
+
+if TYPE_CHECKING:
+    from calc.catalog import Catalog
+
+COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×]\s*(?=[a-z])|\s[x×]\s?(\d{1,5})\s*$")
+REMARK = re.compile(r"[(\[]([^)\]]*)[)\]]")
+CORES = re.compile(r"(\d+)[^a-z0-9]?cores?\b(?!\s*cpu)")
+SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b")  # 80GB, 79.18 GiB, 94-96GB
+WORD = re.compile(r"[a-z0-9.+]+")
+FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  # the same chip, fed and cooled otherwise
+SAID_BESIDE = re.compile(
+    r"hbm\d?e?|g?ddr\d?x?|lpddr\d?x?|unified|memory|vram|ram|\d+w|gpus?|per|card|edition|generation|dgx|hgx|cpu"
+)
+FAMILIES = ("rtx", "gtx", "rx")  # often left out before a number
+NEAR = 0.03  # sizes that agree: 79.18 GiB of a card of 80
+
+
+class Named(NamedTuple):
+    """A name, taken apart."""
+
+    words: frozenset[str]  # what names the device
+    forms: frozenset[str]
+    sizes: frozenset[float]  # GB or GiB as written
+    devices: int | None
+    cores: int | None
+
+
+class Reading(NamedTuple):
+    """The entry that a name is read as, and what else it could be."""
+
+    id: str
+    others: tuple[str, ...]  # ids of devices that the name fits as well
+
+
+def take_apart(text: str) -> Named:
+    """Return the parts of a name without its remarks."""
+    text = DROPPED_WORDS.sub(" ", text.casefold().replace("max-q", "maxq"))
+    counted, cores = COUNT.search(text), CORES.search(text)
+    text = CORES.sub(" ", COUNT.sub(" ", text))
+    sizes = {float(size) for found in SIZE.finditer(text) for size in found.groups()[:2] if size}
+    words = [word for word in WORD.findall(SIZE.sub(" ", text)) if not SAID_BESIDE.fullmatch(word)]
+    forms = {(found.group(1) or word) for word in words if (found := FORM.fullmatch(word))}
+    rest = [word for word in words if not FORM.fullmatch(word)]
+    count = next((int(number) for number in counted.groups() if number), None) if counted else None
+    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, int(cores[1]) if cores else None)
+
+
+def count_in(name: str) -> int | None:
+    """Return the number of devices that a name begins or ends with, None where it has none.
+
+    >>> count_in("2x RTX 3090"), count_in("T4 x4"), count_in("RTX 3090")
+    (2, 4, None)
+    """
+    return take_apart(REMARK.sub(" ", name)).devices or None
+
+
+def cores_in(name: str) -> int | None:
+    """Return the GPU cores that a name gives, None where it gives none.
+
+    >>> cores_in("Apple M2 Ultra (76-core GPU)")
+    76
+    """
+    return take_apart(REMARK.sub(r" \1 ", name)).cores
+
+
+def without_remarks(name: str) -> str:
+    """Return a name without its count and what stands in brackets.
+
+    >>> without_remarks("2x A100 (DGX-A100)").strip()
+    'a100'
+    """
+    return COUNT.sub(" ", REMARK.sub(" ", name.casefold()))
+
+
+class MarketNames:
+    """The accelerators of a catalogue by the words of their names."""
+
+    def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
+        self.named: dict[str, list[Named]] = {}
+        self.sizes: dict[str, frozenset[float]] = {}
+        for entry_id, entry in entries.items():
+            names = [take_apart(REMARK.sub(" ", name)) for name in lookup_names(entry_id, entry)]
+            self.named[entry_id] = names
+            size = float(entry["memory"]["value"])  # type: ignore[index]
+            self.sizes[entry_id] = frozenset({size / 1e9, size / 2**30}.union(*(named.sizes for named in names)))
+
+    def read(self, name: str, usual: str | None) -> Reading | None:
+        """Return what a name is read as, None where no device, or none of that size, has it.
+
+        `usual` is the entry that is meant where several fit: the one that the catalogue lists the bare name under.
+        """
+        asked = take_apart(REMARK.sub(" ", name))
+        alike = dict(self.alike(asked))
+        sized = nearest_size(asked.sizes, alike, self.sizes)
+        if not sized:
+            return None
+        # Remarks decide where the name does not: "A100 (DGX-A100 40GB)".
+        remark = take_apart(" ".join(REMARK.findall(name)))
+        kept = (nearest_size(remark.sizes, sized, self.sizes) if not asked.sizes else {}) or sized
+        formed = [entry_id for entry_id in kept if remark.forms & self.forms(entry_id)]
+        found = formed or list(kept)
+        first = max(found, key=lambda entry_id: (entry_id == usual, asked.forms == kept[entry_id].forms))
+        return Reading(first, tuple(entry_id for entry_id in found if entry_id != first))
+
+    def alike(self, asked: Named) -> Iterator[tuple[str, Named]]:
+        """Return the entries that have the words of a name, each with the name of its own that agrees best."""
+        for entry_id, names in self.named.items():
+            own = [named for named in names if same_device(asked, named, self.sizes[entry_id])]
+            agreeing = [named for named in own if asked.forms <= self.forms(entry_id) or not self.forms(entry_id)]
+            if agreeing:
+                yield entry_id, min(agreeing, key=lambda named: len(named.forms ^ asked.forms))
+
+    def forms(self, entry_id: str) -> frozenset[str]:
+        """Return the forms that an entry is named in."""
+        return frozenset[str]().union(*(named.forms for named in self.named[entry_id]))
+
+    def in_other_sizes(self, name: str) -> list[str]:
+        """Return the ids of the devices that a name fits but for its size."""
+        return [entry_id for entry_id, _ in self.alike(take_apart(REMARK.sub(" ", name)))]
+
+
+def same_device(asked: Named, named: Named, sizes: frozenset[float]) -> bool:
+    """Return whether two names have the same words; a bare number may be a size, a family may be left out."""
+    missing, beside = named.words - asked.words, asked.words - named.words
+    if not missing and beside:
+        return all(word.isdigit() and float(word) in sizes for word in beside)
+    return bool(asked.words & named.words) and not beside and all(word in FAMILIES for word in missing)
+
+
+def nearest_size(
+    asked: frozenset[float], found: Mapping[str, Named], sizes: Mapping[str, frozenset[float]]
+) -> dict[str, Named]:
+    """Return the entries whose memory is nearest to one of the sizes asked for; none where all are too far."""
+    if not asked:
+        return dict(found)
+    off = {entry_id: min(abs(one - own) / own for one in asked for own in sizes[entry_id]) for entry_id in found}
+    least = min(off.values(), default=1)
+    return {entry_id: found[entry_id] for entry_id in found if off[entry_id] == least and least <= NEAR}
+
+
+def doubts(name: str, devices: int, facts: "Catalog") -> list[Warn]:
+    """Return what a market name that was understood leaves open, and what was taken."""
+    found = []
+    read, field = facts.reading(name), "accelerator"
+    chosen = facts.accelerator(name)
+    if read is not None and read.others:
+        others = ", ".join(facts.accelerator(other).name for other in read.others)
+        message = f"{name:.80} may be any of {chosen.name}, {others}: {chosen.name} is taken"
+        found.append(Warn("accelerator-ambiguous", message, field))
+    cores, known = cores_in(name), chosen.quantity("compute_units")
+    if cores is not None and known is not None and cores != known:
+        message = f"{name:.80} has {cores} GPU cores; {chosen.name} is computed with {known:.0f}"
+        found.append(Warn("accelerator-cores", message, field))
+    count = count_in(name)
+    if count is not None and count != devices:
+        message = f"{name:.80} names {count}, and the other fields make {devices}: {devices} are taken"
+        found.append(Warn("accelerator-count", message, field))
+    return found

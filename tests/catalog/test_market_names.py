@@ -1,0 +1,84 @@
+"""Market names of accelerators as people write them: what they lead to, and what is said about it."""
+
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("NVIDIA H100 80GB (79.18 GiB)", "h100-sxm-80gb"),
+        ("H100 94-96GB HBM2e SXM (low TDP)", "h100-sxm-96gb"),
+        ("H100 94GB", "h100-nvl-94gb"),
+        ("NVIDIA A100-SXM-80G", "a100-sxm-80gb"),
+        ("a100-80-pcie", "a100-pcie-80gb"),
+        ("A100 (size not stated)", "a100-sxm-80gb"),
+        ("A100 (DGX-A100 40GB, Jan 2021)", "a100-sxm-40gb"),
+        ("V100 32GB (DGX-2)", "v100-sxm-32gb"),
+        ("M2 Ultra 76‑Core GPU 192GB", "m2-ultra-192gb"),
+        ("Apple M1 Max (32-core GPU)", "m1-max-64gb"),
+        ("GH200 96GB HBM3", "gh200-96gb"),
+        ("NVIDIA RTX 3060-12G", "rtx-3060-12gb"),
+        ("RTX PRO 6000 Blackwell Max-Q", "rtx-pro-6000-max-q"),
+        ("RTX PRO 6000 Blackwell Workstation", "rtx-pro-6000-blackwell"),
+        ("NVIDIA L40S 48GB PCIe", "l40s-48gb"),
+        ("MI300X OAM", "mi300x"),
+        ("1x NVIDIA GeForce RTX 3070", "rtx-3070"),
+        ("Tesla T4 16GB GDDR6", "t4-16gb"),
+    ],
+)
+def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> None:
+    """Counts, remarks, kinds of memory and watts stand beside a name; forms and sizes are part of it."""
+    assert catalog().accelerator(name).id == found
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("RTX 4090 48GB", "it has GeForce RTX 4090"),
+        ("H100 40GB", "it has H100 SXM5 80GB, H100 PCIe 80GB"),
+        ("RTX 3090 Laptop", "did you mean"),
+        ("Jetson Orin", "did you mean"),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "is not in the catalogue"),
+        ("NVIDIA CUDA GPU", "is not in the catalogue"),
+        ("()", "is not in the catalogue"),
+        ("2x", "is not in the catalogue"),
+    ],
+)
+def test_another_device_is_not_guessed(name: str, said: str) -> None:
+    """A word or a size that no entry has is refused, with what there is."""
+    with pytest.raises(ScenarioError) as caught:
+        catalog().accelerator(name)
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("workload", ["inference", "training"])
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("H100 80GB", "accelerator-ambiguous", "H100 PCIe 80GB: H100 SXM5 80GB is taken"),
+        ("A100 (size not stated)", "accelerator-ambiguous", "A100 SXM4 40GB"),
+        ("M1 Max 24-core GPU 64GB", "accelerator-cores", "has 24 GPU cores; M1 Max 64GB is computed with 32"),
+    ],
+)
+def test_what_a_name_leaves_open_is_said(workload: str, name: str, code: str, said: str) -> None:
+    """One device is taken, and the warning says which others the name fits."""
+    report: Any = estimate({"workload": workload, "model": "qwen2.5-0.5b", "accelerator": name})
+    assert said in next(warning["message"] for warning in report["warnings"] if warning["code"] == code)
+
+
+def test_a_count_before_the_name_is_the_number_of_devices() -> None:
+    """The fields say it where they are given, and a contradiction is a warning."""
+    scenario = {"model": "qwen2.5-0.5b", "accelerator": "2x RTX 3090"}
+    report: Any = estimate(scenario)
+    assert report["scenario"]["accelerators"] == 2
+    assert "accelerator-count" not in {warning["code"] for warning in report["warnings"]}
+    report = estimate({**scenario, "workload": "training"})
+    assert report["scenario"]["parallelism"]["data"] == 2
+    report = estimate({**scenario, "accelerators": 1})
+    assert report["scenario"]["accelerators"] == 1
+    assert "names 2" in next(w["message"] for w in report["warnings"] if w["code"] == "accelerator-count")
