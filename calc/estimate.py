@@ -177,7 +177,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
 def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
-    reader.choice("workload", ("inference",))
+    reader.choice("workload", ("inference", "training"))
     engine, fraction = read_engine(reader, facts)
     model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
     reader.filled["model"] = model_id or finite(reader.given["model"])
