@@ -30,8 +30,8 @@ from calc.planning.serving_warnings import serving_warnings
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
-    accelerator_doubts,
     finite,
+    name_doubts,
     read_accelerator,
     read_cache_format,
     read_engine,
@@ -276,7 +276,7 @@ def fit(answer: Answer) -> Report:
 
 def doubts(reader: Reader, devices: int) -> list[Warn]:
     """Return what a scenario leaves open and an answer has to choose."""
-    found = accelerator_doubts(reader, catalog(), devices)
+    found = name_doubts(reader, catalog(), devices)
     model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
