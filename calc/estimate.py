@@ -1,32 +1,19 @@
 """The door to every answer: a scenario in, a report out, both plain JSON values. Names are fixed by the contract."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
-from calc.architecture.parameters import parameters_active, parameters_by_block
-from calc.architecture.stages import Stage
+from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.derivation import Warn
+from calc.derivation import Part, Step, Warn
 from calc.errors import ScenarioError
-from calc.memory.budget import Budget, Demand, Layout
-from calc.memory.working import parts_of, sum_step
-from calc.performance.fabric import tensor_warnings
-from calc.planning.cost import cost_of
-from calc.planning.fit import devices_needed, most_sequences
-from calc.planning.layout import best_layout, check_layout, fullest, sum_over_devices, usual_layouts
-from calc.planning.serving import Serving
-from calc.planning.serving_report import (
-    prefill_tokens,
-    serve,
-    serving_fit,
-    serving_parts,
-    serving_speed,
-    serving_totals,
-)
-from calc.planning.serving_warnings import serving_warnings
+from calc.memory.budget import Demand, Layout
+from calc.memory.working import sum_step
+from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
@@ -43,6 +30,9 @@ from calc.scenario import (
     read_weights,
     whole,
 )
+
+if TYPE_CHECKING:
+    from calc.planning.serving import Serving
 
 Report = dict[str, object]
 
@@ -62,10 +52,12 @@ class Asked(NamedTuple):
     attention: str
     gpu_layers: int | None
 
-    def serving(self, accelerator: Accelerator | None) -> Serving | None:
+    def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
         if self.engine is None:
             return None
+        from calc.planning.serving import Serving  # what engines take is read when a scenario names one
+
         return Serving(
             engine=self.engine,
             accelerator=accelerator,
@@ -76,14 +68,16 @@ class Asked(NamedTuple):
         )
 
 
-class Answer(NamedTuple):
-    """What was found for a scenario, before it is written out as a report."""
+class Found(NamedTuple):
+    """What was found for a scenario: memory by part, and under an engine its speed."""
 
     demand: Demand
-    layout: Layout
-    stage: Stage
-    budget: Budget
-    accelerator: Accelerator | None
+    parts: list[Part]
+    memory: Report
+    speed: Report | None = None
+    speed_steps: Sequence[Step] = ()
+    warnings: Sequence[Warn] = ()
+    prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -104,74 +98,74 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     reader = Reader(scenario)
     asked = read_asked(reader)
     demand, accelerator = asked.demand, read_accelerator(reader, facts)
-    own_prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
+    prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
     sequences = reader.take("sequences")
     if sequences != "max":
         demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand, str(reader.filled["engine"]))
-    served = None
+    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     if serving := asked.serving(accelerator):
-        served = serve(serving, demand, layout, most=sequences == "max")
-        demand = served.demand
-        reader.filled["batched_tokens"] = prefill_tokens(served.case) or demand.sequences * demand.prompt_tokens
-    elif sequences == "max":
-        demand = fill_device(demand, layout, accelerator)
+        found = under_engine(serving, asked, demand, layout, most=sequences == "max")
+        demand = found.demand
+        reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
+    else:
+        found = without_engine(bare(demand, layout, accelerator, most=sequences == "max"))
+        demand = found.demand
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str):
         reader.filled["weights"] = demand.weights.id
-    answer = Answer(demand, layout, *fullest(demand, layout), accelerator)
-    if served is None:
-        parts = parts_of(demand=demand, layout=layout, stage=answer.stage, budget=answer.budget)
-        memory = {**totals(answer), **fit(answer)}
-        speed, speed_steps = None, []
-        risks = []
-    else:
-        parts = serving_parts(served)
-        memory = {**serving_totals(served), **serving_fit(served)}
-        timed = serving_speed(served, asked.output_tokens, asked.cached_tokens)
-        speed, speed_steps = timed if timed else (None, [])
-        risks = serving_warnings(served)
-    cost = None
-    rate = speed.get("output_tokens_per_s") if speed else None
-    if accelerator is not None and isinstance(rate, dict):
-        cost, cost_steps = cost_of(
-            facts=facts, accelerator=accelerator, devices=layout.devices, output_tokens_per_s=rate, **own_prices
-        )
-        speed_steps = [*speed_steps, *cost_steps]
-    architecture = demand.architecture
-    blocks = parameters_by_block(architecture)
-    total = sum(blocks.values())
+    cost, cost_steps = costs(found.speed, accelerator, layout.devices, prices)
+    parts, steps = found.parts, [step for part in found.parts for step in part.steps]
+    risks = warnings(demand, layout, accelerator, asked.context_limit)
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
-        "model": {
-            "id": asked.model_id or None,
-            "name": asked.model_name,
-            "family": architecture.family,
-            "attention": architecture.attention_kind,
-            "layers": architecture.layer_count,
-            "attention_layers": architecture.attention_layers,
-            "parameters_total": total,
-            "parameters_active": parameters_active(architecture),
-            "parameters_trainable": 0,
-            "blocks": blocks,
-        },
+        "model": model_counts(asked.model_id, asked.model_name, demand.architecture, trained=0),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-            **memory,
+            **found.memory,
         },
-        "speed": speed,
+        "speed": found.speed,
         "cost": cost,
-        "steps": [
-            step.as_dict() for step in (*(step for part in parts for step in part.steps), sum_step(parts), *speed_steps)
-        ],
-        "warnings": [
-            warning._asdict()
-            for warning in (*doubts(reader, layout.devices), *warnings(answer, asked.context_limit), *risks)
-        ],
+        "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
+        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
         "catalog": facts.version,
     }
+
+
+def without_engine(answer: Answer) -> Found:
+    """Return what the mathematics alone needs."""
+    return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
+
+
+def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
+    """Return what an engine needs, and how fast it is."""
+    from calc.planning import serving_report as report
+    from calc.planning.serving_warnings import serving_warnings
+
+    served = report.serve(serving, demand, layout, most=most)
+    speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
+    return Found(
+        demand=served.demand,
+        parts=report.serving_parts(served),
+        memory={**report.serving_totals(served), **report.serving_fit(served)},
+        speed=speed,
+        speed_steps=steps,
+        warnings=serving_warnings(served),
+        prefill_tokens=report.prefill_tokens(served.case),
+    )
+
+
+def costs(
+    speed: Report | None, accelerator: Accelerator | None, devices: int, prices: Mapping[str, float | None]
+) -> tuple[Report | None, list[Step]]:
+    """Return what the devices cost, with its working; nothing where no tokens are written."""
+    rate = speed.get("output_tokens_per_s") if speed else None
+    if accelerator is None or not isinstance(rate, dict):
+        return None, []
+    from calc.planning.cost import cost_of
+
+    return cost_of(facts=catalog(), accelerator=accelerator, devices=devices, output_tokens_per_s=rate, **prices)
 
 
 def read_asked(reader: Reader) -> Asked:
@@ -213,14 +207,20 @@ def read_asked(reader: Reader) -> Asked:
     )
 
 
-def settle_layout(reader: Reader, demand: Demand, engine: str) -> Layout:
-    """Return the layout asked for, checked, or the engine's usual one with the least memory on the fullest device."""
+def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False) -> Layout:
+    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given.
+
+    An engine that `splits_layers` divides a model by layers unless it is told otherwise.
+    """
     layout, devices = read_layout(reader)
     if layout is None:
-        found = best_layout(demand, devices or 1, engine)
+        found = best_layout(demand, devices or 1, splits_layers=splits_layers)
         if found is None:
-            every = range(devices or 1, 0, -1)
-            near = next(count for count in every if usual_layouts(demand.architecture, count, engine))
+            near = next(
+                count
+                for count in range(devices or 1, 0, -1)
+                if candidates(demand.architecture, count, splits_layers=splits_layers)
+            )
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]
@@ -234,46 +234,6 @@ def settle_layout(reader: Reader, demand: Demand, engine: str) -> Layout:
     return layout
 
 
-def fill_device(demand: Demand, layout: Layout, accelerator: Accelerator | None) -> Demand:
-    """Return the demand with as many sequences as fit on the devices."""
-    if accelerator is None:
-        raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
-    local = most_sequences(demand._replace(sequences=1), layout._replace(data=1), accelerator.capacity_bytes)
-    return demand._replace(sequences=max(local * layout.data, 1))
-
-
-def totals(answer: Answer) -> Report:
-    """Return the three totals that people read. Without an engine nothing is reserved, so they are one exact number."""
-    total = answer.budget.total
-    report: Report = {"phase": answer.budget.peak_phase}
-    for name in ("allocated_bytes", "reserved_bytes", "device_bytes"):
-        report[name] = total
-        report[f"{name}_range"] = [total, total]
-    report["sum_over_devices_bytes"] = sum_over_devices(answer.demand, answer.layout)
-    report["sequences"] = answer.demand.sequences
-    return report
-
-
-def fit(answer: Answer) -> Report:
-    """Return how the fullest device's memory compares to what it has, and how many devices the demand needs."""
-    if answer.accelerator is None:
-        return {}
-    capacity, budget, demand = answer.accelerator.capacity_bytes, answer.budget, answer.demand
-    sequence = budget.kv_cache // demand.sequences_on(answer.layout)
-    room = max(capacity - budget.total + budget.kv_cache, 0)
-    needed = devices_needed(demand, capacity)
-    return {
-        "capacity_bytes": capacity,
-        "fits": budget.total <= capacity,
-        "headroom_bytes": capacity - budget.total,
-        "kv_pool_bytes": room,
-        "kv_pool_tokens": room * demand.tokens // sequence if sequence else 0,
-        "max_sequences": most_sequences(demand, answer.layout, capacity),
-        "devices_needed": needed[0] if needed else None,
-        "devices_needed_parallelism": {"tensor": needed[1].tensor, "pipeline": needed[1].pipeline} if needed else None,
-    }
-
-
 def doubts(reader: Reader, devices: int) -> list[Warn]:
     """Return what a scenario leaves open and an answer has to choose."""
     found = name_doubts(reader, catalog(), devices)
@@ -284,10 +244,9 @@ def doubts(reader: Reader, devices: int) -> list[Warn]:
     return found
 
 
-def warnings(answer: Answer, context_limit: int | None) -> list[Warn]:
+def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, context_limit: int | None) -> list[Warn]:
     """Return what cannot work natively or is risky about a scenario."""
     found = []
-    demand, accelerator = answer.demand, answer.accelerator
     if context_limit and demand.tokens > context_limit:
         message = f"{demand.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
         found.append(Warn("context-beyond-trained", message, "context_tokens"))
@@ -304,9 +263,11 @@ def warnings(answer: Answer, context_limit: int | None) -> list[Warn]:
         elif accelerator.memory_fact.basis == "advertised":
             message = f"no driver report of {accelerator.name} is known: the advertised size stands in for it"
             found.append(Warn("capacity-advertised", message, "accelerator"))
-    if demand.sequences < answer.layout.data:
-        message = f"{demand.sequences} sequences leave some of the {answer.layout.data} data-parallel ranks idle"
+    if demand.sequences < layout.data:
+        message = f"{demand.sequences} sequences leave some of the {layout.data} data-parallel ranks idle"
         found.append(Warn("ranks-idle", message, "parallelism.data"))
-    if answer.layout.tensor > 1 and accelerator is not None:
-        found += tensor_warnings(accelerator, answer.layout.tensor)
+    if layout.tensor > 1 and accelerator is not None:
+        from calc.performance.fabric import tensor_warnings
+
+        found += tensor_warnings(accelerator, layout.tensor)
     return found

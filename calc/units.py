@@ -6,6 +6,8 @@ Symbols are read when the catalogue is loaded and written when a number is shown
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+KWH_J = 3.6e6
 
 # Symbol: (dimension, size in the dimension's base unit). Links and memory buses are decimal, memory is either.
 UNITS: dict[str, tuple[str, float]] = {
@@ -91,6 +93,15 @@ def show_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def show_term(number: float) -> str:
+    """Return a number as it is put into a formula: a whole one with its thousands separated, others as they are.
+
+    >>> show_term(2048), show_term(0.125)
+    ('2,048', '0.125')
+    """
+    return show_count(number) if float(number).is_integer() else f"{number:g}"
+
+
 def show_large_count(value: float) -> str:
     """Return a count in words a reader says aloud, to three significant digits.
 
@@ -153,3 +164,49 @@ def show_decimal(size_bytes: float) -> str:
         if abs(size_bytes) >= size:
             return f"{show_number(size_bytes / size, 4)} {symbol}"
     return f"{show_count(size_bytes)} B"
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a time in the unit that a reader would say.
+
+    >>> show_seconds(17.9e-6), show_seconds(0.0077), show_seconds(4.47), show_seconds(600), show_seconds(20_000)
+    ('17.9 µs', '7.70 ms', '4.47 s', '10.0 min', '5.56 h')
+    >>> show_seconds(864_000)
+    '10.0 days'
+    """
+    if not seconds:
+        return "0 s"
+    for size, unit, below in ((1e-6, "µs", 1e-3), (1e-3, "ms", 1), (1, "s", 120), (MINUTE_S, "min", 2 * HOUR_S)):
+        if seconds < below:
+            return f"{show_number(seconds / size)} {unit}"
+    if seconds < 2 * DAY_S:
+        return f"{show_number(seconds / HOUR_S)} h"
+    return f"{show_number(seconds / DAY_S)} days"
+
+
+def show_tokens_per_s(rate: float) -> str:
+    """Return a rate of tokens.
+
+    >>> show_tokens_per_s(104.5)
+    '104 tokens/s'
+    """
+    return f"{show_number(rate)} tokens/s"
+
+
+def show_gb_per_s(bytes_per_s: float) -> str:
+    """Return a rate of bytes in GB/s, without zeros at its end.
+
+    >>> show_gb_per_s(56.25e9), show_gb_per_s(450e9), show_gb_per_s(1.8e12)
+    ('56.25 GB/s', '450 GB/s', '1,800 GB/s')
+    """
+    value = bytes_per_s / GB
+    return f"{value:,.0f} GB/s" if value >= 1000 else f"{value:.4g} GB/s"
+
+
+def show_dollars(amount: float) -> str:
+    """Return an amount of US dollars.
+
+    >>> show_dollars(0.04391), show_dollars(12.5), show_dollars(12345)
+    ('$0.0439', '$12.50', '$12,345')
+    """
+    return f"${amount:,.2f}" if 1 <= abs(amount) < 1000 else f"${show_number(amount)}"

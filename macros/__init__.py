@@ -6,7 +6,7 @@ from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
 from calc.scenario import check_models
-from macros import inline, pages
+from macros import inline, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
@@ -22,10 +22,11 @@ from macros.accuracy.page import (
     left_out_training,
 )
 from macros.activation_tables import checkpoint_table, layer_table
-from macros.cache_tables import cache_figure, cache_table
+from macros.cache_tables import cache_table
 from macros.calls import register
 from macros.case_numbers import bits_in, cards, electricity, gained, operations, passes, shared, timed
 from macros.case_tables import batch_table, deployment_table, horizon_table, needs_table
+from macros.claims.page import claim, claims, claims_count, claims_table
 from macros.device_tables import (
     balance,
     extreme,
@@ -37,19 +38,27 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
-from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.format_tables import (
+    bits_table,
+    format_table,
+    mixture_table,
+    mixture_working,
+    native_table,
+    rounded,
+    rounding_table,
+)
+from macros.formula_tables import formula_count, formula_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
-    holding_table,
     machine_table,
     memory_option_table,
     price_table,
     stale_days,
 )
-from macros.inline import fact, number, source
+from macros.inline import fact, given, number, source, stated
 from macros.layout_figures import layout_figure
-from macros.link_figures import cards_figure, link_bars, ring_figure, switched_figure
+from macros.link_figures import cards_figure, ring_figure, switched_figure
 from macros.link_tables import (
     exchange_table,
     fact_ratio,
@@ -67,9 +76,9 @@ from macros.link_tables import (
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, presets, version
-from macros.planning_figures import break_even_figure
+from macros.pages import benchmark, calculator, calculator_list, presets, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
+from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
@@ -80,10 +89,13 @@ from macros.processor_tables import (
     processor_table,
 )
 from macros.repair_tables import repair_table
+from macros.run_tables import data_set, operations_table, run_time_table, saved_table
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
+from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
+from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
@@ -99,6 +111,7 @@ MACROS = (
     accuracy_worst,
     active,
     adapter_figure,
+    address_table,
     at_once,
     balance,
     batch_table,
@@ -109,17 +122,20 @@ MACROS = (
     bits_table,
     block,
     block_table,
-    break_even_figure,
     budget,
-    cache_figure,
     cache_table,
     calculator,
+    calculator_list,
     cards,
     cards_figure,
     ceiling,
     changed,
     checkpoint_table,
+    claim,
     claim_table,
+    claims,
+    claims_count,
+    claims_table,
     coefficient,
     comparison_date,
     comparison_table,
@@ -128,6 +144,7 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_set,
     deployment_table,
     device_count_table,
     electricity,
@@ -142,9 +159,13 @@ MACROS = (
     fitting_table,
     flops_share,
     format_table,
+    formula_count,
+    formula_table,
     gained,
+    given,
+    glossary,
+    group_links,
     hierarchy_figure,
-    holding_table,
     horizon_table,
     host_memory,
     law_growth_table,
@@ -155,7 +176,6 @@ MACROS = (
     left_out_memory_sources,
     left_out_sources,
     left_out_training,
-    link_bars,
     link_fact,
     link_name,
     link_ratio,
@@ -165,6 +185,7 @@ MACROS = (
     llama_table,
     machine_table,
     measured_chain,
+    measurement_source_table,
     memory_option_table,
     memory_table,
     mixture_table,
@@ -178,6 +199,7 @@ MACROS = (
     offload_check_table,
     offload_table,
     operations,
+    operations_table,
     optimizer_table,
     owned,
     pair_table,
@@ -185,6 +207,7 @@ MACROS = (
     passes,
     peer_table,
     planned,
+    plot,
     precision_table,
     presets,
     price_table,
@@ -198,25 +221,33 @@ MACROS = (
     release,
     repair_table,
     ring_figure,
+    rounded,
     rounding_table,
     rule_count_table,
     run_fact,
     run_flops,
     run_table,
+    run_time_table,
     run_utilized,
+    saved_table,
     scheme_table,
     sending,
     served,
     shared,
     source,
+    source_count,
+    source_table,
     spec_sheet,
     speed,
     speed_table,
     stage_figure,
     stage_table,
     stale_days,
+    stated,
     step_figure,
     switched_figure,
+    term,
+    term_count,
     timed,
     times,
     touched,
@@ -241,4 +272,5 @@ def define_env(env: Any) -> None:
         raise BuildError(str(error)) from None
     inline.restart()
     pages.restart()
+    plots.restart()
     register(env, MACROS)

@@ -1,11 +1,10 @@
-"""The tables and the figure of what models keep of a conversation."""
+"""The table of what models keep of a conversation."""
 
 from calc import estimate
 from calc.calculators.html import table, text
 from calc.catalog import catalog
 from calc.memory.kv_cache import expanded_token_bytes
-from calc.units import GIB, MIB, show_binary, show_count
-from macros.figures import Axis, Line, line_figure
+from calc.units import show_binary, show_count
 from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
@@ -60,21 +59,3 @@ def cache_table(*rows: tuple[str, ...]) -> str:
     )
     caption = "What one sequence keeps, in 16 bit; in brackets where the context is longer than the maker states"
     return block(table(headings, cells, caption=caption, words=2))
-
-
-def cache_figure(*models: tuple[str, str]) -> str:
-    """Return the figure of what one sequence keeps against its length; a pair is a model and the words for its type."""
-    lengths = [round(2 ** (9 + step / 2)) for step in range(17)]
-    lines = []
-    for model, kind in models:
-        points = [(float(tokens), float(kept(model, tokens, CACHE, STATE))) for tokens in lengths]
-        lines.append(Line(f"{catalog().model(model).name}, {kind}", points))
-    across = Axis("Tokens in the sequence", [(float(n), show_count(n)) for n in (512, 2048, 8192, 32_768, 131_072)])
-    up = Axis("Memory", [(float(size * MIB), f"{size} MiB") for size in (1, 16, 256)])
-    up.marks.extend((float(size * GIB), f"{size} GiB") for size in (4, 64))
-    ends = [f"{line.name}: {show_binary(line.points[0][1])} to {show_binary(line.points[-1][1])}" for line in lines]
-    summary = f"Memory kept of one sequence, from {lengths[0]} to {show_count(lengths[-1])} tokens. {'; '.join(ends)}."
-    caption = (
-        "What one sequence keeps, in 16 bit. Both axes are logarithmic: a straight rise is growth with every token."
-    )
-    return line_figure(lines, across, up, caption=caption, summary=summary)

@@ -7,14 +7,12 @@ from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element
-from calc.calculators.rendering import step_html
-from calc.calculators.speed import show_rate, show_seconds
+from calc.calculators.rendering import part_bytes, step_html
 from calc.catalog import catalog
 from calc.planning.cost import newest_electricity
 from calc.scenario import known_architecture
-from calc.units import GB, show_count, show_gib, show_number
+from calc.units import GB, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step
-from macros.tables import part_bytes
 
 Report = dict[str, Any]
 OF_ALL = ("left_bytes", "available_bytes")
@@ -70,7 +68,7 @@ def timed(what: str, **scenario: object) -> str:
     """
     report: Report = estimate(scenario)
     value = report["speed"][what]["typical"]
-    shown = show_seconds(value) if what.endswith("_s") and "_per_s" not in what else show_rate(value)
+    shown = show_seconds(value) if what.endswith("_s") and "_per_s" not in what else show_tokens_per_s(value)
     return opening(shown, working({"steps": [step for step in report["steps"] if step["unit"] in ("s", "tokens/s")]}))
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import table, text
-from calc.calculators.speed import per_second, show_seconds
+from calc.calculators.rendering import part_bytes
+from calc.calculators.speed import per_second
 from calc.catalog import catalog
-from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count
+from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
 from macros.markdown import block
-from macros.tables import part_bytes
 
 Report = dict[str, Any]
 TRIED = ("bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq3_m", "iq2_m")  # from large to small

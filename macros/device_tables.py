@@ -1,6 +1,7 @@
 """Tables and numbers of how devices are built: matrix and vector rates, memories from near to far, number formats."""
 
 from calc.calculators.html import element, table, text
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.units import show_binary, show_number
@@ -103,21 +104,34 @@ def memory_table(*devices: str) -> str:
 
 
 def rate_table(*devices: str) -> str:
-    """Return the dense rates of some devices in each number format that they compute in."""
+    """Return the dense rates of some devices in each number format that one of them has a rate for."""
+    records = [catalog().accelerator(name) for name in devices]
+    known = [field for field in FORMATS if any(field in record.facts for record in records)]
     rows = []
-    for name in devices:
-        record = catalog().accelerator(name)
-        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in FORMATS]
+    for record in records:
+        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in known]
         rows.append([device(record), text(record.architecture), *cells])
-    headings = ("Device", "Generation", "FP32 (vector)", *(name.upper() for name in FORMATS[1:]))
+    headings = ("Device", "Generation", *("FP32 (vector)" if name == "fp32" else name.upper() for name in known))
     return block(table(headings, rows, caption="Peak rates by number format, dense", words=2))
 
 
 def spec_sheet(accelerator: str) -> str:
-    """Return every fact of a device as a data sheet would have it, with what it means: basis, note and source."""
+    """Return every fact of a device as a data sheet would have it, with what it means: basis, source and note."""
     record = catalog().accelerator(accelerator)
-    lines = "".join(element("li", fact_line(record, field)) for field in record.facts)
-    return block(element("ul", lines, class_="spec-sheet"))
+    rows = []
+    for field, found in record.facts.items():
+        named = field.upper() if field in FORMATS else field.replace("_", " ").capitalize().replace("Pcie", "PCIe")
+        others = "".join(
+            f"<br>{text(f'{other.value} {other.unit}'.strip())}, says {source_html(other.source)}. {text(other.note)}"
+            for other in record.also
+            if other.field == field
+        )
+        said = f"<br>{text(found.note)}" if found.note else ""
+        rows.append(
+            [text(named), text(found.show()), text(found.basis) or "–", source_html(found.source) + said + others]
+        )
+    headings = ("Fact", "Value", "Basis", "Source")
+    return block(table(headings, rows, caption=f"What is known of the {record.name}", words=4))
 
 
 def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:

@@ -4,13 +4,13 @@ from calc import estimate
 from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.routing import experts_touched, parameters_touched
 from calc.calculators.html import table, text
+from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.units import show_count, show_gb, show_gib, show_large_count, show_number
 from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named, routing
-from macros.model_tables import part_bytes
 
 BATCHES = (1, 4, 16, 64, 256)
 

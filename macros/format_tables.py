@@ -3,17 +3,16 @@
 from calc import estimate
 from calc.architecture.stages import Stage
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html
+from calc.calculators.rendering import part_bytes, source_html
 from calc.catalog import catalog
 from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_level
 from calc.memory.weights import stored_bytes, stored_tensors
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.units import show_count, show_decimal, show_large_count, show_number
-from macros.inline import Report
+from macros.inline import Report, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import LARGE_MATRIX, architecture_named
-from macros.model_tables import part_bytes
 
 SCOPES = {"all": "everything", "linear": "the layers' matrices", "experts": "the experts' matrices, if there are any"}
 COMPUTED_IN = ("fp32", "bf16", "fp16", "int8", "fp8", "fp4")
@@ -37,7 +36,14 @@ def rounding_table(value: float, largest: tuple[float, ...]) -> str:
     rows = []
     for name, significant in SIGNIFICANT_BITS.items():
         read = nearest_float(value, significant_bits=significant)
-        rows.append([catalog().number_format(name).name, "itself", f"{read:.10g}", show_number(abs(read - value), 2)])
+        rows.append(
+            [
+                catalog().number_format(name).name,
+                "the nearest that it has",
+                f"{read:.10g}",
+                show_number(abs(read - value), 2),
+            ]
+        )
     for bits in (8, 4):
         for most in largest:
             level, read = nearest_level(value, largest=most, bits=bits)
@@ -47,6 +53,21 @@ def rounding_table(value: float, largest: tuple[float, ...]) -> str:
             )
     headings = ("Format", "What is stored", "Read back as", "Off by")
     return block(table(headings, rows, caption=f"What formats make of {value}", words=2))
+
+
+def rounded(value: float, number_format: str, largest: float = 0.0) -> str:
+    """Return what a format makes of one number, inline: a cast, or whole steps where a group's largest is given."""
+    if not largest:
+        read = nearest_float(value, significant_bits=SIGNIFICANT_BITS[number_format])
+        name = catalog().number_format(number_format).name
+        numbers = f"{value:.10g}, {SIGNIFICANT_BITS[number_format]} significant bits"
+        return opening(f"{read:.6g}", step(name, r"\text{nearest}(x)", numbers, f"{read:.10g}"))
+    bits = int(number_format.removeprefix("int"))
+    level, read = nearest_level(value, largest=largest, bits=bits)
+    numbers = f"{level} × {largest:g} / {2 ** (bits - 1) - 1}"
+    return opening(
+        f"{read:.6g}", step(f"INT{bits}", r"\text{round}\left(\frac{x}{s}\right) \cdot s", numbers, f"{read:.6g}")
+    )
 
 
 def bits_table(*models: str, formats: tuple[str, ...], files: str = "") -> str:

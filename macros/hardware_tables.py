@@ -4,12 +4,11 @@ import datetime
 from typing import Any
 
 from calc import estimate
-from calc.calculators.cost import dollars
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
 from calc.catalog.schema import PRICE_STALE_DAYS
-from calc.units import GIB, show_count, show_gb, show_number
+from calc.units import GIB, show_count, show_dollars, show_gb, show_number
 from macros.filtered import filtered, missing, sortable
 from macros.inline import device_parts
 from macros.links import calculator_link
@@ -96,21 +95,25 @@ def bin_of(accelerator: Accelerator) -> int:
 
 
 def memory_option_table(least_gib: int = 8) -> str:
-    """Return which devices there are in each memory bin, by vendor."""
-    listed = sorted(catalog().accelerators(), key=lambda record: record.released)
-    vendors = list(dict.fromkeys(device.vendor for device in listed))
+    """Return which devices there are in each memory bin, by maker, newest first."""
+    listed = sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True)
     rows = []
     previous = 0
     for size in MEMORY_BINS_GIB:
         inside = [record for record in listed if bin_of(record) == size]
         if inside and size >= least_gib:
             exact = all(record.quantity("memory") == size * GIB for record in inside)
-            shown = f"{size} GiB" if exact else f"over {previous} to {size} GiB"
-            cells = [", ".join(text(device.name) for device in inside if device.vendor == vendor) for vendor in vendors]
-            rows.append([shown, *(cell or "–" for cell in cells)])
-        previous = size
-    headings = ("Memory", *vendors)
-    return block(table(headings, rows, caption="Devices by memory, as advertised", words=len(headings)))
+            over = f"over {previous} to {size} GiB" if previous else f"up to {size} GiB"
+            makers = sorted({record.vendor for record in inside}, key=lambda vendor: (vendor != "NVIDIA", vendor))
+            lines = (
+                element("strong", text(maker))
+                + ": "
+                + text(", ".join(record.name for record in inside if record.vendor == maker))
+                for maker in makers
+            )
+            rows.append([f"{size} GiB" if exact else over, "<br>".join(lines)])
+            previous = size
+    return block(table(("Memory", "Devices"), rows, caption="Devices by memory, as advertised", words=2))
 
 
 def price_cell(price: Price | None) -> str:
@@ -121,7 +124,9 @@ def price_cell(price: Price | None) -> str:
     old = " (old)" if price.is_stale(datetime.date.today().isoformat()) else ""
     unit = "" if price.per == "piece" else f" an {price.per}"
     amount = (
-        f"{dollars(price.each)}{unit}" if price.currency == "USD" else f"{show_number(price.each)} {price.currency}"
+        f"{show_dollars(price.each)}{unit}"
+        if price.currency == "USD"
+        else f"{show_number(price.each)} {price.currency}"
     )
     return sortable(price.each, f"{amount}, {text(price.kind)} {day}{old}")
 
@@ -221,7 +226,7 @@ def claim_table(models: dict[str, str]) -> str:
             report: Report = estimate({"model": model, "weights": weights, "context_tokens": 2048})
             size = report["memory"]["device_bytes"]
             shown = "fits: " if size <= memory else "too large: "
-            shown += show_gb(size)
+            shown += show_gb(size).replace(" ", "\u00a0")
             cells.append(calculator_link("will-it-fit", shown, model=model, weights=weights, context_tokens=2048))
         cells += [training_cell(model, memory, method) for method in ("qlora", "full")]
         rows.append(cells)
@@ -236,7 +241,7 @@ def claim_table(models: dict[str, str]) -> str:
         "Fine-tuning in full",
     )
     caption = "Claims beside what is computed: one sequence of 2,048 tokens, without an engine"
-    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2)))
+    return block(table(headings, rows, caption=caption, class_="calc-offers", words=(0, 2, 3, 4, 5, 6, 7)))
 
 
 def training_cell(model: str, memory: float, method: str) -> str:
@@ -245,22 +250,4 @@ def training_cell(model: str, memory: float, method: str) -> str:
     report: Report = estimate({**asked, "checkpointing": "full"})
     size = report["memory"]["device_bytes"]
     verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
-    return f"{verdict}: {show_gb(size)}"
-
-
-def holding_table(devices: tuple[str, ...], models: tuple[str, ...], weights: str = "awq", tokens: int = 8192) -> str:
-    """Return which models one device of each kind holds, in a number format, and what is left or missing."""
-    records = [catalog().accelerator(name) for name in devices]
-    rows = []
-    for name in models:
-        cells = [text(catalog().model(name).name)]
-        for record in records:
-            asked = {"model": name, "weights": weights, "context_tokens": tokens, "accelerator": record.id}
-            report: Report = estimate(asked)
-            spare = report["memory"]["headroom_bytes"] / GIB
-            shown = f"fits, {spare:,.0f} GiB left" if spare >= 0 else f"{-spare:,.0f} GiB missing"
-            cells.append(calculator_link("will-it-fit", shown, **asked))
-        rows.append(cells)
-    headings = ("Model", *(f"{record.name}, {record.memory_fact.show()}" for record in records))
-    caption = f"One device, {catalog().weights_format(weights).name}, one sequence of {show_count(tokens)} tokens"
-    return block(table(headings, rows, caption=caption))
+    return f"{verdict}: {show_gb(size)}".replace(" GB", "\u00a0GB")

@@ -1,17 +1,26 @@
 """Numbers in prose: each is computed where it stands and opens to its working or its source."""
 
+from collections.abc import Callable
 from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
-from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_binary, show_count, show_decimal, show_gb, show_gib, show_large_count
+from calc.units import (
+    show_binary,
+    show_count,
+    show_decimal,
+    show_gb,
+    show_gib,
+    show_large_count,
+    show_seconds,
+    show_tokens_per_s,
+)
 from macros.markdown import inline
-from macros.training_numbers import NAMES, look_up_training
+from macros.training_numbers import NAMES, look_up_training, show_days
 
 Report = dict[str, Any]
 
@@ -21,7 +30,7 @@ def show_each(size_bytes: float) -> str:
     return f"{size_bytes:.3g} bytes"
 
 
-SHOW = {
+SHOW: dict[str, Callable[[Any], str]] = {
     "GiB": show_gib,
     "GB": show_gb,
     "size": show_binary,
@@ -30,8 +39,13 @@ SHOW = {
     "words": show_large_count,
     "decimal": show_decimal,
     "each": show_each,
-    "tokens/s": show_rate,
+    "tokens/s": show_tokens_per_s,
     "seconds": show_seconds,
+    "share": lambda value: f"{100 * value:.0f} %",
+    "days": show_days,
+    "hours": lambda value: f"{show_count(value)} hours",
+    "USD": lambda value: f"{show_count(value)} USD",
+    "kWh": lambda value: f"{show_count(value)} kWh",
 }
 PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")
 _opened: list[int] = [0]
@@ -47,7 +61,8 @@ def number(what: str, show: str = "", **scenario: object) -> str:
     Of a training run, `workload="training"`, also any part at its peak; "forward", "loss", "backward" and "optimizer",
     the tensors of a phase; "allocated" and "reserved"; "states", what parameters cost, and "each", that for one
     parameter; "kept" and "layer", activations that wait, of all layers and of one; "trainable", "sent" and "host";
-    "tokens_per_s" of a device and "step_s".
+    "tokens_per_s" of a device, "step_s" and "utilization"; "flops" and "hardware_flops", of one token; "checkpoint",
+    what is saved. Of a run of `training_tokens`: "days", "gpu_hours", "rent", "kwh" and "electricity".
     """
     if show and show not in SHOW:
         raise ValueError(f"show must be one of {', '.join(SHOW)}, not {show!r}")
@@ -84,6 +99,8 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         return cache / memory["sequences"] / tokens, steps, "size"
     if what == "parameters":
         return model["parameters_total"], [parameter_step(model)], "words"
+    if what == "active":
+        return model["parameters_active"], [parameter_step(model)], "words"
     found = {
         "total": ("device_bytes", "GiB"),
         "headroom": ("headroom_bytes", "GiB"),
@@ -91,7 +108,7 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         "sequences": ("max_sequences", "count"),
     }
     if what not in found:
-        known = dict.fromkeys((*PARTS, "token", "parameters", "capacity", *found, *NAMES))
+        known = dict.fromkeys((*PARTS, "token", "parameters", "active", "capacity", *found, *NAMES))
         raise ValueError(f"{what!r} is not a number of a report; there are {', '.join(known)}")
     key, form = found[what]
     if memory.get(key) is None:
@@ -147,6 +164,18 @@ def step(name: str, formula: str, numbers: str, result: str) -> str:
     line = f"{text(numbers)} = {element('strong', text(result))}"
     title = element("span", text(name), class_="calc-step-name")
     return element("span", f"{title} {mathml(formula)} {element('span', line)}", class_="calc-step")
+
+
+def stated(said: str, source_id: str) -> str:
+    """Return a number that a source states and nothing here computes, inline; it opens to the source and its day."""
+    found = catalog().source(source_id)
+    day = text(f", checked {found.checked}." if found.checked else ".")
+    return opening(said, element("span", text("Stated by ") + source_html(source_id) + day, class_="calc-step"))
+
+
+def given(said: str) -> str:
+    """Return a number that an example or a table supposes, as it is written: nobody's fact, so nothing opens."""
+    return inline(text(said))
 
 
 def source(source_id: str, shown: str) -> str:

@@ -1,13 +1,10 @@
-"""Drawings of links: bars of what they carry, a ring that adds up, and how devices in a machine reach each other."""
+"""Drawings of links: a ring that adds up, and how devices in a machine reach each other."""
 
 from calc.calculators.html import element, text
 from calc.catalog import catalog
-from calc.catalog.records import Link
-from calc.units import GB
 from macros.markdown import block
 
 WIDTH = 420
-ROW, BAR, NAMES = 26, 14, 150  # pixels of a line of bars, of a bar, and of the names before it
 
 
 def svg(drawn: str, height: int, summary: str, width: int = WIDTH) -> str:
@@ -34,40 +31,6 @@ def box(x: float, y: float, width: float, height: float, content: str, class_: s
 def wire(x1: float, y1: float, x2: float, y2: float, class_: str = "figure-wire") -> str:
     """Return a line between two places."""
     return element("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", class_=class_)
-
-
-def link_bars(*names: str) -> str:
-    """Return bars of what links carry one way; the filled part is what large messages were measured to reach."""
-    links = [catalog().link(name) for name in names]
-    most = max(link.bytes_per_s_one_way for link in links)
-    scale = (WIDTH - NAMES - 60) / most
-    drawn, said = "", []
-    for row, link in enumerate(links):
-        top = row * ROW + 4
-        carried, fact = link.bytes_per_s_one_way, link.reached
-        shown = f"{carried / GB:.4g}"
-        drawn += label(short_name(link), NAMES - 8, top + 12, "end")
-        drawn += element(
-            "rect", x=NAMES, y=top, width=f"{max(carried * scale, 1):.1f}", height=BAR, class_="figure-carried"
-        )
-        if fact is not None:
-            width = f"{max(float(fact.value) * scale, 1):.1f}"
-            drawn += element("rect", x=NAMES, y=top, width=width, height=BAR, class_="figure-reached")
-        drawn += label(shown, NAMES + carried * scale + 6, top + 12, "start")
-        said.append(f"{link.name} {shown} GB/s" + (f", {fact.show()} reached" if fact else ""))
-    summary = f"Bars of what links carry one way: {'; '.join(said)}."
-    caption = "GB/s one way. Filled: what large all-reduces were measured to reach, where somebody published it."
-    return figure(svg(drawn, len(links) * ROW + 4, summary), caption)
-
-
-def short_name(link: Link) -> str:
-    """Return a link's name without its bits a second, where it has another word for them.
-
-    >>> short_name(catalog().link("infiniband-ndr")), short_name(catalog().link("ethernet-100"))
-    ('InfiniBand NDR', 'Ethernet 100 Gb/s')
-    """
-    words = link.name.split()
-    return " ".join(words[:2]) if words[0] == "InfiniBand" else link.name
 
 
 PIECES = ("a", "b", "c", "d")

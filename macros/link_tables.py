@@ -5,19 +5,19 @@ from typing import Any
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
-from calc.calculators.interconnect_answer import show_rate, show_time
 from calc.calculators.rendering import source_html, step_html
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
-from calc.performance.messages import transfer
-from calc.units import MB, show_decimal, show_gib, show_number
+from calc.performance.transfers import transfer
+from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
 from macros.inline import device, fact_line, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
 
 Report = dict[str, Any]
+RATES = ("One way", "Both ways", "Reached, one way", "Two alone")
 WAYS = {DEVICE: "direct", "host": "direct", STAGED: "by the host", "network": "network"}
 
 
@@ -97,11 +97,11 @@ def sending(what: str, **fields: object) -> str:
     (part, way), seconds = report["sent"][0], report["seconds"]
     compute = report["compute_seconds"] or 0.0
     shown = {
-        "time": show_time(seconds),
-        "one": show_time(way.seconds),
+        "time": show_seconds(seconds),
+        "one": show_seconds(way.seconds),
         "size": show_decimal(part.message_bytes),
         "sent": show_decimal(sum(other.repeats * over.sent for other, over in report["sent"])),
-        "rate": show_rate(way.bus_rate),
+        "rate": show_gb_per_s(way.bus_rate),
         "share": f"{100 * seconds / (seconds + compute):.0f} %",
         "beside": f"{100 * seconds / compute:.0f} %" if compute else "–",
     }
@@ -111,23 +111,30 @@ def sending(what: str, **fields: object) -> str:
     return opening(shown[what], element("span", working))
 
 
+def link_rates(link: Link) -> list[str]:
+    """Return the cells of a link's rates: one way, both ways, what large messages reach, and what two alone have."""
+    measured = "reached_in_switch" if link.reached_in_switch else "reached"
+    return [
+        link_fact(link.id, "one_way"),
+        link_fact(link.id, "both_ways"),
+        link_fact(link.id, measured) if link.reached else "–",
+        link_fact(link.id, "pair") if link.pair else "–",
+    ]
+
+
 def link_table(*names: str, caption: str = "What links carry") -> str:
     """Return links with what they carry one way and both ways, and what large messages were measured to reach."""
     rows = []
     for name in names:
         link = catalog().link(name)
-        measured = "reached_in_switch" if link.reached_in_switch else "reached"
         rows.append(
             [
                 text(link.name),
-                link_fact(name, "one_way"),
-                link_fact(name, "both_ways"),
-                link_fact(name, measured) if link.reached else "–",
-                link_fact(name, "pair") if link.pair else "–",
+                *link_rates(link),
                 text(link.note.partition(". ")[0].partition(" (http")[0].rstrip(".")) if link.kind == "device" else "–",
             ]
         )
-    headings = ("Link", "One way", "Both ways", "Reached, one way", "Two alone", "What it is")
+    headings = ("Link", *RATES, "What it is")
     kept = [column for column in range(len(headings)) if column < 3 or any(row[column] != "–" for row in rows)]
     shown = [[row[column] for column in kept] for row in rows]
     words = [place for place, column in enumerate(kept) if column in (0, 5)]
@@ -149,10 +156,10 @@ def pair_table(*pairs: tuple[str, str], megabytes: int = 64) -> str:
                 device(card),
                 text(group.link.name),
                 text(WAYS[group.kind]),
-                show_rate(group.peak),
-                show_rate(2 * group.peak),
-                show_rate(group.rate),
-                calculator_link("interconnect", show_time(way.seconds), **asked),
+                show_gb_per_s(group.peak),
+                show_gb_per_s(2 * group.peak),
+                show_gb_per_s(group.rate),
+                calculator_link("interconnect", show_seconds(way.seconds), **asked),
             ]
         )
     headings = (
@@ -168,7 +175,7 @@ def pair_table(*pairs: tuple[str, str], megabytes: int = 64) -> str:
 
 
 def linked_table() -> str:
-    """Return who is linked with whom: each link between devices, those that have it, and how many it joins."""
+    """Return who is linked with whom: each link between devices, who has it, how many it joins, and its rates."""
     rows = []
     for link in catalog().links():
         if link.accelerators:
@@ -176,8 +183,8 @@ def linked_table() -> str:
             joins = sorted({most_joined(record, link) for record in devices if record.quantity("link_domain")})
             names = ", ".join(text(record.name) for record in devices)
             shown = " or ".join(f"{count:,}" for count in joins) or "–"
-            rows.append([text(link.name), names, shown, link_fact(link.id, "one_way"), link_fact(link.id, "both_ways")])
-    headings = ("Link", "Devices that have it", "Joins", "One way", "Both ways")
+            rows.append([text(link.name), names, shown, *link_rates(link)])
+    headings = ("Link", "Devices that have it", "Joins", *RATES)
     return block(table(headings, rows, caption="Who is linked with whom", words=2))
 
 
@@ -194,7 +201,7 @@ def peer_table(*names: str) -> str:
                 text(link.name if link else "none"),
                 text(card.text("pcie")),
                 text(peer_words(card)),
-                show_rate(joined(card, ranks=2, link=link).peak),
+                show_gb_per_s(joined(card, ranks=2, link=link).peak),
             ]
         )
     headings = ("Card", "Released", "Link of its own", "PCIe", "May read another's memory", "One way, at best")
@@ -229,7 +236,7 @@ def exchange_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens:
                 cells.append(show_decimal(sum(part.repeats * way.sent for part, way in report["sent"])))
             compute = report["compute_seconds"]
             beside = f" ({100 * report['seconds'] / compute:.0f} %)" if compute else ""
-            cells.append(calculator_link("interconnect", show_time(report["seconds"]), **fields) + beside)
+            cells.append(calculator_link("interconnect", show_seconds(report["seconds"]), **fields) + beside)
         rows.append(cells)
     heads = [
         f"{devices} × {card.name}, {catalog().link(link).name if link else joined(card, ranks=devices).link.name}"

@@ -1,19 +1,19 @@
 """Tables of models: the catalogue, the arithmetic of one model, the shares of blocks, and models beyond language."""
 
 from math import prod
+from typing import Any
 
 from calc import estimate
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
 from calc.architecture.tensors import BLOCKS, Tensor
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html
+from calc.calculators.rendering import part_bytes, source_html
 from calc.catalog import catalog
 from calc.catalog.records import Model
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.units import KIB, show_binary, show_count, show_decimal, show_large_count
 from macros.filtered import filtered, missing, sortable
-from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named
@@ -30,11 +30,6 @@ GROUPS = {
     "Output matrix": ("lm_head", "head"),
     "Norms and others": ("norm", "final_norm", "layer_other", "other"),
 }
-
-
-def part_bytes(report: Report, part_id: str) -> int:
-    """Return the bytes of one part of a report; 0 where it has none."""
-    return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
 
 
 def model_row(model: Model) -> list[str]:
@@ -192,7 +187,9 @@ def beyond_table(*rows: tuple[str, str, int]) -> str:
     for name, kind, tokens in rows:
         model = catalog().model(name)
         architecture = architecture_named(name)
-        asked = {"model": model.id, "context_tokens": tokens}
+        asked: dict[str, Any] = {"model": model.id, "context_tokens": tokens}
+        if any(cache.fixed_tokens for kind in architecture.kinds for cache in kind.caches):
+            asked = {"model": model.id, "prompt_tokens": 1, "output_tokens": tokens - 1}  # the encoder's are apart
         full, half = (estimate({**asked, "weights": form}) for form in ("fp32", "fp16"))
         cache = part_bytes(half, "kv_cache")
         cells.append(

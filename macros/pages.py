@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 from calc.calculators import render_calculator, render_presets
-from calc.calculators.html import table, text
+from calc.calculators.html import element, table, text
+from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros.links import calculator_address, standing_on
 from macros.markdown import block
 
 BENCHMARK = Path(__file__).parent.parent / "docs" / "assets" / "benchmark.json"
+EXAMPLES = 2  # of a calculator that the list of them names
 _placed: set[tuple[str, str]] = set()  # the page and the prefix of every calculator of this build
 
 
@@ -28,6 +30,19 @@ def calculator(name: str, prefix: str = "", **changed: object) -> str:
 def presets(name: str) -> str:
     """Return the table of a calculator's worked examples, each a link that fills in the calculator."""
     return block(render_presets(name, calculator_address(name)))
+
+
+def calculator_list() -> str:
+    """Return every calculator: its name, which leads to it, the question that it answers, and its examples."""
+    rows = []
+    for found in CALCULATORS.values():
+        link = element("a", text(found.title), href=calculator_address(found.id))
+        named = [preset.name for preset in found.presets if not preset.name.startswith("…")][:EXAMPLES]
+        rest = len(found.presets) - len(named)
+        examples = "; ".join(named) + (f"; {rest} more" if rest else "")
+        rows.append([link, text(found.question), text(examples)])
+    headings = ("Calculator", "What it answers", "Worked examples, such as")
+    return block(table(headings, rows, caption="All calculators", class_="calc-worded", words=len(headings)))
 
 
 def version() -> str:

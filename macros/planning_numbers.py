@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from calc import estimate
 from calc.calculators import CALCULATORS
-from calc.calculators.cost import busy_hours, dollars, hour_costs, million_hours, show_days, steps
+from calc.calculators.cost import busy_hours, hour_costs, million_hours, show_days, steps
 from calc.calculators.html import element
 from calc.calculators.rendering import source_html, step_html
-from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
 from calc.planning.failures import days_between_failures, hours_between_checkpoints
 from calc.planning.load import replicas_needed, requests_per_s, sequences_at_once, useful_share
@@ -23,7 +22,7 @@ from calc.planning.power import (
     machines_in_rack,
     supply_watts,
 )
-from calc.units import show_count, show_number
+from calc.units import show_count, show_dollars, show_number, show_seconds, show_term, show_tokens_per_s
 from macros.inline import Report, look_up, opening, step
 
 Given = float | str | tuple[float, str] | dict[str, Any]
@@ -147,17 +146,12 @@ def planned(name: str, **given: Given) -> str:
     value = plan.of(**values)
     shown = show_count(value) if float(value).is_integer() else show_number(value)
     result = f"{shown} {plan.unit}".strip()
-    numbers = plan.template.format(**{key: plain(number) for key, number in (defaults | values).items()})
+    numbers = plan.template.format(**{key: show_term(number) for key, number in (defaults | values).items()})
     named = [catalog().accelerator(given[1]) for given in given.values() if isinstance(given, tuple)]
     found = step(plan.name, plan.formula, numbers, result)
     for record in named:
         found += element("span", source_html(record.facts["power"].source), class_="calc-step")
     return opening(result, found)
-
-
-def plain(number: float) -> str:
-    """Return a number as it is put into a formula."""
-    return show_count(number) if float(number).is_integer() else f"{number:g}"
 
 
 def served(what: str, **scenario: object) -> str:
@@ -173,9 +167,9 @@ def served(what: str, **scenario: object) -> str:
     asked = report["scenario"]
     written = asked["sequences"] * asked["output_tokens"]
     found = {
-        "reads": (speed["prefill_tokens_per_s"], show_rate),
-        "writes": (speed["decode_tokens_per_s"], show_rate),
-        "each": (1 / speed["time_per_output_token_s"], show_rate),
+        "reads": (speed["prefill_tokens_per_s"], show_tokens_per_s),
+        "writes": (speed["decode_tokens_per_s"], show_tokens_per_s),
+        "each": (1 / speed["time_per_output_token_s"], show_tokens_per_s),
         "first": (speed["time_to_first_token_s"], show_seconds),
         "last": (written / speed["output_tokens_per_s"], show_seconds),
     }
@@ -198,7 +192,7 @@ def at_once(*, requests_per_s: Given, **scenario: object) -> str:
     seconds, _ = last_token_s(scenario)
     rate = settled(requests_per_s)
     value = sequences_at_once(requests_per_s=rate, seconds_each=seconds)
-    plan, numbers = PLANS["at_once"], f"{plain(rate)} × {show_number(seconds)}"
+    plan, numbers = PLANS["at_once"], f"{show_term(rate)} × {show_number(seconds)}"
     return opening(show_count(value), step(plan.name, plan.formula, numbers, show_number(value)))
 
 
@@ -264,13 +258,13 @@ def owned(what: str, **changed: object) -> str:
     share = break_even_share(purse=purse, use=use, life_hours=busy_hours(report) / use.busy_share) if purse else None
     owned_hour, million = costs["owned"], million_hours(report)
     found = {
-        "rent": costs["rent"] and dollars(costs["rent"]),
-        "running": costs["running"] and dollars(costs["running"]),
-        "owned": owned_hour and dollars(owned_hour),
-        "year": owned_hour and dollars(owned_hour * busy_hours(report) / life),
-        "life": owned_hour and dollars(owned_hour * busy_hours(report)),
+        "rent": costs["rent"] and show_dollars(costs["rent"]),
+        "running": costs["running"] and show_dollars(costs["running"]),
+        "owned": owned_hour and show_dollars(owned_hour),
+        "year": owned_hour and show_dollars(owned_hour * busy_hours(report) / life),
+        "life": owned_hour and show_dollars(owned_hour * busy_hours(report)),
         "hours": hours and f"{show_count(hours)} hours",
-        "million": owned_hour and million and dollars(owned_hour * million),
+        "million": owned_hour and million and show_dollars(owned_hour * million),
         "days": hours and show_days(hours / use.busy_share),
         "share": share and f"{100 * share:.0f} %",
         "kwh": f"{show_number(use.kwh_a_busy_hour)} kWh",

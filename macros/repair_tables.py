@@ -1,7 +1,8 @@
 """Tables of repairs: what makes a training run fit that does not."""
 
 from calc.calculators.html import table, text
-from calc.training.repairs import PRICES, repairs
+from calc.training.changes import PRICES
+from calc.training.repairs import repairs
 from calc.units import show_gib
 from macros.markdown import block
 from macros.training_numbers import training

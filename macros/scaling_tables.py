@@ -13,14 +13,7 @@ from calc.units import show_count, show_large_count, show_number, show_power
 from macros.inline import opening, step
 from macros.links import calculator_link
 from macros.markdown import block
-
-
-def show_days(value: float) -> str:
-    """Return a number of days, whole ones without a point; less than one in hours."""
-    if value < 1:
-        return f"{show_number(24 * value)} hours"
-    return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
-
+from macros.training_numbers import show_days
 
 FORMS: dict[str, Callable[[float], str]] = {
     "flops": lambda value: f"{show_power(value)} FLOP",
@@ -182,11 +175,11 @@ def run_table(*names: str) -> str:
                 size if active == run.parameters else f"{show_large_count(active)} of {size}",
                 "–" if run.tokens is None else show_large_count(run.tokens),
                 "–" if flops is None else show_power(flops),
-                "–" if run.flops is None else show_power(run.flops),
-                text(device) or "–",
-                "–" if run.devices is None else show_count(run.devices),
+                "–" if reached is None else FORMS["share"](reached),
                 "–" if run.hours is None else show_count(run.hours),
-                "–" if reached is None else f"{100 * reached:.0f} %",
+                "–" if run.devices is None else show_count(run.devices),
+                text(device) or "–",
+                "–" if run.flops is None else show_power(run.flops),
             ]
         )
     headings = (
@@ -194,10 +187,10 @@ def run_table(*names: str) -> str:
         "Parameters",
         "Tokens",
         "FLOP, 6ND",
-        "FLOP, published",
-        "Device",
-        "Devices",
-        "Device-hours",
         "Of the 16-bit rate",
+        "Device-hours",
+        "Devices",
+        "Device",
+        "FLOP, published",
     )
-    return block(table(headings, rows, caption="Published training runs, and what their figures come to", words=(0, 5)))
+    return block(table(headings, rows, caption="Published training runs, and what their figures come to", words=(0, 7)))

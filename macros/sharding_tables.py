@@ -3,11 +3,10 @@
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
-from calc.calculators.speed import show_seconds
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
-from calc.units import show_count, show_decimal
+from calc.units import show_count, show_decimal, show_seconds
 from macros.inline import look_up, opening
 from macros.inline import step as written
 from macros.links import calculator_link

@@ -6,9 +6,8 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import step_html
-from calc.calculators.speed import show_rate, show_seconds
 from calc.catalog import catalog
-from calc.units import show_count, show_number
+from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step
 from macros.links import calculator_link
 from macros.markdown import block
@@ -43,11 +42,11 @@ def speed(what: str, **scenario: object) -> str:
         price, shown = rent["price"], f"{show_number(rent['per_million_output_tokens']['typical'])} USD"
         asked = f"{price['seller']}, {price['kind']}, asked on {price['date']}."
         return opening(shown, working(report) + element("span", text(asked), class_="calc-step"))
-    show: Callable[[float], str] = show_rate if what in RATES else show_seconds
+    show: Callable[[float], str] = show_tokens_per_s if what in RATES else show_seconds
     if what == "each":
         times = found[TIMES["next"]]
         value, low, high = (1 / times[name] for name in ("typical", "high", "low"))
-        show = show_rate
+        show = show_tokens_per_s
     else:
         known = {**RATES, **TIMES}
         if what not in known:
@@ -69,7 +68,10 @@ def faster(what: str, larger: dict[str, object], smaller: dict[str, object]) -> 
     """Return how many times a speed of one scenario is that of another, inline; `what` is a rate of `speed`."""
     first, second = (speed_report(scenario)["speed"][RATES[what]]["typical"] for scenario in (larger, smaller))
     shown = f"{show_number(first / second, 2)} times"
-    return opening(shown, step("How many times", r"\frac{a}{b}", f"{show_rate(first)} / {show_rate(second)}", shown))
+    return opening(
+        shown,
+        step("How many times", r"\frac{a}{b}", f"{show_tokens_per_s(first)} / {show_tokens_per_s(second)}", shown),
+    )
 
 
 def readers_table(*batches: int, **scenario: object) -> str:
@@ -83,8 +85,8 @@ def readers_table(*batches: int, **scenario: object) -> str:
         rows.append(
             [
                 link,
-                show_rate(found["decode_tokens_per_s"]["typical"]),
-                show_rate(1 / found["time_per_output_token_s"]["typical"]),
+                show_tokens_per_s(found["decode_tokens_per_s"]["typical"]),
+                show_tokens_per_s(1 / found["time_per_output_token_s"]["typical"]),
                 show_seconds(found["time_to_first_token_s"]["typical"]),
                 text("memory" if found["bound_by"] == "memory" else str(found["bound_by"])),
                 text("yes" if report["memory"]["fits"] else "no"),
@@ -104,9 +106,9 @@ def speed_table(*rows: tuple[str, dict[str, object]]) -> str:
         cells.append(
             [
                 calculator_link("speed", words, **scenario),
-                show_rate(found["prefill_tokens_per_s"]["typical"]),
-                show_rate(found["decode_tokens_per_s"]["typical"]),
-                show_rate(1 / found["time_per_output_token_s"]["typical"]),
+                show_tokens_per_s(found["prefill_tokens_per_s"]["typical"]),
+                show_tokens_per_s(found["decode_tokens_per_s"]["typical"]),
+                show_tokens_per_s(1 / found["time_per_output_token_s"]["typical"]),
                 show_seconds(found["time_to_first_token_s"]["typical"]),
             ]
         )
@@ -142,5 +144,5 @@ def multiplying(model: str, accelerator: str) -> str:
 def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
     """Return the most tokens a second that one reader can get, inline: bandwidth over what each token reads."""
     held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
-    shown = show_rate(bandwidth / held)
+    shown = show_tokens_per_s(bandwidth / held)
     return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))

@@ -5,6 +5,7 @@ from typing import Any
 from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators.html import table, text
+from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.scenario import known_architecture
 from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_gb, show_gib, show_large_count
@@ -13,11 +14,6 @@ from macros.markdown import block
 
 Report = dict[str, Any]
 PRECISIONS = ("fp32", "bf16", "fp8", "int8", "awq", "nf4-dq")
-
-
-def part_bytes(report: Report, part_id: str) -> int:
-    """Return the bytes of one part of a report."""
-    return next(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
 
 
 def precision_table(*models: str, formats: tuple[str, ...] = PRECISIONS) -> str:

@@ -6,10 +6,12 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
+from calc.performance.training_work import token_flops
+from calc.performance.training_working import flops_steps
 from calc.scenario import known_architecture
 from calc.training.reading import read_training
 from calc.training.step import model_states, moments
-from calc.units import show_count
+from calc.units import show_count, show_number
 
 Report = dict[str, Any]
 Found = tuple[float, list[Report], str]
@@ -31,7 +33,15 @@ FIRST_OF_SPEED = "Operations of the model for one token"  # the first of a repor
 TIMES = {  # a number, its field among a report's speeds, the step that ends with it, and how it is shown
     "tokens_per_s": ("tokens_per_s_per_device", "Tokens a second and device", "tokens/s"),
     "step_s": ("step_s", "Seconds of a step", "seconds"),
+    "utilization": ("model_flops_utilization", "Model FLOPs utilization", "share"),
 }
+RUN_COSTS = {  # a number of a whole run, its field among a report's costs, the step that ends with it, how it is shown
+    "rent": ("rent", "Rent of the run", "USD"),
+    "kwh": ("energy_kwh", "Energy of the run", "kWh"),
+    "electricity": ("electricity", "Electricity of the run", "USD"),
+}
+LAYOUT = ("parallelism", "accelerators", "sharding", "shard_ranks", "sequence_parallel", "offload")
+HOUR_S, DAY_S = 3600.0, 86_400.0
 LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
 PHASES = ("forward", "loss", "backward", "optimizer")
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
@@ -117,6 +127,61 @@ def memory_steps(report: Report) -> list[Report]:
     return list(report["steps"][: last + 1])
 
 
+def operations(report: Report) -> Found:
+    """Return the operations of the model for one token of training."""
+    flops = token_flops(read_training(report["scenario"], catalog()).plan)
+    return flops.model, [one.as_dict() for one in flops_steps(flops)], "words"
+
+
+def hardware_operations(report: Report) -> Found:
+    """Return the operations for one token of training with what checkpointing computes twice."""
+    flops = token_flops(read_training(report["scenario"], catalog()).plan)
+    numbers = f"{show_count(flops.model)} + {show_count(flops.repeated)}"
+    twice = step("With what is computed twice", r"F + F_{\text{twice}}", numbers, flops.hardware, "operations")
+    return flops.hardware, [*operations(report)[1], twice], "words"
+
+
+def saved(report: Report) -> Found:
+    """Return the bytes of a checkpoint from which a run goes on, of all devices: what is trained, and its states.
+
+    Gradients are not saved, nor frozen weights: they are those of the model that the run began with.
+    """
+    whole = {name: value for name, value in report["scenario"].items() if name not in LAYOUT}
+    parts = {name: size for name, size in model_states(whole).items() if size and name != "gradients"}
+    if "adapters" in parts:
+        parts.pop("weights")
+    formula = " + ".join(rf"M_{{\text{{{name.replace('_', ' ')}}}}}" for name in parts)
+    numbers = " + ".join(show_count(size) for size in parts.values())
+    return sum(parts.values()), [step("Checkpoint", formula, numbers, sum(parts.values()))], "decimal"
+
+
+def run_time(key: str, report: Report) -> Found:
+    """Return the days of a run, or the hours of all its devices. Raises ValueError where they are not known."""
+    if report["speed"] is None or report["speed"]["duration_s"] is None:
+        raise ValueError(f"{key!r} is not in this report: it needs training_tokens and an accelerator")
+    seconds, devices = report["speed"]["duration_s"]["typical"], report["scenario"]["accelerators"]
+    names = [item["name"] for item in report["steps"]]
+    steps = report["steps"][names.index(FIRST_OF_SPEED) : names.index("Seconds of the run") + 1]
+    shown = show_number(seconds, 4)
+    if key == "days":
+        last = step("Days", r"\frac{t}{86400}", f"{shown} / 86,400", seconds / DAY_S, "days")
+    else:
+        numbers = f"{shown} × {show_count(devices)} / 3,600"
+        last = step("GPU-hours", r"\frac{t \cdot n}{3600}", numbers, seconds * devices / HOUR_S, "h")
+    return last["value"], [*steps, last], RUN_TIMES[key]
+
+
+def run_cost(key: str, report: Report) -> Found:
+    """Return what a run costs. Raises ValueError where it is not known."""
+    field, last, form = RUN_COSTS[key]
+    found = report["cost"] and report["cost"][field]
+    run = found and found["per_run"]
+    if not run:
+        raise ValueError(f"{key!r} is not in this report: it needs training_tokens and an accelerator with a price")
+    one = next(item for item in report["steps"] if item["name"] == last)
+    return run["typical"], [*run_time("gpu_hours", report)[1], one], form
+
+
 def timed(key: str, report: Report) -> Found:
     """Return a speed of the run, with the steps that lead to it. Raises ValueError where it is not known."""
     field, last, form = TIMES[key]
@@ -135,8 +200,12 @@ COUNTED = {
     "trainable": trainable,
     "sent": sent,
     "host": host,
+    "flops": operations,
+    "hardware_flops": hardware_operations,
+    "checkpoint": saved,
 }
-NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED, *TIMES, "headroom")
+RUN_TIMES = {"days": "days", "gpu_hours": "hours"}
+NAMES = (*TRAINING_PARTS, *PHASES, *FIGURES, *COUNTED, *TIMES, *RUN_TIMES, *RUN_COSTS, "headroom")
 
 
 def look_up_training(what: str, report: Report) -> Found | None:
@@ -160,7 +229,18 @@ def look_up_training(what: str, report: Report) -> Found | None:
         return memory["headroom_bytes"], [*memory_steps(report), left], "GiB"
     if what in TIMES:
         return timed(what, report)
+    if what in RUN_TIMES:
+        return run_time(what, report)
+    if what in RUN_COSTS:
+        return run_cost(what, report)
     return COUNTED[what](report) if what in COUNTED else None
+
+
+def show_days(value: float) -> str:
+    """Return a number of days, whole ones without a point; less than one in hours."""
+    if value < 1:
+        return f"{show_number(24 * value)} hours"
+    return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
 
 
 def full_parameters(model: str) -> int:

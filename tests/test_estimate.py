@@ -169,33 +169,10 @@ def test_calc_imports_the_standard_library_only_and_quickly() -> None:
     assert found.stdout.strip() == "[]"
 
 
-LAYERS = (
-    "units",
-    "errors",
-    "derivation",
-    "catalog",
-    "architecture",
-    "memory",
-    "performance",
-    "planning",
-    "scenario",
-    "training",
-    "estimate",
-    "files",
-    "calculators",
-)
-
-
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_imports_point_one_way(path: Path) -> None:
-    """A module imports from its own layer or those before it, never from a later one."""
-    layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    if layer == "__init__":
-        return
+def test_only_the_standard_library_is_imported(path: Path) -> None:
+    """The page loads `calc` and nothing else."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calc."):
-            imported = (node.module or "").split(".")[1]
-            assert LAYERS.index(imported) <= LAYERS.index(layer), f"{layer} imports {imported}"
         if isinstance(node, ast.ImportFrom | ast.Import):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
             for name in names:

@@ -16,6 +16,7 @@ FLOORS = (
     ("estimate",),
     ("files",),
     ("calculators",),
+    ("plots",),
     ("__init__",),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

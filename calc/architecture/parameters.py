@@ -32,3 +32,20 @@ def parameters_active(architecture: Architecture) -> int:
     for kind, count in architecture.kind_counts():
         total += count * sum(tensor.active_elements for tensor in kind.tensors)
     return total
+
+
+def model_counts(model_id: str, name: str, architecture: Architecture, *, trained: int) -> dict[str, object]:
+    """Return what a report says of its model: names, layers, and parameters in all and by block."""
+    blocks = parameters_by_block(architecture)
+    return {
+        "id": model_id or None,
+        "name": name,
+        "family": architecture.family,
+        "attention": architecture.attention_kind,
+        "layers": architecture.layer_count,
+        "attention_layers": architecture.attention_layers,
+        "parameters_total": sum(blocks.values()),
+        "parameters_active": parameters_active(architecture),
+        "parameters_trainable": trained,
+        "blocks": blocks,
+    }

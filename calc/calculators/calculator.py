@@ -42,8 +42,12 @@ class Calculator(NamedTuple):
                 raise ScenarioError(name, f"is not an input of {self.title}; inputs are {', '.join(known)}")
         return known | changed
 
-    def report(self, changed: Values) -> Report:
-        """Return the report for inputs that differ from the defaults. Raises ScenarioError for a wrong one."""
+    def asked(self, changed: Values) -> dict[str, object]:
+        """Return the scenario for inputs that differ from the defaults. Raises ScenarioError for a wrong one."""
         values = self.values(changed)
         read_values = {field.name: read(field, values[field.name]) for field in self.inputs}
-        return self.answer(self.scenario({name: value for name, value in read_values.items() if value is not None}))
+        return self.scenario({name: value for name, value in read_values.items() if value is not None})
+
+    def report(self, changed: Values) -> Report:
+        """Return the report for inputs that differ from the defaults. Raises ScenarioError for a wrong one."""
+        return self.answer(self.asked(changed))

@@ -8,15 +8,15 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
-from calc.calculators.speed import UNITS_SHOWN, per_second, show_rate
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
 from calc.catalog.schema import PRICE_STALE_DAYS, VENDORS
 from calc.estimate import estimate, read_asked
 from calc.planning.comparison import Comparison, Offer, Wanted
 from calc.scenario import Reader
-from calc.units import GIB, show_count, show_gib, show_number
+from calc.units import GIB, show_count, show_gib, show_number, show_tokens_per_s
 
 SIZES_GIB = (0, 12, 16, 24, 48, 96, 192)  # of one device: above the one and up to the next
 SEGMENTS = (
@@ -181,7 +181,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     best, words = offers[0], RANKS[asked["rank"]][1]
     if value_of(best, asked["rank"]) is None:
         return True, count, f"of none of them is known which {words}."
-    rate = f", {show_rate(best.speed['decode_tokens_per_s'])}" if best.speed else ""
+    rate = f", {show_tokens_per_s(best.speed['decode_tokens_per_s'])}" if best.speed else ""
     return True, count, f"what {words} is {counted(best)}{rate}."
 
 
@@ -263,7 +263,7 @@ def notes(report: Report) -> str:
     slow = sum(offer.speed is None for offer in report["offers"])
     if slow:
         items.append(f"Kinds whose rate of computing is in no source, and which have no speed here: {slow}")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts") if items else ""
+    return facts_html(items)
 
 
 ASSUMPTIONS = [
@@ -272,6 +272,7 @@ ASSUMPTIONS = [
     "Power is what the boards may draw at most, without the machine around them.",
     "Where a device is sold within a machine only, the price is the machine's.",
     "A device whose memory is a computer's own is taken once: several are several computers.",
+    "Such a memory counts in full, though its system keeps a part of it: what only just fits may not.",
     "An engine that runs on a maker's devices may not run on the oldest of them.",
 ]
 

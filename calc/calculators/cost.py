@@ -4,15 +4,15 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
-from calc.calculators.speed import price_text, show_rate
+from calc.calculators.speed import price_text
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate
-from calc.planning.cost import HOUR_S, MILLION, newest_electricity, newest_purchase, newest_rent, price_report
+from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_report
 from calc.planning.ownership import (
     HOURS_A_YEAR,
     Purse,
@@ -22,7 +22,7 @@ from calc.planning.ownership import (
     owned_per_busy_hour,
 )
 from calc.scenario import MOST_PRICE
-from calc.units import show_count, show_number
+from calc.units import HOUR_S, show_count, show_dollars, show_number, show_tokens_per_s
 
 OWNED = (
     Amount(
@@ -161,12 +161,12 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     purse, use = account["purse"], account["use"]
     if purse is None or costs["owned"] is None:
         return None, "Not known:", f"no price of {what(report)} is in the catalogue; put in your own to buy."
-    owned = f"{dollars(costs['owned'])} an hour of work on {what(report)} of your own"
+    owned = f"{show_dollars(costs['owned'])} an hour of work on {what(report)} of your own"
     if costs["rent"] is None:
         return None, f"{owned}.", "No rent is in the catalogue to compare it with: put in your own."
     years = report["own"]["life_years"]
     shares = f"{report['own']['busy_percent']} % of all hours over {years} {'year' if years == 1 else 'years'}"
-    against = f"{owned} against {dollars(costs['rent'])} of rent, busy {shares}."
+    against = f"{owned} against {show_dollars(costs['rent'])} of rent, busy {shares}."
     hours = break_even_busy_hours(purse=purse, use=use)
     if hours is None:
         return None, "Renting is cheaper:", f"{against} Electricity alone takes what the rent would."
@@ -174,15 +174,6 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     after = f"Buying is cheaper after {show_count(hours)} hours of work, {calendar} from the first day."
     cheaper = "Buying is cheaper:" if costs["owned"] < costs["rent"] else "Renting is cheaper:"
     return None, cheaper, f"{against} {after}"
-
-
-def dollars(amount: float) -> str:
-    """Return an amount of money.
-
-    >>> dollars(0.04391), dollars(12.5), dollars(12345)
-    ('$0.0439', '$12.50', '$12,345')
-    """
-    return f"${amount:,.2f}" if 1 <= amount < 1000 else f"${show_number(amount)}"
 
 
 def show_days(hours: float) -> str:
@@ -210,7 +201,7 @@ def costs_table(report: Report) -> str:
     kwh = report["account"]["use"].kwh_a_busy_hour
     rows = []
     for name, count in hours:
-        cells = [dollars(cost * count) if cost is not None else "–" for cost in costs.values()]
+        cells = [show_dollars(cost * count) if cost is not None else "–" for cost in costs.values()]
         rows.append([text(name), *cells, show_number(kwh * count)])
     heads = ("Cost of", "Rented", "Own: electricity alone", "Own: with its price", "Energy, kWh")
     return table(heads, rows, caption="Rent against hardware of your own", class_="calc-parts")
@@ -230,19 +221,21 @@ def notes(report: Report) -> str:
                 f"Buying is cheaper over its life if it is busy more than <strong>{100 * share:.0f} %</strong>"
             )
     if bought:
-        items.append(f"A GPU to buy: <strong>{dollars(each(bought))}</strong> ({price_text(bought)})")
+        items.append(f"A GPU to buy: <strong>{show_dollars(each(bought))}</strong> ({price_text(bought)})")
     if rent:
-        items.append(f"A GPU for an hour: <strong>{dollars(each(rent))}</strong> ({price_text(rent)})")
-    items.append(f"A kWh: <strong>{dollars(each(tariff))}</strong> ({price_text(tariff)})")
+        items.append(f"A GPU for an hour: <strong>{show_dollars(each(rent))}</strong> ({price_text(rent)})")
+    items.append(f"A kWh: <strong>{show_dollars(each(tariff))}</strong> ({price_text(tariff)})")
     items.append(f"Power while it works: <strong>{show_count(use.pue * use.busy_w)} W</strong>, the site's included")
     if not account["power_known"]:
         items.append("The maker states no power of this device: the energy is that of the rest of the machine alone.")
     if report["speed"] and "output_tokens_per_s" in report["speed"]:
-        items.append(f"Written over the whole time: {show_rate(report['speed']['output_tokens_per_s']['typical'])}")
+        items.append(
+            f"Written over the whole time: {show_tokens_per_s(report['speed']['output_tokens_per_s']['typical'])}"
+        )
     else:
         whose = "model" if report["speed"] else "device"
         items.append(f"No speed is known of this {whose}, so no cost of tokens")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def steps(report: Report) -> list[Step]:
@@ -319,9 +312,9 @@ def row(report: Report) -> tuple[str, ...]:
     costs, million = hour_costs(report), million_hours(report)
     rented, owned = costs["rent"], costs["owned"]
     return (
-        dollars(rented) if rented else "–",
-        dollars(owned) if owned else "–",
-        dollars(owned * million) if owned and million else "–",
+        show_dollars(rented) if rented else "–",
+        show_dollars(owned) if owned else "–",
+        show_dollars(owned * million) if owned and million else "–",
     )
 
 

@@ -5,7 +5,7 @@ from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.interconnect_answer import render, row, status
 from calc.calculators.interconnect_report import answer
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
-from calc.performance.traffic import EXPERTS, GRADIENTS, SHARDED, STAGES, TENSOR
+from calc.performance.messages import EXPERTS, GRADIENTS, SHARDED, STAGES, TENSOR
 
 TRAFFIC = (
     (TENSOR, "A forward pass, tensor parallel: reductions of hidden states"),

@@ -1,12 +1,11 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, answer_html, verdict_html
-from calc.calculators.speed import show_seconds
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
-from calc.performance.traffic import KERNELS, SHARDED, SHARINGS, TRAINED
-from calc.units import GB, show_count, show_decimal, show_number
+from calc.performance.messages import KERNELS, SHARDED, SHARINGS, TRAINED
+from calc.units import show_count, show_decimal, show_gb_per_s, show_seconds
 
 ALGORITHMS = {
     "ring": "around a ring: each device sends to the next one, piece by piece",
@@ -14,25 +13,6 @@ ALGORITHMS = {
     "switch": "in the switch, which adds up what it is sent and hands out the sum",
 }
 FASTER = 1e-3  # seconds below which microseconds are shown
-
-
-def show_time(seconds: float) -> str:
-    """Return a time in the unit that a reader would say, from microseconds on.
-
-    >>> show_time(17.9e-6), show_time(0.0077)
-    ('17.9 µs', '7.70 ms')
-    """
-    return f"{show_number(seconds * 1e6)} µs" if 0 < seconds < FASTER else show_seconds(seconds)
-
-
-def show_rate(bytes_per_s: float) -> str:
-    """Return a rate in GB/s, without zeros at its end.
-
-    >>> show_rate(56.25e9), show_rate(450e9), show_rate(1.8e12)
-    ('56.25 GB/s', '450 GB/s', '1,800 GB/s')
-    """
-    value = bytes_per_s / GB
-    return f"{value:,.0f} GB/s" if value >= 1000 else f"{value:.4g} GB/s"
 
 
 def way_text(group: Joined) -> str:
@@ -55,7 +35,7 @@ def headline(report: Report) -> tuple[str, str]:
     )
     rest = f"of sending in {what}, between {show_count(group.ranks)} × {name} {way_text(group)}."
     share = share_text(report)
-    return f"{show_time(report['seconds'])}", rest + (f" {share}" if share else "")
+    return f"{show_seconds(report['seconds'])}", rest + (f" {share}" if share else "")
 
 
 def share_text(report: Report) -> str:
@@ -68,7 +48,9 @@ def share_text(report: Report) -> str:
         hidden = "it can hide behind it" if report["seconds"] < compute else "no overlap can hide all of it"
         return f"That is {share}: {hidden}."
     whole = report["seconds"] + compute
-    return f"Computing takes {show_time(compute)}, so sending is {100 * report['seconds'] / whole:.0f} % of the pass."
+    return (
+        f"Computing takes {show_seconds(compute)}, so sending is {100 * report['seconds'] / whole:.0f} % of the pass."
+    )
 
 
 def messages_html(report: Report) -> str:
@@ -79,8 +61,8 @@ def messages_html(report: Report) -> str:
             show_count(part.repeats),
             show_decimal(part.message_bytes),
             show_decimal(part.repeats * way.sent),
-            show_time(way.seconds),
-            show_time(part.repeats * way.seconds),
+            show_seconds(way.seconds),
+            show_seconds(part.repeats * way.seconds),
         ]
         for part, way in report["sent"]
     ]
@@ -94,20 +76,20 @@ def reached_html(report: Report) -> str:
     for part, way in report["sent"]:
         reached, peak = way.bus_rate, way.joined.ring_peak
         items.append(
-            f"{text(part.operation.capitalize())} reaches <strong>{show_rate(reached)}</strong> of the"
-            f" {show_rate(peak)} that the link carries one way ({100 * reached / peak:.0f} %);"
-            f" it takes at least {show_time(way.least_seconds)}."
+            f"{text(part.operation.capitalize())} reaches <strong>{show_gb_per_s(reached)}</strong> of the"
+            f" {show_gb_per_s(peak)} that the link carries one way ({100 * reached / peak:.0f} %);"
+            f" it takes at least {show_seconds(way.least_seconds)}."
         )
         items.append(f"It goes {ALGORITHMS[way.protocol.algorithm]} ({text(way.protocol.name)}).")
         share = way.waiting / way.seconds if way.seconds else 0.0
         items.append(f"Of its time <strong>{100 * share:.0f} %</strong> are waiting, whatever the link carries.")
-    return element("ul", "".join(element("li", item) for item in dict.fromkeys(items)), class_="calc-facts")
+    return facts_html(dict.fromkeys(items))
 
 
 def others_html(report: Report) -> str:
     """Return the same messages over other links."""
     rows = [
-        [text(name), show_rate(rate), show_time(seconds), f"{seconds / report['seconds']:.2g} ×"]
+        [text(name), show_gb_per_s(rate), show_seconds(seconds), f"{seconds / report['seconds']:.2g} ×"]
         for name, rate, seconds in report["others"]
     ]
     caption = "The same over other links, if the GPUs had them"
@@ -147,4 +129,4 @@ def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     way, compute = report["sent"][0][1], report["compute_seconds"]
     beside = "–" if compute is None else f"{100 * report['seconds'] / compute:.0f} %"
-    return show_time(report["seconds"]), show_rate(way.bus_rate), beside
+    return show_seconds(report["seconds"]), show_gb_per_s(way.bus_rate), beside

@@ -21,8 +21,8 @@ from calc.performance.fabric import (
     ports_text,
     usual_link,
 )
-from calc.performance.messages import Transfer, transfer
-from calc.performance.traffic import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
+from calc.performance.messages import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
+from calc.performance.transfers import Transfer, transfer
 from calc.scenario import read_model
 from calc.units import GB, MB, show_count, show_number
 

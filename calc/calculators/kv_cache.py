@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, part_bytes, verdict_html
 from calc.units import show_binary, show_count, show_decimal, show_gib
 
 INPUTS = (
@@ -33,11 +33,6 @@ PRESETS = (
     Preset("Falcon 7B, one head for all", {"model": "falcon-7b", "context_tokens": "2048"}),
     Preset("Gemma 2 9B, windows in every second layer", {"model": "gemma-2-9b"}),
 )
-
-
-def part_bytes(report: Report, part_id: str) -> int:
-    """Return the bytes of one part of a report."""
-    return next(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
 
 
 def cache_bytes(report: Report) -> int:

@@ -3,6 +3,7 @@
 The same functions write the answer at build time and in the reader's browser.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from calc.calculators.html import element, table, text
@@ -26,6 +27,11 @@ def answer_html(verdict: str, report: Report, *, bars: str = "", facts: str = ""
             listing("Sources", "sources", [source_html(source) for source in sources_of(report)]),
         )
     )
+
+
+def part_bytes(report: Report, part_id: str) -> int:
+    """Return the bytes of one part of a report; 0 where it has none."""
+    return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
 
 
 def bars_html(report: Report) -> str:
@@ -99,6 +105,12 @@ def working_html(steps: list[Report]) -> str:
         return ""
     body = element("ol", "".join(step_html(step) for step in steps))
     return details("The working", "working", body)
+
+
+def facts_html(items: Iterable[str]) -> str:
+    """Return facts, which are HTML already, as a list; nothing where there are none."""
+    listed = "".join(element("li", item) for item in items)
+    return element("ul", listed, class_="calc-facts") if listed else ""
 
 
 def listing(title: str, key: str, items: list[str]) -> str:

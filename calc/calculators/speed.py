@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, engine_assumptions, engine_of, place
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
-from calc.units import show_count, show_gib, show_number
+from calc.units import show_count, show_gib, show_number, show_seconds, show_tokens_per_s
 
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
@@ -99,23 +99,6 @@ BOUNDS = {
 UNITS_SHOWN = ("s", "tokens/s", "kWh", "USD", "EUR")  # of the steps that are not the memory's
 
 
-def show_seconds(seconds: float) -> str:
-    """Return a time in the unit that a reader would say.
-
-    >>> show_seconds(0.0077), show_seconds(4.47), show_seconds(600), show_seconds(20_000)
-    ('7.70 ms', '4.47 s', '10.0 min', '5.56 h')
-    """
-    for size, unit, below in ((1e-3, "ms", 1), (1, "s", 120), (60, "min", 7200)):
-        if seconds < below:
-            return f"{show_number(seconds / size)} {unit}"
-    return f"{show_number(seconds / 3600)} h"
-
-
-def show_rate(tokens_per_s: float) -> str:
-    """Return a rate of tokens."""
-    return f"{show_number(tokens_per_s)} tokens/s"
-
-
 def per_second(count: float) -> str:
     """Return what is done in a second, in a table whose rows say of what; short, for narrow screens."""
     return f"{show_number(count)} /s"
@@ -136,13 +119,13 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     if not writes(report):
-        rate = f"{show_rate(speed['prefill_tokens_per_s']['typical'])} read"
+        rate = f"{show_tokens_per_s(speed['prefill_tokens_per_s']['typical'])} read"
         written = f"one pass over {'its text' if count == 1 else f'{show_count(count)} texts'} takes {first}"
     else:
-        rate = show_rate(speed["decode_tokens_per_s"]["typical"])
+        rate = show_tokens_per_s(speed["decode_tokens_per_s"]["typical"])
         written = f"and the first token after {first}"
     if writes(report) and count > 1:
-        each = show_rate(1 / speed["time_per_output_token_s"]["typical"])
+        each = show_tokens_per_s(1 / speed["time_per_output_token_s"]["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
         return True, f"{rate},", f"{written}, {place(report)}."
@@ -195,7 +178,7 @@ def bounds(report: Report) -> str:
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def price_text(price: Report) -> str:
@@ -232,8 +215,7 @@ def costs(report: Report) -> str:
     body = [[name, *(show_number(values[key]) for key in ("low", "typical", "high"))] for name, values in rows]
     heads = ("A million output tokens", "Low", "Typical", "High")
     shown = table(heads, body, caption="Cost of a million output tokens, their prompts included", class_="calc-parts")
-    listed = element("ul", "".join(element("li", note) for note in notes), class_="calc-facts")
-    return (shown if rows else "") + listed
+    return (shown if rows else "") + facts_html(notes)
 
 
 def assumptions(report: Report) -> list[str]:
@@ -273,8 +255,8 @@ def row(report: Report) -> tuple[str, ...]:
     if not writes(report):
         return "–", "–", show_seconds(speed["time_to_first_token_s"]["typical"])
     return (
-        show_rate(1 / speed["time_per_output_token_s"]["typical"]),
-        show_rate(speed["decode_tokens_per_s"]["typical"]),
+        show_tokens_per_s(1 / speed["time_per_output_token_s"]["typical"]),
+        show_tokens_per_s(speed["decode_tokens_per_s"]["typical"]),
         show_seconds(speed["time_to_first_token_s"]["typical"]),
     )
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.errors import ScenarioError
-from calc.planning.speed_up import DAY_S, HOUR_S, SpeedUp, payback_days, speed_up_steps
-from calc.units import show_count, show_number
+from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
+from calc.units import DAY_S, HOUR_S, show_count, show_dollars, show_number
 
 LEAST_S, MOST_S, MOST_PRICE = 0.001, 10_000_000, 100_000_000
 
@@ -96,13 +96,8 @@ def headline(report: Report) -> tuple[str, str]:
     items = show_count(report["items"])
     rest = f"{items} a day take {hours[0]} hours in place of {hours[1]}."
     if report["priced"]:
-        rest += f" {money(report['saved_cost'])} a day are saved."
+        rest += f" {show_dollars(report['saved_cost'])} a day are saved."
     return f"{show_number(factor)} times as fast, {change}:", rest
-
-
-def money(amount: float) -> str:
-    """Return an amount in dollars, to the cent."""
-    return f"{amount:,.2f} USD"
 
 
 def figures(report: Report) -> str:
@@ -114,7 +109,7 @@ def figures(report: Report) -> str:
         (f"Hours for {show_count(report['items'])}", "hours", show_number),
     ]
     if report["priced"]:
-        rows.append(("Cost of them", "cost", money))
+        rows.append(("Cost of them", "cost", show_dollars))
     body = [[text(name), *(show(report[where][key]) for where in ("before", "after"))] for name, key, show in rows]
     return table(("Figure", "Before", "After"), body, caption="Before and after", class_="calc-parts")
 
@@ -124,10 +119,9 @@ def payback(report: Report) -> str:
     if not report["price"]:
         return ""
     days = report["payback_days"]
-    item = f"It has paid for its price after <strong>{show_number(days)} days</strong> like this." if days else (
-        "It never pays for its price: nothing is saved on a day."
-    )  # fmt: skip
-    return element("ul", element("li", item), class_="calc-facts")
+    if not days:
+        return facts_html(["It never pays for its price: nothing is saved on a day."])
+    return facts_html([f"It has paid for its price after <strong>{show_number(days)} days</strong> like this."])
 
 
 def render(report: Report) -> str:

@@ -3,10 +3,11 @@
 from calc.calculators.engines import devices, division
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, parts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
-from calc.training.repairs import PRICES, QUALITY, Repair, repairs, room, together
+from calc.training.changes import PRICES, QUALITY
+from calc.training.repairs import Repair, repairs, room, together
 from calc.units import show_count, show_gib
 
 PHASES = {"forward": "Forward", "loss": "Loss", "backward": "Backward", "optimizer": "Optimizer"}
@@ -160,7 +161,7 @@ def repairs_html(report: Report, fine_tuning: bool) -> str:
             html += repair_list("These together make it fit:", several)
     if not html:
         html = element("p", "No change that this calculator knows makes it fit on these devices.")
-    return html + facts_html(report)
+    return html + needs_html(report)
 
 
 def repair_list(title: str, found: list[Repair]) -> str:
@@ -182,14 +183,14 @@ def room_html(scenario: dict[str, object], report: Report) -> str:
     tokens = f"{show_count(found.sequence_tokens)} tokens"
     if found.whole_context:
         tokens += ", the model's whole context"
-    return facts_html(
+    return needs_html(
         report,
         f"Largest micro-batch at this length: <strong>{show_count(found.micro_batch)}</strong>",
         f"Longest sequence at this micro-batch: <strong>{tokens}</strong>",
     )
 
 
-def facts_html(report: Report, *first: str) -> str:
+def needs_html(report: Report, *first: str) -> str:
     """Return what else the run takes, as a list of facts."""
     memory, model = report["memory"], report["model"]
     items = [*first]
@@ -206,7 +207,7 @@ def facts_html(report: Report, *first: str) -> str:
     if memory["host_bytes"]:
         items.append(f"Host memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
     items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def assumptions(report: Report) -> list[str]:

@@ -2,13 +2,12 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report
-from calc.calculators.speed import per_second, price_text, show_rate, show_seconds
+from calc.calculators.rendering import Report, facts_html
+from calc.calculators.speed import per_second, price_text
 from calc.scenario import MOST_PRICE
-from calc.units import show_count, show_large_count, show_number
+from calc.units import HOUR_S, show_count, show_large_count, show_number, show_seconds, show_tokens_per_s
 
 ENDS = ("low", "typical", "high")
-DAY_S, HOUR_S = 86_400, 3600
 SHARES = {
     "compute": "Arithmetic: matrices and attention",
     "memory": "Moving bytes between them",
@@ -52,15 +51,6 @@ ELECTRICITY = Amount(
 )
 
 
-def show_duration(seconds: float) -> str:
-    """Return a time that may be days.
-
-    >>> show_duration(90), show_duration(20_000), show_duration(864_000)
-    ('90.0 s', '5.56 h', '10.0 days')
-    """
-    return show_seconds(seconds) if seconds < 2 * DAY_S else f"{show_number(seconds / DAY_S)} days"
-
-
 def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{show_number(100 * share)} %"
@@ -86,7 +76,7 @@ def figures_html(report: Report) -> str:
         ("… with what is computed twice", plain, speed["hardware_tflops_per_device"]),
     ]
     if duration:
-        rows.append(("The run", show_duration, duration))
+        rows.append(("The run", show_seconds, duration))
         hours = {end: devices * value / HOUR_S for end, value in duration.items()}
         rows.append(("GPU-hours", plain, hours))
     body = [[text(name), *(show(values[end]) for end in ENDS)] for name, show, values in rows]
@@ -121,11 +111,6 @@ def run_facts(report: Report) -> list[str]:
         steps = -(-scenario["training_tokens"] // speed["step_tokens"])
         items.append(f"Steps of the run: <strong>{show_count(steps)}</strong>")
     return items
-
-
-def facts_html(items: list[str]) -> str:
-    """Return facts as a list."""
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
 
 
 def cost_html(report: Report) -> str:
@@ -174,11 +159,11 @@ def sentence(report: Report) -> str:
     speed, tokens = report["speed"], report["scenario"].get("training_tokens")
     if not speed:
         return "No source has the rate at which this device computes, and no speed follows."
-    rate = show_rate(speed["tokens_per_s_per_device"]["typical"])
+    rate = show_tokens_per_s(speed["tokens_per_s_per_device"]["typical"])
     share = percent(speed["model_flops_utilization"]["typical"])
     if not tokens:
         return f"{rate} on each GPU, {share} of its rate."
-    duration = show_duration(speed["duration_s"]["typical"])
+    duration = show_seconds(speed["duration_s"]["typical"])
     return f"{show_large_count(tokens)} tokens take {duration}: {rate} on each GPU, {share} of its rate."
 
 

@@ -4,8 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, verdict_html
-from calc.calculators.speed import show_rate
+from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -20,16 +19,14 @@ from calc.calculators.training_speed import (
     PRICE,
     TOKENS,
     cost_html,
-    facts_html,
     figures_html,
     percent,
     run_facts,
     shares_html,
-    show_duration,
     speed_assumptions,
 )
 from calc.catalog import catalog
-from calc.units import show_gib, show_large_count
+from calc.units import show_gib, show_large_count, show_seconds, show_tokens_per_s
 
 MEMORY_UNITS = ("B",)  # of the steps that another calculator shows
 
@@ -146,12 +143,12 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     place = f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "")
     if speed is None:
         return None, "Not known:", f"no source has the rate at which {name} computes."
-    duration, rate = speed["duration_s"], show_rate(speed["tokens_per_s_per_device"]["typical"])
-    ends = f"{show_duration(duration['low'])} to {show_duration(duration['high'])}"
+    duration, rate = speed["duration_s"], show_tokens_per_s(speed["tokens_per_s_per_device"]["typical"])
+    ends = f"{show_seconds(duration['low'])} to {show_seconds(duration['high'])}"
     tokens = show_large_count(scenario["training_tokens"])
     share = percent(speed["model_flops_utilization"]["typical"])
     said = f"for {tokens} tokens {place}, {ends} in four of five runs. Each GPU does {rate}, {share} of its rate."
-    whole = show_duration(duration["typical"])
+    whole = show_seconds(duration["typical"])
     if memory["fits"]:
         return True, whole, said
     missing = show_gib(-memory["headroom_bytes"])
@@ -183,8 +180,8 @@ def row(report: Report) -> tuple[str, ...]:
     speed, memory = report["speed"], report["memory"]
     word = "fits" if memory["fits"] else "does not fit"
     return (
-        show_duration(speed["duration_s"]["typical"]),
-        show_rate(speed["tokens_per_s_per_device"]["typical"]),
+        show_seconds(speed["duration_s"]["typical"]),
+        show_tokens_per_s(speed["tokens_per_s_per_device"]["typical"]),
         percent(speed["model_flops_utilization"]["typical"]),
         word,
     )

@@ -11,9 +11,9 @@ from calc.calculators.engines import (
     keeps_cache,
     place,
 )
-from calc.calculators.html import element, text
+from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, parts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -112,7 +112,7 @@ def room(report: Report) -> str:
     if memory["devices_needed"]:
         items.append(f"Fewest devices of this kind: <strong>{show_count(memory['devices_needed'])}</strong>")
     items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
-    return element("ul", "".join(element("li", item) for item in items), class_="calc-facts")
+    return facts_html(items)
 
 
 def assumptions(report: Report) -> list[str]:

@@ -5,7 +5,7 @@ until they are edited; a built copy of the package carries that JSON, which a br
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from calc.catalog.records import (
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
+    from calc.catalog.claims import Claim, Term
     from calc.catalog.market_names import MarketNames, Reading
     from calc.catalog.runs import Law, Run
 
@@ -72,6 +73,14 @@ class Catalog:
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
         return list(self._tables[kind])
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of entries that there are, sources among them."""
+        return list(self._tables)
+
+    def entries(self, kind: str) -> Mapping[str, Mapping[str, object]]:
+        """Return the checked entries of a kind as they were written, quantities in base units."""
+        return self._tables[kind]
 
     def lookup(self, kind: str, name: str) -> str | None:
         """Return the id that `name` leads to, None where it leads to no entry."""
@@ -203,7 +212,7 @@ class Catalog:
     def source(self, source: str) -> Source:
         """Return the source that a fact names: an entry under sources/, or the page at an address."""
         if source.startswith("https://"):
-            return Source(source, source.removeprefix("https://"), "", "documentation", source, "")
+            return Source(source, source.removeprefix("https://"), "", "documentation", source, "", "")
         record = self._record("sources", source)
         assert isinstance(record, Source)
         return record
@@ -213,6 +222,20 @@ class Catalog:
         record = self._record("coefficients", self.find("coefficients", name, "coefficient"))
         assert isinstance(record, Coefficient)
         return record
+
+    def claim(self, name: str) -> "Claim":
+        """Return the claim of that id; the browser's copy has none."""
+        from calc.catalog.claims import make_claim
+
+        entry_id = self.find("claims", name, "claim")
+        return make_claim(entry_id, self._tables["claims"][entry_id])
+
+    def term(self, name: str) -> "Term":
+        """Return the term of that name; the browser's copy has none."""
+        from calc.catalog.claims import make_term
+
+        entry_id = self.find("glossary", name, "term")
+        return make_term(entry_id, self._tables["glossary"][entry_id])
 
     def machine(self, name: str, field: str = "machine") -> Machine:
         """Return the machine of that id or market name."""
@@ -247,6 +270,18 @@ class Catalog:
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
         return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
+
+    def claims(self) -> Iterator["Claim"]:
+        """Iterate over all claims."""
+        return (self.claim(entry_id) for entry_id in self.ids("claims"))
+
+    def terms(self) -> Iterator["Term"]:
+        """Iterate over all terms of the glossary."""
+        return (self.term(entry_id) for entry_id in self.ids("glossary"))
+
+    def sources(self) -> Iterator[Source]:
+        """Iterate over all sources that have an entry."""
+        return (self.source(entry_id) for entry_id in self.ids("sources"))
 
     def machines(self) -> Iterator[Machine]:
         """Iterate over all machines."""

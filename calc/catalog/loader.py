@@ -53,7 +53,8 @@ def read_tables(root: Path = DATA) -> Tables:
 
     Raises CatalogError that names file, entry and field of every mistake.
     """
-    from calc.catalog.runs import check_law, check_run  # the browser never reads an entry
+    from calc.catalog.claims import check_claim, check_term  # the browser never reads an entry
+    from calc.catalog.runs import check_law, check_run
 
     check = Check()
     files: dict[str, str] = {}
@@ -72,13 +73,16 @@ def read_tables(root: Path = DATA) -> Tables:
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
+        ("claims", "claims/*.toml"),
+        ("glossary", "glossary.toml"),
         ("laws", "laws.toml"),
         ("runs", "runs.toml"),
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
             read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
-    for kind, check_entry in {**CHECKS, "laws": check_law, "runs": check_run}.items():
+    lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
+    for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
         check_names(check, kind, tables[kind], files)
@@ -119,7 +123,7 @@ def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:
 
 
 def plain_dates(entry: Entry) -> Entry:
-    """Return an entry whose dates, at any depth, are text."""
+    """Return an entry whose dates, in tables at any depth, are text."""
     return {
         name: value.isoformat()
         if isinstance(value, datetime.date)
@@ -247,7 +251,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "coefficients": check_coefficient,
 }
 # What only pages show, when the site is built.
-NOT_IN_THE_BROWSER = ("runs",)
+NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")
 
 
 def snapshot(tables: Tables) -> str:

@@ -17,6 +17,8 @@ class Source(NamedTuple):
     kind: str
     url: str
     note: str
+    checked: str
+    dated: str = ""  # year, month or day of its publication, where that is known
 
 
 class Fact(NamedTuple):
@@ -106,17 +108,6 @@ class Accelerator(NamedTuple):
         both = self.quantity("link_bandwidth")
         return None if both is None else both / 2
 
-    def memory_bandwidth_from_bus(self) -> float | None:
-        """Bytes a second that bus width and rate of a pin give; None where one of them is not known."""
-        bus, rate = self.quantity("memory_bus"), self.quantity("memory_rate")
-        return None if bus is None or rate is None else bus * rate / 8
-
-    def rate_from_units(self) -> float | None:
-        """16-bit operations a second that units, their operations in a clock, and the clock give; None if unknown."""
-        units, operations = self.quantity("compute_units"), self.quantity("operations_per_clock")
-        clock = self.quantity("matrix_clock") or self.quantity("clock")
-        return None if units is None or operations is None or clock is None else units * operations * clock
-
 
 class Coefficient(NamedTuple):
     """Something measured that no formula gives: a size in bytes, or a ratio with the range of its measurements."""
@@ -202,6 +193,11 @@ class Engine(NamedTuple):
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
 
+    @property
+    def splits_layers(self) -> bool:
+        """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
+        return bool(self.values.get("splits_layers"))
+
     def whole(self, name: str) -> int:
         """Return a coefficient that counts bytes, tokens or sequences."""
         return round(self.values[name])
@@ -250,11 +246,6 @@ class Link(NamedTuple):
     def bytes_per_s_one_way(self) -> float:
         """What it carries in one direction."""
         return float(self.one_way.value)
-
-    @property
-    def latency_s(self) -> float | None:
-        """How long the shortest message takes, None where nobody measured it."""
-        return None if self.latency is None else float(self.latency.value)
 
     def share(self, field: str) -> float | None:
         """Return what was reached, as a share of what the link carries one way; None where nobody measured it."""

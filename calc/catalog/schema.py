@@ -114,7 +114,15 @@ MODEL_RULES: Rules = {
     "checked": (str,),
     "note?": (str,),
 }
-SOURCE_RULES: Rules = {"title": (str,), "publisher": (str,), "kind": (str,), "url": (str,), "note?": (str,)}
+SOURCE_RULES: Rules = {
+    "title": (str,),
+    "publisher": (str,),
+    "kind": (str,),
+    "url": (str,),
+    "dated?": (str,),
+    "checked": (str,),
+    "note?": (str,),
+}
 FORMAT_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),

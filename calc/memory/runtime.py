@@ -12,7 +12,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.budget import Budget, Demand, Layout, load_budget, stage_load
 from calc.memory.kv_cache import stage_sequence_bytes
-from calc.units import show_count
+from calc.units import show_term
 
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
 ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
@@ -167,8 +167,3 @@ def with_pool(
             Amount("kv_pool_free", "Cache set aside, not in use", free, ALLOCATED, formula, template, numbers, source)
         )
     return Runtime(tuple(amounts), limit, fixed + cache, pool)
-
-
-def show_term(number: float) -> str:
-    """Return a number of a formula: whole ones with thousands separated, others as they are."""
-    return show_count(number) if float(number).is_integer() else f"{number:g}"

@@ -1,104 +1,102 @@
-"""The time of one message between devices: by each way in which a library can send it, the quickest taken."""
+"""What a model's devices send each other: the messages of a pass or a step, by the way in which they share the work."""
 
 from typing import NamedTuple
 
+from calc.architecture.layers import Architecture
+from calc.architecture.parameters import parameters_active, parameters_total
 from calc.catalog import catalog
-from calc.catalog.records import Protocol
-from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, TREE, sent_bytes, step_count
-from calc.performance.fabric import NETWORK, Joined
+from calc.catalog.records import Accelerator
+from calc.memory.budget import Layout
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.performance.roofline import machine
 
-SWITCH = "switch"
+TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS = "tensor", "sharded", "gradients", "stages", "experts"
+SHARINGS = (TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS)
+TRAINED = (SHARDED, GRADIENTS)  # what happens in a training step; the others are of one forward pass
+KERNELS = "vllm"  # whose measured shares of a device's rates stand for those of good kernels
 
 
-class Transfer(NamedTuple):
-    """A message that a group of devices sends, and the protocol that takes least time for it."""
+class Messages(NamedTuple):
+    """Messages of one size, sent one after the other."""
 
     operation: str
-    joined: Joined
-    protocol: Protocol
+    repeats: int
     message_bytes: float
-    sent: float  # by each device
-    steps: int  # one after the other, within a machine
-    steps_between: int  # and between machines
-    waiting: float  # seconds: the protocol's base and its steps
-    rate: float  # bytes a second that the protocol reaches with large messages
-    seconds: float
-
-    @property
-    def bus_rate(self) -> float:
-        """Bytes a second on the link; what nccl-tests calls the bus bandwidth."""
-        return self.sent / self.seconds if self.seconds else 0.0
-
-    @property
-    def least_seconds(self) -> float:
-        """The seconds at the rate of the data sheet, with nothing to wait for."""
-        return self.sent / self.joined.ring_peak if self.seconds else 0.0
+    formula: str  # of the size
+    substituted: str
+    source: str
 
 
-def transfer(operation: str, *, joined: Joined, message_bytes: float) -> Transfer:
-    """Return how a group sends a message. One device alone sends nothing.
+def messages(
+    sharing: str, *, architecture: Architecture, devices: int, tokens: int, element_bytes: float
+) -> list[Messages]:
+    """Return what devices send in a forward pass over `tokens`, or in a training step.
 
-    The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all.
+    Tensor ranks reduce hidden states twice a layer (Megatron-LM, arXiv:1909.08053). Sharded parameters are gathered for
+    the forward and for the backward pass and their gradients scattered (ZeRO, arXiv:1910.02054, section 7.2);
+    replicas reduce their gradients. Stages hand hidden states on. Expert ranks send each token to its experts and back.
     """
-    found = [
-        way
-        for protocol in catalog().protocols()
-        if (way := by_protocol(operation, joined=joined, message_bytes=message_bytes, protocol=protocol)) is not None
+    hidden, layers = architecture.hidden_size, architecture.layer_count
+    if sharing == TENSOR:
+        size = tokens * hidden * element_bytes
+        numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
+        return [Messages(ALL_REDUCE, 2 * layers, size, r"T \cdot d \cdot b", numbers, "megatron-lm")]
+    if sharing == STAGES:
+        size = tokens * hidden * element_bytes
+        numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
+        return [Messages(SEND, devices - 1, size, r"T \cdot d \cdot b", numbers, "gpipe")]
+    if sharing == EXPERTS:
+        active = max(tensor.active or 0 for kind in architecture.kinds for tensor in kind.tensors)
+        mixed = sum(
+            count for kind, count in architecture.kind_counts() if any(tensor.active for tensor in kind.tensors)
+        )
+        size = tokens / devices * active * hidden * element_bytes
+        numbers = f"{tokens:,} / {devices:,} × {active} × {hidden:,} × {element_bytes:g}"
+        return [Messages(ALL_TO_ALL, 2 * mixed, size, r"\frac{T}{n} \cdot k \cdot d \cdot b", numbers, "gshard")]
+    parameters = parameters_total(architecture)
+    size = parameters * element_bytes / layers
+    numbers = f"{parameters:,} × {element_bytes:g} / {layers}"
+    formula = r"\frac{N \cdot b}{L}"
+    if sharing == GRADIENTS:
+        return [Messages(ALL_REDUCE, layers, size, formula, numbers, "zero")]
+    return [
+        Messages(ALL_GATHER, 2 * layers, size, formula, numbers, "zero"),
+        Messages(REDUCE_SCATTER, layers, size, formula, numbers, "zero"),
     ]
-    return min(found, key=lambda way: way.seconds)
 
 
-def by_protocol(operation: str, *, joined: Joined, message_bytes: float, protocol: Protocol) -> Transfer | None:
-    """Return how a group sends a message by one protocol, None where it does not serve.
+class Arithmetic(NamedTuple):
+    """The seconds that devices compute between their messages, and how they come about."""
 
-    Rings serve everything. Trees serve all-reduces between machines, and switches those within one.
+    flops: float  # of one device
+    read_bytes: float  # weights of one device
+    rate: float  # that good kernels reach
+    bandwidth: float
+    numbers: str  # of the operations
+
+    @property
+    def seconds(self) -> float:
+        """The longer of computing and reading the weights."""
+        return max(self.flops / self.rate, self.read_bytes / self.bandwidth)
+
+
+def arithmetic(
+    sharing: str, *, architecture: Architecture, accelerator: Accelerator, devices: int, tokens: int
+) -> Arithmetic | None:
+    """Return what devices compute beside the messages; None where a device's rates are not known.
+
+    Two operations for each active parameter and token, three times as many in training. Attention is left out. `tokens`
+    are of all devices together in a forward pass, and of each of them in training.
     """
-    across, waits = joined.machines > 1, protocol.waits
-    if joined.kind not in waits and not (joined.kind == NETWORK and joined.inside == 1):
+    plain = catalog().number_format("bf16")
+    found = machine(accelerator=accelerator, weights=plain, values=catalog().engine(KERNELS).values, layout=Layout())
+    if found is None:
         return None
-    if across and NETWORK not in waits:
-        return None
-    if protocol.algorithm == SWITCH and (operation != ALL_REDUCE or not joined.switch_rate):
-        return None
-    if protocol.algorithm == TREE and (operation != ALL_REDUCE or not across):
-        return None
-    if joined.ranks == 1:
-        return Transfer(operation, joined, protocol, message_bytes, 0.0, 0, 0, 0.0, 0.0, 0.0)
-    sent = sent_bytes(operation, ranks=joined.ranks, message_bytes=message_bytes)
-    inner, outer = step_counts(operation, joined, protocol.algorithm)
-    waiting = waits["base"] + inner * waits.get(joined.kind, 0.0) + outer * waits.get(NETWORK, 0.0)
-    rate = protocol.share * (joined.switch_rate if protocol.algorithm == SWITCH else large_rate(operation, joined))
-    return Transfer(
-        operation, joined, protocol, message_bytes, sent, inner, outer, waiting, rate, waiting + sent / rate
+    active, total = parameters_active(architecture), parameters_total(architecture)
+    times, share = (3, 1) if sharing in TRAINED else (1, 1 if sharing == STAGES else devices)
+    flops = times * 2.0 * active * tokens / share
+    numbers = f"{2 * times} × {active:,} × {tokens:,}" + (f" / {share:,}" if share > 1 else "")
+    read = 2.0 * total / share
+    return Arithmetic(
+        flops, read, found.matrix_rate * found.matrix_share, found.bandwidth * found.weights_share, numbers
     )
-
-
-def step_counts(operation: str, joined: Joined, algorithm: str) -> tuple[int, int]:
-    """Return the steps that wait for one another, within machines and between them."""
-    if algorithm == SWITCH:
-        return 1, 0
-    if algorithm == TREE:
-        return 2 * (joined.inside - 1), step_count(operation, ranks=joined.machines, algorithm=TREE)
-    steps = step_count(operation, ranks=joined.ranks, algorithm=RING)
-    if joined.machines == 1:
-        return steps, 0
-    if operation in (SEND, ALL_TO_ALL):
-        return 0, steps
-    between = step_count(operation, ranks=joined.machines, algorithm=RING)
-    return steps - between, between
-
-
-def large_rate(operation: str, joined: Joined) -> float:
-    """Return the bytes a second that a device reaches with large messages.
-
-    A ring over machines uses all ports of each of them. What a device alone sends, and what each sends to each other,
-    goes by its own port.
-    """
-    if joined.machines == 1:
-        return joined.rate
-    if operation == SEND:
-        return joined.network_rate
-    if operation == ALL_TO_ALL:
-        outside = (joined.ranks - joined.inside) / (joined.ranks - 1)
-        return 1 / max(outside / joined.network_rate, (1 - outside) / joined.rate)
-    return joined.way.link

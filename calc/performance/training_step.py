@@ -8,9 +8,9 @@ from calc.catalog.records import Accelerator
 from calc.memory.training.plan import GRADIENTS, NONE, PARAMETERS, Plan
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
 from calc.performance.fabric import NETWORK, host_link, joined, reached_share
-from calc.performance.messages import transfer
 from calc.performance.roofline import coefficient, sixteen_bit_rate
 from calc.performance.training_work import Pass, StageWork, stage_work
+from calc.performance.transfers import transfer
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 EIGHT_BIT = "fp8-mixed"

@@ -11,10 +11,11 @@ from calc.catalog.records import Accelerator, Engine, Price
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines.vllm import is_large_device
 from calc.performance.speed import speed_of
-from calc.planning.cost import HOUR_S, JOULES_OF_KWH, MILLION, newest_purchase, newest_rent
+from calc.planning.cost import MILLION, newest_purchase, newest_rent
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
 from calc.planning.serving_report import prefill_tokens
+from calc.units import HOUR_S, KWH_J
 
 HELD = ("weights", "kv_cache", "recurrent_state")
 
@@ -86,7 +87,7 @@ class Offer(NamedTuple):
         """The energy of a million output tokens, at the limit of the boards."""
         if self.power_w is None or self.seconds_per_million is None:
             return None
-        return self.power_w * self.seconds_per_million / JOULES_OF_KWH
+        return self.power_w * self.seconds_per_million / KWH_J
 
 
 class Comparison:
@@ -94,9 +95,9 @@ class Comparison:
 
     def __init__(self, *, facts: Catalog, wanted: Wanted, most_devices: int) -> None:
         self.facts, self.wanted = facts, wanted
-        engine = wanted.engine.id if wanted.engine else "none"
-        counted = ((count, best_layout(wanted.demand, count, engine)) for count in range(1, most_devices + 1))
-        self.layouts = [found[0] for _, found in counted if found is not None]
+        by_layers = wanted.engine is not None and wanted.engine.splits_layers
+        ways = (best_layout(wanted.demand, count, splits_layers=by_layers) for count in range(1, most_devices + 1))
+        self.layouts = [found[0] for found in ways if found is not None]
         self.found: dict[tuple[Layout, int, bool, bool], Held] = {}
         self.least = [self.held(layout, None).needed_bytes for layout in self.layouts]
         priced = [price.item for price in facts.prices("accelerators")]

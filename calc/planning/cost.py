@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Price
 from calc.derivation import Step
-from calc.units import show_number
+from calc.units import HOUR_S, KWH_J, show_number
 
 Report = dict[str, object]
 Range = Mapping[str, float]
 KINDS = ("on-demand", "reserved", "median", "interruptible")  # of rents, the one that a reader would ask for first
 BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
-MILLION, JOULES_OF_KWH, HOUR_S = 1e6, 3.6e6, 3600
+MILLION = 1e6
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
 
 
@@ -105,7 +105,7 @@ def cost_of(
         )
     watts = accelerator.quantity("power")
     if watts:
-        energy = million_tokens(devices * watts / JOULES_OF_KWH, rate)
+        energy = million_tokens(devices * watts / KWH_J, rate)
         steps.append(
             Step(
                 "Energy for a million output tokens",
@@ -175,14 +175,14 @@ def run_cost_of(
     watts = accelerator.quantity("power")
     if not watts:
         return report, steps
-    energy = costs(devices * watts / JOULES_OF_KWH)
+    energy = costs(devices * watts / KWH_J)
     report["energy_kwh"] = energy
     formula = r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{D}{r}"
     working("Energy", formula, f"{watts:g} / 3,600,000", energy, "kWh", accelerator.facts["power"].source)
     tariff = price_report(newest_electricity(facts), electricity_per_kwh)
     if tariff:
         each = float(str(tariff["each"]))
-        paid = costs(devices * watts / JOULES_OF_KWH * each)
+        paid = costs(devices * watts / KWH_J * each)
         report["electricity"] = {"price": tariff, **paid}
         source = str(tariff["source"] or ROOFLINE)
         factor = f"{watts:g} / 3,600,000 × {each:g}"

@@ -8,7 +8,6 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
 
 MOST_DEVICES = 4096
-WHOLE_LAYERS = ("llama.cpp", "transformers")  # engines that give each device whole layers, one after the other
 
 
 @lru_cache(maxsize=256)
@@ -95,8 +94,13 @@ def sum_over_devices(demand: Demand, layout: Layout) -> int:
     return ranks * sum(load_budget(demand=demand, load=load, layout=layout).total for load in found)
 
 
-def candidates(architecture: Architecture, devices: int) -> list[Layout]:
-    """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first."""
+def candidates(architecture: Architecture, devices: int, *, splits_layers: bool = False) -> list[Layout]:
+    """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first.
+
+    For an engine that `splits_layers` unless it is told otherwise, that is the one way.
+    """
+    if splits_layers:
+        return [Layout(pipeline=devices)] if devices <= architecture.layer_count else []
     return [
         Layout(tensor=degree, pipeline=devices // degree)
         for degree in reversed(tensor_degrees(architecture))
@@ -104,18 +108,11 @@ def candidates(architecture: Architecture, devices: int) -> list[Layout]:
     ]
 
 
-def usual_layouts(architecture: Architecture, devices: int, engine: str) -> list[Layout]:
-    """Return the ways in which an engine divides a model over devices where nothing is said, best first."""
-    if engine not in WHOLE_LAYERS:
-        return candidates(architecture, devices)
-    return [Layout(pipeline=devices)] if devices <= architecture.layer_count else []
-
-
-def best_layout(demand: Demand, devices: int, engine: str = "none") -> tuple[Layout, Budget] | None:
+def best_layout(demand: Demand, devices: int, *, splits_layers: bool = False) -> tuple[Layout, Budget] | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 
     Of equals the one with more tensor parallelism is taken: it is the faster one for a single answer.
     """
-    layouts = usual_layouts(demand.architecture, devices, engine)
-    found = [(layout, fullest(demand, layout)[1]) for layout in layouts]
+    ways = candidates(demand.architecture, devices, splits_layers=splits_layers)
+    found = [(layout, fullest(demand, layout)[1]) for layout in ways]
     return min(found, key=lambda pair: pair[1].total) if found else None

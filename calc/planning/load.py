@@ -2,6 +2,8 @@
 
 from math import ceil
 
+from calc.units import HOUR_S
+
 
 def sequences_at_once(*, requests_per_s: float, seconds_each: float) -> float:
     r"""Return how many requests are in progress on average: $L = \lambda \cdot W$ (Little, 1961).
@@ -20,7 +22,7 @@ def requests_per_s(*, users: float, requests_each_hour: float, peak_over_mean: f
     >>> requests_per_s(users=1800, requests_each_hour=10, peak_over_mean=2)
     10.0
     """
-    return users * requests_each_hour * peak_over_mean / 3600
+    return users * requests_each_hour * peak_over_mean / HOUR_S
 
 
 def useful_share(*, tokens_per_s: float, active_parameters: float, peak_flops: float) -> float:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-HOUR_S, DAY_S, JOULES_OF_KWH = 3600, 86_400, 3.6e6
+from calc.units import DAY_S, HOUR_S, KWH_J
 
 
 class Run(NamedTuple):
@@ -46,7 +46,7 @@ def run_of(
     (2500.0, 1750, 5000.0)
     """
     device_s = flops / (peak_flops_per_s * utilization)
-    energy = None if power_w is None else device_s * power_w * usage / JOULES_OF_KWH
+    energy = None if power_w is None else device_s * power_w * usage / KWH_J
     rent = None if price_per_hour is None else device_s / HOUR_S * price_per_hour
     return Run(flops, device_s, device_s / devices, energy, rent)
 

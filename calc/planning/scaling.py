@@ -9,7 +9,8 @@ from calc.derivation import Step, Warn
 from calc.errors import ScenarioError, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
 from calc.planning.cost import newest_rent, price_report
-from calc.planning.runs import HOUR_S, run_of, utilization_of
+from calc.planning.runs import run_of, utilization_of
+from calc.units import HOUR_S
 
 Report = dict[str, object]
 FIELDS = (

@@ -9,7 +9,7 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.engines import run
 from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES
-from calc.planning.layout import MOST_DEVICES, distinct_stages, tensor_degrees, usual_layouts
+from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
 
 
 class Serving:
@@ -73,7 +73,7 @@ class Serving:
         held = self.fullest(demand, Layout())[0].budget.held
         most = demand.architecture.layer_count * max(tensor_degrees(demand.architecture))
         for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), min(most, MOST_DEVICES) + 1):
-            for layout in usual_layouts(demand.architecture, count, self.engine.id):
+            for layout in candidates(demand.architecture, count, splits_layers=self.engine.splits_layers):
                 if self.fits(demand, layout):
                     return count, layout
         return None

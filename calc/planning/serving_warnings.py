@@ -4,7 +4,6 @@ from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.derivation import Warn
 from calc.memory.engines.vllm import default_sequences, sequence_limit
 from calc.performance.fabric import STAGED, joined
-from calc.planning.layout import WHOLE_LAYERS
 from calc.planning.serving_report import Served
 
 
@@ -32,7 +31,7 @@ def format_warnings(served: Served) -> list[Warn]:
 def division_warnings(served: Served) -> list[Warn]:
     """Return whether layers are divided that the engine by default leaves whole."""
     engine = served.serving.engine
-    if engine.id not in WHOLE_LAYERS or served.layout.tensor == 1:
+    if not engine.splits_layers or served.layout.tensor == 1:
         return []
     message = f"{engine.name} gives each device whole layers unless told otherwise: that is parallelism.pipeline"
     return [Warn("engine-keeps-layers-whole", message, "parallelism.tensor")]

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.units import show_count, show_number
+from calc.units import HOUR_S, show_count, show_number
 
-HOUR_S, DAY_S = 3600, 86_400
 SOURCE = "amdahl"
 
 

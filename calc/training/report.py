@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from calc.architecture.parameters import parameters_active, parameters_by_block
+from calc.architecture.parameters import model_counts
 from calc.architecture.stages import stages
 from calc.catalog import Catalog
 from calc.memory.training.moments import Timeline
@@ -26,7 +26,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
-        "model": model_of(asked, widest),
+        "model": model_counts(asked.model_id, asked.model_name, plan.architecture, trained=trainable(asked, widest)),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **memory_of(asked, widest, by_stage, sizes, facts),
@@ -39,24 +39,6 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
         ],
         "warnings": [warning._asdict() for warning in asked.warnings],
         "catalog": facts.version,
-    }
-
-
-def model_of(asked: Asked, timeline: Timeline) -> Report:
-    """Return the model's counts."""
-    architecture = asked.plan.architecture
-    blocks = parameters_by_block(architecture)
-    return {
-        "id": asked.model_id or None,
-        "name": asked.model_name,
-        "family": architecture.family,
-        "attention": architecture.attention_kind,
-        "layers": architecture.layer_count,
-        "attention_layers": architecture.attention_layers,
-        "parameters_total": sum(blocks.values()),
-        "parameters_active": parameters_active(architecture),
-        "parameters_trainable": trainable(asked, timeline),
-        "blocks": blocks,
     }
 
 

@@ -5,9 +5,7 @@ the contract's fields and goes through `calc.estimate`.
 """
 
 import argparse
-import json
 import re
-from datetime import date
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -25,10 +23,10 @@ from macros.accuracy.scores import (
     Score,
     Scores,
     SkipError,
+    keep_left_out,
     line,
     lines_by_source,
     read_rows,
-    rows_digest,
     score_rows,
     skipped_lines,
     table,
@@ -178,16 +176,6 @@ def left_out_table(lines: list[LeftOut]) -> str:
     return "\n".join([head, "-" * len(head), *body])
 
 
-def keep_left_out(lines: list[LeftOut]) -> None:
-    """Write the errors of sources that were left out for the page; they take a minute, and a build does not."""
-    kept = {
-        "made": date.today().isoformat(),
-        "rows": rows_digest(FILE),
-        "lines": [item._asdict() for item in lines],
-    }
-    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
 def errors_without(mine: list[Prepared], others: list[Prepared], engine: str) -> float:
     """Return the median error of rows under coefficients that were estimated from others."""
     values = fit(others, engine)
@@ -209,7 +197,7 @@ def main() -> None:
     if options.leave_one_out:
         lines = left_out_lines()
         print(left_out_table(lines))
-        keep_left_out(lines)
+        keep_left_out(LEFT_OUT, FILE, lines)
         return
     found, skipped = scores()
     if options.source:

@@ -6,13 +6,14 @@ from statistics import median
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.plots import draw
 from calc.units import show_count
 from macros.accuracy import training_speed
 from macros.accuracy.inference_speed import FILE, LEFT_OUT
 from macros.accuracy.recorded import SCORED, scored
 from macros.accuracy.scores import Line, Score, by, line, overall, read_rows, reasons, rows_digest
-from macros.figures import Axis, Dots, scatter_figure
 from macros.markdown import block, inline
+from macros.plots import plot_html
 
 GIB = 2**30
 FIGURES = {
@@ -35,7 +36,6 @@ FIGURES = {
 }
 METHODS = {"pretrain-full": "Full", "full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 FORKS = {"ik_llama.cpp": "llama.cpp", "hf-transformers": "transformers", "autogptq/hf": "transformers"}
-LEAVE_OUT = "python -m tests.accuracy.inference_speed --leave-one-out"
 LARGE = 0.1  # from this error on a row has a reason beside the data
 FAR = 0.25  # the wider of two errors that figures count
 ALIKE = 2  # rows that one table of the worst shows for one reason
@@ -217,23 +217,7 @@ def accuracy_figure(kind: str, unit: str) -> str:
     groups: dict[str, list[tuple[float, float]]] = {}
     for score in scores:
         groups.setdefault(group_of(score), []).append((score.measured / size, score.predicted / size))
-    values = [value for points in groups.values() for point in points for value in point]
-    marks = [(value, power_words(value)) for value in decades(min(values), max(values))]
-    dots = [
-        Dots(f"{name} ({show_count(len(groups[name]))})", groups[name]) for name in sorted(groups, key=str.casefold)
-    ]
-    near, far = (percent(within(scores, error)) for error in (LARGE, FAR))
-    summary = (
-        f"{title(kind)}, {show_count(len(scores))} rows, axes from {marks[0][1]} to {marks[-1][1]} {unit}: "
-        f"{near} lie within {whole_percent(LARGE)} of equality, {far} within {whole_percent(FAR)}."
-    )
-    caption = (
-        f"{summary} On the full line both are equal; on the broken lines the prediction is twice and half the "
-        "measurement. Both axes are logarithmic."
-    )
-    return scatter_figure(
-        dots, Axis(f"Measured, {unit}", marks), Axis(f"Predicted, {unit}", marks), caption=caption, summary=summary
-    )
+    return plot_html(draw("predicted-and-measured", groups=groups, unit=unit, title=title(kind)))
 
 
 def unit_of(score: Score) -> str:
@@ -249,25 +233,6 @@ def group_of(score: Score) -> str:
         return METHODS[score.row["method"]]
     engine = FORKS.get(score.row["engine"], score.row["engine"])
     return catalog().engine(engine).name
-
-
-def decades(least: float, most: float) -> list[float]:
-    """Return the powers of ten around values."""
-    low = next(power for power in range(12, -13, -1) if 10.0**power <= least)
-    high = next(power for power in range(-12, 13) if 10.0**power >= most)
-    return [10.0**power for power in range(low, high + 1)]
-
-
-def power_words(value: float) -> str:
-    """Return a power of ten in few letters.
-
-    >>> [power_words(value) for value in (0.01, 1.0, 100.0, 1e4, 1e6)]
-    ['0.01', '1', '100', '10k', '1M']
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
 
 
 def left_out_sources() -> str:

@@ -2,8 +2,11 @@
 
 import csv
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -55,6 +58,19 @@ def read_rows(name: str) -> list[dict[str, str]]:
 def rows_digest(name: str) -> str:
     """Return what tells one state of a file of measurements from another."""
     return hashlib.sha256((MEASUREMENTS / name).read_bytes()).hexdigest()[:16]
+
+
+def keep_left_out(place: Path, name: str, lines: Iterable[NamedTuple]) -> None:
+    """Write the errors of sources that were left out for the page; they take minutes, and a build does not.
+
+    `name` is the file of measurements; its digest tells a build whether they are of these rows.
+    """
+    kept = {
+        "made": date.today().isoformat(),
+        "rows": rows_digest(name),
+        "lines": [line._asdict() for line in lines],
+    }
+    place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def reasons(name: str) -> dict[str, str]:

@@ -3,9 +3,7 @@
 Rows set what an allocator keeps beyond tensors, and the ranges. Tensors follow from shapes, and are not set by rows.
 """
 
-import json
 from collections.abc import Iterable
-from datetime import date
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -14,7 +12,7 @@ from calc.catalog import catalog
 from calc.memory.training.reserve import FIGURES
 from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
-from macros.accuracy.scores import MEASUREMENTS, SkipError, read_rows, rows_digest
+from macros.accuracy.scores import MEASUREMENTS, SkipError, read_rows
 from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
@@ -236,13 +234,3 @@ def mean_line(lines: list[LeftOut]) -> LeftOut:
     count = len(lines)
     means = [sum(values) / count for values in zip(*(line[2:] for line in lines), strict=True)]
     return LeftOut("all, each once", sum(line.rows for line in lines), *means)
-
-
-def keep_left_out(lines: list[LeftOut]) -> None:
-    """Write the lines for the page, with what tells that they are of these rows."""
-    kept = {
-        "made": date.today().isoformat(),
-        "rows": rows_digest(FILE),
-        "lines": [line._asdict() for line in lines],
-    }
-    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

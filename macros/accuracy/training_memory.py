@@ -16,6 +16,7 @@ from macros.accuracy.scores import (
     Scores,
     SkipError,
     by,
+    keep_left_out,
     line,
     lines_by_source,
     reasons,
@@ -23,7 +24,7 @@ from macros.accuracy.scores import (
     skipped_lines,
     table,
 )
-from macros.accuracy.training_left_out import keep_left_out, left_out_lines, left_out_table
+from macros.accuracy.training_left_out import LEFT_OUT, left_out_lines, left_out_table
 from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
@@ -55,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.leave_one_out:
         lines = left_out_lines()
-        keep_left_out(lines)
+        keep_left_out(LEFT_OUT, FILE, lines)
         print(left_out_table(lines))
         return
     found, skipped = scores()

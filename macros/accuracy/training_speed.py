@@ -7,10 +7,8 @@ through `calc.estimate`. Errors are of tokens a second and device, which every r
 """
 
 import argparse
-import json
 import math
 import re
-from datetime import date
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -21,10 +19,10 @@ from macros.accuracy.scores import (
     Score,
     Scores,
     SkipError,
+    keep_left_out,
     lines_by_source,
     read_rows,
     reasons,
-    rows_digest,
     score_rows,
     skipped_lines,
     table,
@@ -271,12 +269,6 @@ def left_out_lines() -> list[LeftOut]:
     return lines
 
 
-def keep_left_out(lines: list[LeftOut]) -> None:
-    """Write the errors of sources that were left out for the page; they take minutes, and a build does not."""
-    kept = {"made": date.today().isoformat(), "rows": rows_digest(FILE), "lines": [item._asdict() for item in lines]}
-    LEFT_OUT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
@@ -288,7 +280,7 @@ def main() -> None:
         lines = left_out_lines()
         for item in lines:
             print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
-        keep_left_out(lines)
+        keep_left_out(LEFT_OUT, FILE, lines)
         return
     found, skipped = scores()
     if options.source:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from macros.accuracy import inference_memory, inference_speed
+from macros.accuracy.recorded import scored
 from macros.accuracy.scores import by, line, overall, reasons
 
 # Medians over sources may not pass these; they are looser than what the scripts print.
@@ -13,7 +13,7 @@ MEMORY_ROWS, SPEED_ROWS = 560, 1400
 
 def test_memory_is_predicted_as_well_as_it_was() -> None:
     """Errors of memory, each source once."""
-    found, _ = inference_memory.scores()
+    found = scored("inference-memory").scores
     assert len(found) >= MEMORY_ROWS
     whole = overall(by(found, "source"))
     assert whole.middle <= MEMORY_MEDIAN
@@ -22,7 +22,7 @@ def test_memory_is_predicted_as_well_as_it_was() -> None:
 
 def test_speed_is_predicted_as_well_as_it_was() -> None:
     """Errors of speed, each source once, and of the large sources alone."""
-    found, _ = inference_speed.scores()
+    found = scored("inference-speed").scores
     assert len(found) >= SPEED_ROWS
     groups = by(found, "source")
     whole = overall(groups)
@@ -35,8 +35,6 @@ def test_speed_is_predicted_as_well_as_it_was() -> None:
 @pytest.mark.parametrize("name", ["inference_memory", "inference_speed"])
 def test_every_large_residual_has_a_reason(name: str) -> None:
     """Rows whose prediction is off by half are explained beside the data, by id or by source."""
-    module = inference_memory if name == "inference_memory" else inference_speed
-    explained = reasons(name)
-    found, _ = module.scores()
+    explained, found = reasons(name), scored(name.replace("_", "-")).scores
     missing = [score.row["id"] for score in found if abs(score.error) > 0.5 and score.row["id"] not in explained]
     assert missing == []

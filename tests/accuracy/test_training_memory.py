@@ -3,12 +3,11 @@
 import pytest
 
 from calc.catalog import catalog
-from macros.accuracy.scores import by, line, overall, reasons
+from macros.accuracy.recorded import scored
+from macros.accuracy.scores import Score, by, line, overall, reasons
 from macros.accuracy.training_left_out import left_out_lines, mean_line, prepared
-from macros.accuracy.training_memory import scores
 from macros.accuracy.training_rows import IMPOSSIBLE
 
-SCORES, _ = scores()
 # Median error by source, rounded up.
 MEDIANS = {
     "fms": 0.07,
@@ -23,31 +22,37 @@ MEDIANS = {
 }
 
 
-def test_most_rows_can_be_predicted() -> None:
+@pytest.fixture(scope="module")
+def scores() -> list[Score]:
+    """The scores of the files as they are, computed once for all tests and builds."""
+    return scored("training-memory").scores
+
+
+def test_most_rows_can_be_predicted(scores: list[Score]) -> None:
     """Nearly every row that ran and says what it ran becomes a scenario."""
-    assert len(SCORES) >= 360
+    assert len(scores) >= 360
 
 
 @pytest.mark.parametrize(("source", "most"), MEDIANS.items())
-def test_median_error_by_source(source: str, most: float) -> None:
+def test_median_error_by_source(scores: list[Score], source: str, most: float) -> None:
     """Half of a source's rows are nearer than its median error."""
-    assert line(source, by(SCORES, "source")[source]).middle <= most
+    assert line(source, by(scores, "source")[source]).middle <= most
 
 
-def test_ranges_hold_what_they_promise() -> None:
+def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
     """About four of five measurements lie in their 80 % range, of all rows and with each source once."""
-    for covered in (line("all rows", SCORES).covered, overall(by(SCORES, "source")).covered):
+    for covered in (line("all rows", scores).covered, overall(by(scores, "source")).covered):
         assert covered is not None and 0.75 <= covered <= 0.87
 
 
-def test_sources_count_alike() -> None:
+def test_sources_count_alike(scores: list[Score]) -> None:
     """The mean over sources of the median error."""
-    assert overall(by(SCORES, "source")).middle <= 0.055
+    assert overall(by(scores, "source")).middle <= 0.055
 
 
-def test_every_larger_error_has_its_reason() -> None:
+def test_every_larger_error_has_its_reason(scores: list[Score]) -> None:
     """Each row that is off by more than a tenth, or left out, has a reason; no reason stands for another row."""
-    large = {score.row["id"] for score in SCORES if abs(score.error) > 0.1}
+    large = {score.row["id"] for score in scores if abs(score.error) > 0.1}
     assert set(reasons("training_memory")) == large | set(IMPOSSIBLE)
 
 
@@ -58,7 +63,7 @@ def test_sources_that_were_left_out() -> None:
     assert 0.72 <= mean.covered_outside <= 0.85
 
 
-def test_the_kept_coefficients_predict_as_the_table_does() -> None:
+def test_the_kept_coefficients_predict_as_the_table_does(scores: list[Score]) -> None:
     """The table's own prediction is calc's: with the catalogue's coefficients both give the same bytes."""
     facts = catalog()
     chosen = {
@@ -69,4 +74,4 @@ def test_the_kept_coefficients_predict_as_the_table_does() -> None:
         "varied": facts.coefficient("training-allocator-varied").value,
     }
     predicted = [item.predicted(chosen) for item in prepared()]
-    assert predicted == pytest.approx([score.predicted for score in SCORES], rel=1e-6)
+    assert predicted == pytest.approx([score.predicted for score in scores], rel=1e-6)

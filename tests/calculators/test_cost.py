@@ -6,7 +6,8 @@ import pytest
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS
-from calc.calculators.cost import HOURS_A_YEAR, busy_hours, dollars, hour_costs, million_hours
+from calc.calculators.cost import HOURS_A_YEAR, busy_hours, hour_costs, million_hours
+from calc.units import show_dollars
 
 COST = CALCULATORS["cost"]
 OWN = {"price_per_hour": "1.0", "purchase_price": "3000", "electricity_per_kwh": "0.2", "machine_watts": "425"}
@@ -42,7 +43,7 @@ def test_a_million_tokens_and_a_run_are_hours() -> None:
     assert hours == pytest.approx(1e6 / rate / 3600)
     html = COST.render(found)
     owned = hour_costs(found)["owned"]
-    assert owned is not None and dollars(100 * owned) in html and dollars(hours * owned) in html
+    assert owned is not None and show_dollars(100 * owned) in html and show_dollars(hours * owned) in html
     assert busy_hours(found) == HOURS_A_YEAR
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from calc.calculators import CALCULATORS, answer
-from calc.calculators.speed import per_second, show_seconds
+from calc.calculators.speed import per_second
 from calc.catalog import catalog
+from calc.units import show_seconds
 
 FIT, SPEED = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
 ENGINES = [engine.id for engine in catalog().engines()]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
+from tests.calculators.asking import ask
 
 PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]
 VOID = {"input", "br", "img", "meta", "link"}
@@ -46,13 +47,6 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
-def ask(name: str, fields: dict[str, str]) -> dict[str, Any]:
-    """Return the page's answer to what a form sends."""
-    found = json.loads(answer(json.dumps({"calculator": name, "fields": fields})))
-    assert isinstance(found, dict)
-    return found
-
-
 def test_calculators_are_known_by_their_ids() -> None:
     """Each module's calculator has the id under which it is found, and an unknown id is refused with the nearest."""
     assert [calculator.id for calculator in CALCULATORS.values()] == list(CALCULATORS)
@@ -77,7 +71,7 @@ def test_a_form_is_complete(name: str) -> None:
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=lambda value: getattr(value, "name", value))
 def test_every_preset_answers(name: str, preset: Any) -> None:
     """The live answer to a preset is the one that the build wrote."""
-    found = ask(name, preset.values)
+    found = ask(name, **preset.values)
     assert found["ok"], found
     assert found["html"] in render_calculator(name, preset.values)
     assert found["status"]
@@ -106,14 +100,14 @@ def test_presets_stand_in_a_table(name: str) -> None:
 )
 def test_what_a_reader_mistypes_comes_back_by_field(fields: dict[str, str], field: str) -> None:
     """An error names the form's field and says what is allowed."""
-    found = ask("will-it-fit", fields)
+    found = ask("will-it-fit", **fields)
     assert not found["ok"]
     assert [error["field"] for error in found["errors"]] == [field]
 
 
 def test_thousands_may_be_separated() -> None:
     """8,192 and 8 192 and 8_192 are 8192."""
-    answers = [ask("will-it-fit", {"context_tokens": typed})["html"] for typed in ("8192", "8,192", "8 192", "8_192")]
+    answers = [ask("will-it-fit", context_tokens=typed)["html"] for typed in ("8192", "8,192", "8 192", "8_192")]
     assert len(set(answers)) == 1
 
 
@@ -126,7 +120,7 @@ def test_thousands_may_be_separated() -> None:
 )
 def test_no_text_breaks_a_calculator(fields: dict[str, str]) -> None:
     """Whatever is typed, an answer or an error comes back."""
-    found = ask("will-it-fit", fields)
+    found = ask("will-it-fit", **fields)
     assert found["ok"] or found["errors"][0]["message"]
 
 
@@ -154,5 +148,5 @@ def test_effective_bits_of_an_imported_file() -> None:
 @pytest.mark.parametrize("model", ["bert-base", "bart-large-mnli", "whisper-large-v3", "vit-base-patch16-224"])
 def test_a_model_that_is_no_decoder_breaks_no_calculator(name: str, model: str) -> None:
     """Encoders, classifiers, and models that look or listen have an answer, or an error that names the field."""
-    found = ask(name, {"model": model})
+    found = ask(name, model=model)
     assert found["ok"] or found["errors"][0]["message"]

@@ -1,18 +1,11 @@
 """The training calculators: what a form's fields become, how errors find their field, what the answer shows."""
 
 import json
-from typing import Any
 
 import pytest
 
-from calc.calculators import CALCULATORS, answer
-
-
-def ask(name: str, **fields: str) -> dict[str, Any]:
-    """Return the page's answer to what a form sends."""
-    found = json.loads(answer(json.dumps({"calculator": name, "fields": fields})))
-    assert isinstance(found, dict)
-    return found
+from calc.calculators import CALCULATORS
+from tests.calculators.asking import ask
 
 
 @pytest.mark.parametrize(

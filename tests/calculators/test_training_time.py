@@ -1,21 +1,12 @@
 """Training time: what the answer says of a run, and that memory answers say it too."""
 
-import json
-from typing import Any
-
 import pytest
 
-from calc.calculators import CALCULATORS, answer
+from calc.calculators import CALCULATORS
 from calc.calculators.training_speed import SHARES
+from tests.calculators.asking import ask
 
 CALCULATOR = CALCULATORS["training-time"]
-
-
-def ask(name: str, **fields: str) -> dict[str, Any]:
-    """Return the page's answer to what a form sends."""
-    found = json.loads(answer(json.dumps({"calculator": name, "fields": fields})))
-    assert isinstance(found, dict)
-    return found
 
 
 def test_a_run_of_twice_the_tokens_takes_twice_as_long() -> None:

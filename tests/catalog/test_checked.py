@@ -1,6 +1,5 @@
 """The checked catalogue is kept until something changes, and never trusted blindly."""
 
-import shutil
 import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
@@ -8,14 +7,8 @@ from typing import Any, NoReturn
 import pytest
 
 from calc.catalog.checked import checked_tables
-from calc.catalog.loader import DATA, read_tables
+from calc.catalog.loader import read_tables
 from calc.errors import CatalogError
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A copy of the catalogue's files."""
-    return Path(shutil.copytree(DATA, tmp_path / "data"))
 
 
 def no_toml(*_: Any) -> NoReturn:
@@ -23,45 +16,45 @@ def no_toml(*_: Any) -> NoReturn:
     raise AssertionError("TOML was read again")
 
 
-def test_a_second_load_reads_no_toml(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_load_reads_no_toml(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is what reading gave."""
     kept = tmp_path / "cache" / "catalog.json"
-    first = checked_tables(root, kept)
+    first = checked_tables(data, kept)
     monkeypatch.setattr(tomllib, "loads", no_toml)
-    assert checked_tables(root, kept) == first
+    assert checked_tables(data, kept) == first
     monkeypatch.undo()
-    assert first == read_tables(root)
+    assert first == read_tables(data)
 
 
-def test_an_edit_is_seen(root: Path, tmp_path: Path) -> None:
+def test_an_edit_is_seen(data: Path, tmp_path: Path) -> None:
     """One changed character is enough, in a file of the same length."""
     kept = tmp_path / "catalog.json"
-    assert checked_tables(root, kept)["models"]["llama-3.1-8b"]["context_tokens"] == 131072
-    file = root / "models/llama.toml"
-    file.write_text(file.read_text().replace("context_tokens = 131072", "context_tokens = 131073"))
-    assert checked_tables(root, kept)["models"]["llama-3.1-8b"]["context_tokens"] == 131073
+    assert checked_tables(data, kept)["models"]["tiny"]["context_tokens"] == 2048
+    file = data / "models/m.toml"
+    file.write_text(file.read_text().replace("context_tokens = 2048", "context_tokens = 2049"))
+    assert checked_tables(data, kept)["models"]["tiny"]["context_tokens"] == 2049
 
 
-def test_a_mistake_is_found_every_time(root: Path, tmp_path: Path) -> None:
+def test_a_mistake_is_found_every_time(data: Path, tmp_path: Path) -> None:
     """A catalogue with a mistake is never kept."""
     kept = tmp_path / "catalog.json"
-    (root / "number_formats.toml").write_text("[fp32\n")
+    (data / "number_formats.toml").write_text("[fp32\n")
     for _ in range(2):
         with pytest.raises(CatalogError, match=r"number_formats\.toml"):
-            checked_tables(root, kept)
+            checked_tables(data, kept)
     assert not kept.exists()
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"made_from": 1}', "[]", "null", "\x00"])
-def test_a_broken_file_is_made_again(root: Path, tmp_path: Path, content: str) -> None:
+def test_a_broken_file_is_made_again(data: Path, tmp_path: Path, content: str) -> None:
     """A file that another program cut off or overwrote is no obstacle."""
     kept = tmp_path / "catalog.json"
     kept.write_text(content)
-    assert checked_tables(root, kept) == read_tables(root)
+    assert checked_tables(data, kept) == read_tables(data)
     assert kept.stat().st_size > len(content)
 
 
-def test_a_place_that_cannot_be_written_is_no_obstacle(root: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_no_obstacle(data: Path, tmp_path: Path) -> None:
     """An installed copy may be read-only."""
     (tmp_path / "file").write_text("")
-    assert checked_tables(root, tmp_path / "file" / "catalog.json") == read_tables(root)
+    assert checked_tables(data, tmp_path / "file" / "catalog.json") == read_tables(data)

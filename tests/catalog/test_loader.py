@@ -1,6 +1,5 @@
 """A catalogue with a mistake does not load, and the mistake is named by file, entry and field."""
 
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,51 +8,10 @@ import pytest
 
 from calc.catalog import Catalog, catalog
 from calc.catalog.checked import checked_tables
-from calc.catalog.loader import DATA, fold, read_tables, snapshot
+from calc.catalog.loader import fold, read_tables, snapshot
 from calc.catalog.schema import ACCELERATOR_FACTS
 from calc.errors import CatalogError, ScenarioError
-
-GOOD = """
-[good]
-name = "Good"
-aliases = []
-vendor = "NVIDIA"
-segment = "consumer"
-architecture = "Ada"
-released = "2022-10"
-source = "ieee-754"
-checked = 2026-11-21
-memory = { value = 24, unit = "GiB", basis = "advertised" }
-bandwidth = { value = 1008, unit = "GB/s", basis = "peak" }
-bf16 = { value = 165.2, unit = "TFLOPS", basis = "dense" }
-"""
-MODEL = """
-[tiny]
-name = "Tiny"
-repositories = []
-aliases = []
-organization = "Us"
-licence = "MIT"
-released = "2026"
-gated = false
-context_tokens = 2048
-source = "https://example.org/config.json"
-checked = 2026-11-21
-[tiny.config]
-model_type = "llama"
-"""
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A small sound catalogue to break."""
-    for folder in ("accelerators", "models", "sources"):
-        (tmp_path / folder).mkdir()
-    shutil.copy(DATA / "sources/methods.toml", tmp_path / "sources")
-    shutil.copy(DATA / "number_formats.toml", tmp_path)
-    (tmp_path / "accelerators/a.toml").write_text(GOOD)
-    (tmp_path / "models/m.toml").write_text(MODEL)
-    return tmp_path
+from tests.catalog.small import GOOD, MODEL
 
 
 def test_the_small_catalogue_is_sound(data: Path) -> None:
@@ -204,9 +162,6 @@ def test_every_fact_of_the_catalogue_has_a_source_and_a_date() -> None:
             assert item.checked
             assert item.reason
             assert catalog().source(item.source).url
-
-
-METHODS = "".join((DATA / f"sources/{name}.toml").read_text(encoding="utf-8") for name in ("methods", "training"))
 
 
 def test_every_kind_of_fact_is_used() -> None:

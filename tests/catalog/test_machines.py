@@ -10,9 +10,8 @@ import pytest
 from calc.catalog import Catalog, catalog
 from calc.catalog.loader import DATA, read_tables, snapshot
 from calc.catalog.records import Link, Machine, Price
-from calc.catalog.schema import LINK_FACTS
 from calc.errors import CatalogError, ScenarioError
-from tests.catalog.test_loader import GOOD, METHODS
+from tests.catalog.small import GOOD
 
 LINK = """
 [wire]
@@ -91,7 +90,8 @@ def test_the_small_catalogue_is_sound(data: Path) -> None:
     """What the other tests break loads as it is, in base units, each fact with its source."""
     small = Catalog(read_tables(data))
     assert small.link("cable").bytes_per_s_one_way == 300e9
-    assert small.link("wire").latency_s == pytest.approx(2e-6)
+    latency = small.link("wire").latency
+    assert latency is not None and latency.value == pytest.approx(2e-6)
     box = small.machine("box")
     assert (box.accelerator, box.devices, box.topology) == ("good", 8, "switched")
     assert box.quantity("host_memory") == 2048 * 2**30
@@ -224,27 +224,6 @@ def test_a_price_says_of_what_when_and_who_says_so(price: Price) -> None:
     assert price.each > 0
     assert price.region or price.of != "electricity"
     assert price.seller or price.kind in ("median", "retail", "used", "street")
-
-
-def test_every_source_is_used() -> None:
-    """By a fact of an accelerator, machine or link, a price, a model, a number format or an engine."""
-    used = {fact.source for device in catalog().accelerators() for fact in device.facts.values()}
-    used |= {other.source for device in catalog().accelerators() for other in device.also}
-    used |= {fact.source for machine in MACHINES for fact in machine.facts.values()}
-    used |= {fact.source for link in LINKS for name in LINK_FACTS if (fact := getattr(link, name)) is not None}
-    used |= {fact.source for processor in catalog().processors() for fact in processor.facts.values()}
-    records = [*catalog().processors(), *MACHINES, *LINKS, *PRICES, *catalog().models(), *catalog().number_formats()]
-    records += catalog().protocols()
-    used |= {record.source for record in records}
-    used |= {item.source for engine in catalog().engines() for item in engine.coefficients.values()}
-    used |= {fact.source for protocol in catalog().protocols() for fact in protocol.facts.values()}
-    used |= {catalog().coefficient(name).source for name in catalog().ids("coefficients")}
-    used |= {engine.platforms for engine in catalog().engines()}
-    used |= {engine.source for engine in catalog().engines()} | {
-        "roofline",
-        "torch-allocator",
-    }  # the two stand in steps
-    assert [name for name in catalog().ids("sources") if name not in METHODS and name not in used] == []
 
 
 def test_an_unknown_machine_names_the_nearest() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
+from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from macros.accuracy import inference_memory, training_memory
 from macros.accuracy.scores import SkipError, read_rows
@@ -44,11 +45,6 @@ def config_of(model: object) -> dict[str, Any]:
     if isinstance(model, dict):
         return {"torch_dtype": "bfloat16", **model["config"]}
     return {"torch_dtype": "bfloat16", **catalog().model(str(model)).config}
-
-
-def part_bytes(report: Any, name: str) -> float:
-    """Return the bytes of a part of a report."""
-    return float(sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] == name))
 
 
 def weights_cases() -> Iterator[Case]:

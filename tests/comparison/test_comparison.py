@@ -6,9 +6,13 @@ import pytest
 
 from macros.accuracy.comparison import KINDS, comparison_date, comparison_table, comparison_tools, result
 from tests.comparison.__main__ import HERE, TOOLS, asked, compared, summary
-from tests.comparison.cases import every_case
+from tests.comparison.cases import Case, every_case
 
-CASES = list(every_case())
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    """All cases, made when the first test asks for them."""
+    return list(every_case())
 
 
 def test_the_result_is_of_these_tools() -> None:
@@ -32,9 +36,9 @@ def test_every_answer_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cases_are_of_every_kind_and_have_what_adapters_read(kind: str) -> None:
+def test_cases_are_of_every_kind_and_have_what_adapters_read(cases: list[Case], kind: str) -> None:
     """Each kind has cases with a config, something measured, and the guide's own answer."""
-    of_kind = [case for case in CASES if case.kind == kind]
+    of_kind = [case for case in cases if case.kind == kind]
     assert of_kind
     for case in of_kind[:5]:
         request = asked(case)
@@ -42,9 +46,9 @@ def test_cases_are_of_every_kind_and_have_what_adapters_read(kind: str) -> None:
         assert case.measured > 0 and case.ours > 0
 
 
-def test_errors_are_those_of_the_answers_alone() -> None:
+def test_errors_are_those_of_the_answers_alone(cases: list[Case]) -> None:
     """A tool that is 10 % too high on what it answers, and silent else, has an error of 10 % and a reason."""
-    first, second = [case for case in CASES if case.kind == "weights"][:2]
+    first, second = [case for case in cases if case.kind == "weights"][:2]
     found = compared([first, second], {first.id: 1.1 * first.measured, second.id: "no such format"})["weights"]
     assert found["tool"]["median"] == pytest.approx(0.1)
     assert (found["tool"]["rows"], found["ours"]["rows"], found["silent"]) == (1, 1, {"no such format": 1})

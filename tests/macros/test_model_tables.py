@@ -11,9 +11,17 @@ from calc.catalog import catalog
 from calc.scenario import known_architecture
 from calc.units import show_count
 from macros import inline
-from macros.cache_tables import cache_figure, cache_table
+from macros.cache_tables import cache_table
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
-from macros.format_tables import bits_table, format_table, mixture_table, mixture_working, native_table, rounding_table
+from macros.format_tables import (
+    bits_table,
+    format_table,
+    mixture_table,
+    mixture_working,
+    native_table,
+    rounded,
+    rounding_table,
+)
 from macros.links import stand_on
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
@@ -98,15 +106,6 @@ def test_caches_grow_as_their_type_says() -> None:
     assert expanded_row[2] == "4.766 MiB"
 
 
-def test_the_figure_says_in_words_what_it_draws() -> None:
-    """A drawing has a text with both ends of each line, a legend, and no style of its own."""
-    html = cache_figure(("llama-3.1-8b", "GQA"), ("mamba-2.8b", "state space"))
-    assert html.count("<polyline") == 2
-    assert "Llama 3.1 8B, GQA: 64.00 MiB to 16.00 GiB" in html
-    assert "Mamba 2.8B, state space: 22.50 MiB to 22.50 MiB" in html
-    assert "style=" not in html
-
-
 def test_tables_of_experts() -> None:
     """Stored and active, what a batch reaches, and what devices hold."""
     assert rows(expert_table("mixtral-8x7b"))[0][1:5] == ["46.7 billion", "12.9 billion", "27.6 %", "8 / 2"]
@@ -136,12 +135,24 @@ def test_one_number_in_many_formats() -> None:
     assert errors[0] < errors[1] < errors[3]
 
 
+def test_one_number_inline() -> None:
+    """A cast keeps the leading digits; a quantiser reads back whole steps of its group's scale (1000 / 127)."""
+    assert "123.5" in rounded(123.456789, "bf16")
+    assert "125.984" in rounded(123.456789, "int8", largest=1000)
+
+
 def test_models_beyond_language() -> None:
     """An encoder keeps nothing, nor does a classifier; a decoder behind one keeps keys and values of both parts."""
     kinds = (("bert-base", "encoder", 512), ("bart-large-mnli", "classifier", 1024), ("bart-large", "writer", 1024))
     bert, mnli, bart = rows(beyond_table(*kinds))
     assert bert[-1] == mnli[-1] == "–"
     assert (mnli[3], bart[-1]) == ("1.629 GB", "48.00 MiB")
+
+
+def test_an_encoder_of_fixed_length_leaves_all_tokens_to_the_text() -> None:
+    """All of Whisper's 448 tokens are written: 32 layers keep 1,500 frames and the text."""
+    (whisper,) = rows(beyond_table(("whisper-large-v3", "encoder of sound", 448)))
+    assert whisper[-1] == f"{32 * (1500 + 447) * 2 * 1280 * 2 / 2**20:.1f} MiB"
 
 
 @pytest.mark.parametrize(

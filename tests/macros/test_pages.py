@@ -1,5 +1,9 @@
 """What pages must show of the catalogue."""
 
+from pathlib import Path
+
+from calc.calculators.html import text
+from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros import inline
 from macros.hardware_tables import (
@@ -10,6 +14,10 @@ from macros.hardware_tables import (
     memory_option_table,
     price_table,
 )
+from macros.links import stand_on
+from macros.pages import calculator_list
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 # The cards of the table that this guide began with, with the size under which they stood.
 NAMED = {
@@ -64,3 +72,13 @@ def test_claims_stand_beside_what_is_computed() -> None:
     row = html[html.index("<tbody>") :]
     assert row.count("too large") == 3 and row.count("fits") == 2
     assert "fine-tunes a model of 70B" in row
+
+
+def test_every_calculator_is_listed_and_has_a_page() -> None:
+    """By its question, with a link that leads to its page."""
+    stand_on("calculators/")
+    listed = calculator_list()
+    for name, found in CALCULATORS.items():
+        assert text(found.question) in listed
+        assert f'href="{name}/"' in listed
+        assert (DOCS / f"calculators/{name}.md").exists()

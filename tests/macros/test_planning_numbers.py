@@ -2,7 +2,6 @@
 
 import pytest
 
-from macros.planning_figures import break_even_figure
 from macros.planning_numbers import (
     PLANS,
     at_once,
@@ -83,11 +82,3 @@ def test_layers_in_the_host_s_memory_make_it_slower() -> None:
     assert html.index("80 of 80") < html.index("44 of 80") < html.index("1 of 80")
     assert "16.9" in offload_check_table("rtx-2080", (("qwen3-14b", 32, 16.9),), "llmfit-rtx-2080")
     assert "EPYC 9554" in processor_table("llama-2-7b", "q4_k_m", ("rtx-4090",))
-
-
-def test_rent_and_purchase_are_drawn_and_told() -> None:
-    """One line for the rent and one for each share; where they cross is said in words too."""
-    html = break_even_figure((100, 10), price_per_hour=1, purchase_price=2000, electricity_per_kwh=0)
-    assert html.count("<polyline") == 3 and "busy 10 %: after 2,000 hours" in html
-    with pytest.raises(ValueError, match="no price or no rent"):
-        break_even_figure((50,), accelerator="l4-24gb")

@@ -33,7 +33,7 @@ def _on_a_page() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_has_a_working_that_ends_with_it(name: str) -> None:
     """What a number opens ends with the number itself, in the unit of its steps."""
-    run = {**SMALL, "accelerator": "rtx-4090"}
+    run = {**SMALL, "accelerator": "rtx-4090", "training_tokens": 10**9}
     report: Any = estimate(training({**run, "method": "lora", "accelerators": 2, "sharding": "zero-3"}))
     value, steps, form = look_up(name, report)
     if value:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from calc import estimate
 from calc.catalog import catalog
+from calc.errors import ScenarioError
 from calc.planning.layout import tensor_degrees
 from calc.scenario import known_architecture
 
@@ -83,3 +84,29 @@ def test_context_parallelism_divides_the_cache() -> None:
     scenario = {"model": "llama-3.1-8b", "context_tokens": 4096}
     single = memory(scenario)["parts"][1]["bytes"]
     assert 4 * memory(scenario | {"parallelism": {"context": 4}})["parts"][1]["bytes"] == single
+
+
+@pytest.mark.parametrize(
+    ("engine", "weights", "layout"),
+    [("llama.cpp", "q4_k_m", (1, 2)), ("transformers", "nf4", (1, 2)), ("vllm", "awq", (2, 1))],
+)
+def test_an_engine_divides_a_model_its_own_way(engine: str, weights: str, layout: tuple[int, int]) -> None:
+    """llama.cpp (--split-mode layer) and transformers (device_map) give each device whole layers; vLLM divides each."""
+    asked = {
+        "model": "llama-3.3-70b",
+        "weights": weights,
+        "engine": engine,
+        "accelerator": "rtx-a6000",
+        "accelerators": 2,
+    }
+    report: Any = estimate(asked)
+    assert tuple(report["scenario"]["parallelism"][kind] for kind in ("tensor", "pipeline")) == layout
+    needed = report["memory"]["devices_needed_parallelism"]
+    assert engine == "vllm" or needed["tensor"] == 1
+
+
+def test_no_engine_gives_devices_parts_of_a_layer_that_it_splits_by_layers() -> None:
+    """A model has as many stages as layers at most: 16 of Llama 3.2 1B's."""
+    asked = {"model": "llama-3.2-1b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-4090"}
+    with pytest.raises(ScenarioError, match="16 would work"):
+        estimate({**asked, "accelerators": 17})

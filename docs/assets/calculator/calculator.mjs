@@ -177,7 +177,7 @@ class Calculator extends HTMLElement {
   #ask() {
     this.#asked = true;
     const request = { calculator: this.dataset.calculator, fields: this.#fields };
-    runtime.ask(this, request, (answer) => this.#show(answer));
+    runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); });
     this.#sayState();
   }
 
@@ -196,6 +196,12 @@ class Calculator extends HTMLElement {
     this.#say(`${this.#told} ${answer.status}`.trim());
     this.#told = "";
     this.#sayState();
+  }
+
+  // Plots of the page follow: they hear of each answer, and those that come later find the fields of the last one.
+  #announce(fields) {
+    this.answered = fields;
+    this.dispatchEvent(new Event("gpu-answer", { bubbles: true }));
   }
 
   #say(text) {

@@ -44,7 +44,9 @@ class Runtime extends EventTarget {
     this.#asked.delete(owner);
     this.#count += 1;
     this.#numbered.set(this.#count, { owner, answered: waiting.answered });
-    this.#worker.postMessage({ number: this.#count, request: JSON.stringify(waiting.request), files: waiting.files });
+    const { request, files } = waiting;
+    const part = "plot" in request ? "calc.plots" : "calc.calculators";
+    this.#worker.postMessage({ number: this.#count, request: JSON.stringify(request), files, part });
   }
 
   #hear(message) {

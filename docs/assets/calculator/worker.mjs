@@ -7,6 +7,7 @@ const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go t
 
 let calculators = null; // the Python module
 let toPython = null;
+let importPython = null;
 let arrived = 0;
 let expected = 0; // not a number where the host does not say how much it sends
 let shown = "";
@@ -97,16 +98,18 @@ async function boot() {
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
   python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
-  calculators = python.pyimport("calc.calculators");
+  importPython = python.pyimport;
+  calculators = importPython("calc.calculators");
   toPython = python.toPy;
   python.runPython("import gc; gc.freeze(); gc.enable()");
 }
 
 // What a reader enters is answered by Python, also where it is wrong. An exception is a mistake of ours: it is said, and
 // the next question is answered again.
-function answered(request) {
+// Plots are imported when the first one asks.
+function answered(request, part) {
   try {
-    return calculators.answer(request);
+    return importPython(part).answer(request);
   } catch (error) {
     return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
   }
@@ -143,8 +146,8 @@ async function imported(request, files) {
 }
 
 self.addEventListener("message", async ({ data }) => {
-  const { number, request, files } = data;
-  postMessage({ kind: "answer", number, answer: files ? await imported(request, files) : answered(request) });
+  const { number, request, files, part } = data;
+  postMessage({ kind: "answer", number, answer: files ? await imported(request, files) : answered(request, part) });
 });
 
 try {

@@ -1,0 +1,94 @@
+"""A scenario on its devices, asked again and again with other lengths and other numbers of sequences."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.estimate import Asked, read_asked, settle_layout
+from calc.memory.budget import Budget, Demand, Layout
+from calc.planning.layout import fullest
+from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
+
+LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
+
+
+class Need(NamedTuple):
+    """What is needed of a device, and what may be: all that it reports, or an engine's share and what lies outside."""
+
+    used_bytes: int  # cache that an engine sets aside is not needed until it is used
+    limit_bytes: int | None  # None without a device
+
+    @property
+    def fits(self) -> bool:
+        """Whether the device has it."""
+        return self.limit_bytes is not None and self.used_bytes <= self.limit_bytes
+
+
+class Placed(NamedTuple):
+    """A scenario with the layout of its devices, which stays as it is while other things change."""
+
+    scenario: Mapping[str, object]
+    asked: Asked
+    demand: Demand
+    layout: Layout
+    accelerator: Accelerator | None
+
+    def demand_of(self, *, tokens: int, sequences: int) -> Demand:
+        """Return the demand with another context and another number of sequences, as a scenario of them has it."""
+        others = {name: value for name, value in self.scenario.items() if name not in LENGTHS}
+        return read_asked(Reader({**others, "context_tokens": tokens})).demand._replace(sequences=sequences)
+
+    def budget(self, demand: Demand) -> Budget:
+        """Return what a demand needs of the fullest device by the mathematics."""
+        return fullest(demand, self.layout)[1]
+
+    def need(self, demand: Demand) -> Need:
+        """Return what a demand needs of the fullest device, under the scenario's engine if there is one."""
+        serving = self.asked.serving(self.accelerator)
+        if serving is None:
+            return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
+        runtime = serving.fullest(demand, self.layout)[1]
+        used = sum(amount.bytes for amount in runtime.amounts if amount.id != "kv_pool_free")
+        return Need(used, None if runtime.limit is None else runtime.limit + used - runtime.needed)
+
+    def where(self) -> str:
+        """Return on what the model stands, in words; empty without a device."""
+        if self.accelerator is None:
+            return ""
+        engine = f" under {self.asked.engine.name}" if self.asked.engine else ""
+        devices = self.layout.devices
+        return f" on {f'{devices} × ' if devices > 1 else ''}{self.accelerator.name}{engine}"
+
+
+def place(scenario: Mapping[str, object]) -> Placed:
+    """Return a scenario of inference on its devices. Raises ScenarioError for whatever is wrong with it."""
+    reader = Reader(scenario)
+    asked = read_asked(reader)
+    accelerator = read_accelerator(reader, catalog())
+    sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
+    demand = asked.demand._replace(sequences=sequences)
+    by_layers = asked.engine is not None and asked.engine.splits_layers
+    return Placed(scenario, asked, demand, settle_layout(reader, demand, splits_layers=by_layers), accelerator)
+
+
+def in_words(sequences: int) -> str:
+    """Return a number of sequences in words."""
+    return "1 sequence" if sequences == 1 else f"{sequences:,} sequences"
+
+
+def last(holds: Callable[[int], bool], low: int, high: int, guess: int) -> int:
+    """Return the last number for which something holds that holds for `low` and not for `high`.
+
+    A guess that is right, or nearly, saves most of the search.
+
+    >>> last(lambda number: number <= 70, 0, 1000, 70), last(lambda number: number <= 70, 0, 1000, 3)
+    (70, 70)
+    """
+    for place in (guess, guess + 1):
+        if low < place < high:
+            low, high = (place, high) if holds(place) else (low, place)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,136 @@
+"""The roofline of a device, with the passes of a scenario under it: prefill, and decoding at several batches."""
+
+from calc.performance.flops import Work
+from calc.performance.roofline import Times
+from calc.plots.placed import in_words, place
+from calc.plots.plot import (
+    TEXT,
+    Plot,
+    Row,
+    Spec,
+    across,
+    beside,
+    label,
+    layer,
+    logarithmic,
+    powers,
+    series,
+    specification,
+    tooltip,
+    upward,
+)
+from calc.plots.served import timed
+from calc.units import show_number
+
+BATCHES = (1, 4, 16, 64, 256)  # sequences of a decoding step, beside the scenario's own
+DECODE, PREFILL = "Decoding", "Prefill"
+TERA = 1e12
+CLOSE = 1.5  # times the operations for a byte
+
+
+def draw(**scenario: object) -> Plot:
+    """Return the passes of a scenario of inference by operations for a byte and operations a second, under the roof."""
+    placed = place(scenario)
+    found, own = timed(placed), placed.demand.sequences
+    speeds = {count: found.speed(count) for count in sorted({*BATCHES, own})}
+    machine = speeds[own].machine
+    bandwidth, rate = machine.bandwidth, machine.matrix_rate
+    ridge = rate / bandwidth
+    passes = [
+        passed(DECODE, in_words(count), count == own, speed.decode.work, speed.decode.times)
+        for count, speed in speeds.items()
+    ]
+    first = speeds[own].prefill
+    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, first.times))
+    places = [float(str(row["intensity"])) for row in passes]
+    slowest = min(float(str(row["tflops"])) for row in passes) * TERA
+    start, end = (
+        min(0.5, *(0.7 * place for place in places), 0.6 * slowest / bandwidth),
+        max(4 * ridge, *(1.5 * place for place in places)),
+    )
+    roof: list[Row] = [
+        {"intensity": place, "tflops": min(place * bandwidth, rate) / TERA} for place in (start, ridge, end)
+    ]
+    data: dict[str, list[Row]] = {
+        "roof": roof,
+        "ridge": [
+            {
+                "intensity": ridge,
+                "tflops": rate / TERA,
+                **beside(1, -6),
+                "label": f"{show_number(ridge)} operations for a byte",
+            }
+        ],
+        "passes": passes,
+        "labels": labelled(passes),
+    }
+    name = f"{placed.asked.model_name}{placed.where()}"
+    bound = next(row for row in passes if row["own"])
+    summary = (
+        f"Roofline of {name}: reading memory bounds what does fewer than {show_number(ridge)} operations for a byte. "
+        f"Decoding {in_words(own)} does {bound['per_byte']} and reaches {bound['shown']} of {show_number(rate / TERA)} "
+        "TFLOPS."
+    )
+    caption = f"Roofline: what the device can do (line), and what passes of {name} reach (dots)"
+    headings = ("Pass", "Sequences", "Operations for a byte", "Reached", "Of the roof")
+    rows = [
+        [
+            str(row["series"]),
+            str(row["counted"]),
+            str(row["per_byte"]),
+            str(row["shown"]),
+            reached(row, bandwidth, rate),
+        ]
+        for row in passes
+    ]
+    return Plot(caption, summary, drawing(), data, headings, rows)
+
+
+def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Row:
+    """Return a pass as a dot: its operations over its bytes, and its operations over its time."""
+    operations = work.matrix_flops + work.expert_flops + work.attention_flops
+    intensity = operations / (work.weight_bytes + work.cache_bytes)
+    return {
+        "series": name,
+        "counted": counted,
+        "intensity": intensity,
+        "tflops": operations / times.total / TERA,
+        "per_byte": show_number(intensity),
+        "shown": f"{show_number(operations / times.total / TERA)} TFLOPS",
+        "own": own,
+    }
+
+
+def labelled(passes: list[Row]) -> list[Row]:
+    """Return the passes with words, as far as there is room: of those that lie close together the last has them."""
+    *steps, prompt = passes
+    kept = [{**prompt, **beside(1, 3), "label": PREFILL.lower()}]
+    after = float("inf")
+    for row in reversed(steps):
+        place = float(str(row["intensity"]))
+        if CLOSE * place < after:
+            kept.append({**row, **beside(0, 3), "label": str(row["counted"]).split(" ")[0]})
+            after = place
+    return kept
+
+
+def reached(row: Row, bandwidth: float, rate: float) -> str:
+    """Return which share of the roof above it a pass reaches, in percent."""
+    roof = min(float(str(row["intensity"])) * bandwidth, rate) / TERA
+    return f"{100 * float(str(row['tflops'])) / roof:.0f} %"
+
+
+def drawing() -> Spec:
+    """Return the specification: the roof, its ridge, and the passes, the scenario's own ones ringed."""
+    x = across("intensity", "Operations for each byte read", scale=logarithmic(), axis=powers())
+    y = upward("tflops", "TFLOPS", scale=logarithmic(), axis=powers())
+    told = tooltip(series="Pass", counted="With", per_byte="Operations for a byte", shown="Reached")
+    own: Spec = {"condition": {"test": "datum.own", "value": TEXT}, "value": None}
+    dots = {"x": x, "y": y, **series(shapes=True), "stroke": own}
+    return specification(
+        layer("roof", "line", {"x": x, "y": y}, color=TEXT),
+        layer("ridge", "rule", {"x": x}, strokeDash=[2, 3], color=TEXT),
+        label("ridge", {"x": x, "y": y}, baseline="bottom"),
+        layer("passes", "point", {**dots, **told}, filled=True, size=90, opacity=1, strokeWidth=2),
+        label("labels", {"x": x, "y": y}, baseline="top"),
+    )

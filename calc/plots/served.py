@@ -1,0 +1,70 @@
+"""A scenario's speeds, asked again and again with other numbers of sequences."""
+
+from typing import Any, NamedTuple
+
+from calc.errors import ScenarioError
+from calc.memory.budget import Demand
+from calc.performance.speed import Speed, speed_of
+from calc.planning.serving import Serving
+from calc.planning.serving_report import Served, prefill_tokens, serving_speed
+from calc.plots.placed import Placed
+
+Report = dict[str, Any]
+
+
+class Timed(NamedTuple):
+    """A placed scenario with its engine."""
+
+    placed: Placed
+    serving: Serving
+
+    def served(self, sequences: int) -> Served:
+        """Return the demand of so many sequences under the engine."""
+        demand, layout = self.placed.demand._replace(sequences=sequences), self.placed.layout
+        return Served(self.serving, demand, layout, *self.serving.fullest(demand, layout), None)
+
+    def report(self, sequences: int) -> Report:
+        """Return the speeds of so many sequences, as a report has them."""
+        asked = self.placed.asked
+        found = serving_speed(self.served(sequences), asked.output_tokens, asked.cached_tokens)
+        if found is None:
+            raise unknown(self.placed)
+        return found[0]
+
+    def speed(self, sequences: int) -> Speed:
+        """Return the work and the times of so many sequences."""
+        asked, served = self.placed.asked, self.served(sequences)
+        accelerator = self.placed.accelerator
+        found = accelerator and speed_of(
+            demand=served.demand,
+            layout=served.layout,
+            accelerator=accelerator,
+            values=self.serving.engine.values,
+            output_tokens=asked.output_tokens,
+            cached_tokens=asked.cached_tokens,
+            batched_tokens=prefill_tokens(served.case),
+            attention=self.serving.attention,
+        )
+        if not found:
+            raise unknown(self.placed)
+        return found
+
+    def most(self) -> int:
+        """Return the most sequences that are served at once."""
+        demand: Demand = self.placed.demand
+        return self.serving.most_sequences(demand, self.placed.layout) * self.placed.layout.data
+
+
+def timed(placed: Placed) -> Timed:
+    """Return a placed scenario with its engine. Raises ScenarioError without an engine or a device."""
+    serving = placed.asked.serving(placed.accelerator)
+    if serving is None:
+        raise ScenarioError("engine", "is missing: a speed is that of an engine")
+    if placed.accelerator is None:
+        raise ScenarioError("accelerator", "is missing: a speed is that of a device")
+    return Timed(placed, serving)
+
+
+def unknown(placed: Placed) -> ScenarioError:
+    """Return the error for a device whose rates no source has."""
+    return ScenarioError("accelerator", f"no source has the rate at which the model computes{placed.where()}")

@@ -1,0 +1,232 @@
+"""Changes of a training run that could make it fit: what each changes, what it costs, and of some how far they go."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.memory.training.loss import CHUNKED, FUSED
+from calc.memory.training.loss import FULL as FULL_LOSS
+from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
+from calc.memory.training.reserve import totals
+from calc.memory.training.states import FACTORED
+from calc.planning.layout import tensor_degrees
+from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest
+from calc.units import show_count
+
+FREE, LITTLE, SPEED, QUALITY, HARDWARE = range(5)
+PRICES = ("nothing", "a little speed", "speed", "quality or scope", "hardware")
+SEQUENCE_STEP = 128  # tokens: a shorter sequence is a multiple of it
+ADAMW = ("adamw", "adamw-foreach")
+STAGE_NAMES = {"zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3 (FSDP)"}
+
+Scenario = Mapping[str, object]
+
+
+class Change(NamedTuple):
+    """A change of one thing. A field whose value is None is taken out of the scenario."""
+
+    id: str
+    what: str
+    price: str
+    level: int  # position in `PRICES`
+    fields: dict[str, object]
+
+
+class Size(NamedTuple):
+    """What a run takes: on the fullest device, and of host memory in all."""
+
+    device: int
+    host: int
+
+
+def size_of(plan: Plan, facts: Catalog) -> Size:
+    """Return what a plan takes, as a report has it."""
+    widest, by_stage = fullest(plan)
+    layout = plan.layout
+    device = totals(plan, widest, facts).device.typical
+    return Size(device, layout.devices // layout.pipeline * sum(stage.host for stage in by_stage))
+
+
+def candidates(
+    scenario: Scenario, plan: Plan, capacity_bytes: int, facts: Catalog, *, fine_tuning: bool
+) -> Iterator[Change]:
+    """Iterate over the changes that apply to a run; of those with one id the milder comes first."""
+    yield from of_computation(plan)
+    yield from of_batch(plan)
+    yield from of_sharding(plan)
+    yield from of_optimizer(plan)
+    yield from of_offload(plan)
+    if fine_tuning:
+        yield from of_method(plan, scenario)
+    yield from of_sequence(plan, capacity_bytes, facts)
+    yield from of_devices(plan)
+
+
+def of_computation(plan: Plan) -> Iterator[Change]:
+    """Iterate over other ways to compute the same: the attention, the loss, and what is computed twice."""
+    if not plan.choices.flash:
+        price = "None: the same results, and faster."
+        yield Change("flash", "Use flash attention", price, FREE, {"attention": "flash"})
+    if plan.architecture.output_size == plan.architecture.vocab_size and plan.architecture.vocab_size:
+        if plan.cross_entropy != FUSED and plan.layout.tensor == 1:
+            price = "About the same speed; it needs a kernel such as Liger's."
+            yield Change("fused-loss", "Fuse the loss with the output matrix", price, FREE, {"cross_entropy": FUSED})
+        if plan.cross_entropy == FULL_LOSS:
+            price = "About the same speed; the training loop must compute the loss piece by piece."
+            yield Change("chunked-loss", "Compute the loss in chunks", price, FREE, {"cross_entropy": CHUNKED})
+    if plan.checkpointing == NO_CHECKPOINTS:
+        price = "A part of each layer is computed twice."
+        fields: dict[str, object] = {"checkpointing": SELECTIVE, "selective": None}
+        yield Change("selective", "Checkpoint selectively", price, LITTLE, fields)
+    if plan.checkpointing != FULL:
+        price = "Every forward pass is computed twice: about a third more computing."
+        yield Change("checkpointing", "Checkpoint every layer", price, SPEED, {"checkpointing": FULL})
+
+
+def of_batch(plan: Plan) -> Iterator[Change]:
+    """Iterate over smaller micro-batches with as many more of them; the step's batch stays the same."""
+    for micro in range(plan.micro_batch - 1, 0, -1):
+        if plan.micro_batch % micro:
+            continue
+        count = plan.accumulation * plan.micro_batch // micro
+        what = f"Micro-batch {show_count(micro)} with {show_count(count)} accumulated"
+        price = "The same batch a step; smaller matrices use the device a little less well."
+        yield Change("micro-batch", what, price, LITTLE, {"micro_batch": micro, "gradient_accumulation": count})
+
+
+def of_sharding(plan: Plan) -> Iterator[Change]:
+    """Iterate over further stages of sharding, where there are ranks to share and the optimizer allows it."""
+    ranks = plan.layout.data * plan.layout.context
+    if ranks == 1 or plan.method.optimizer.kind == FACTORED:
+        return
+    for stage, name in ((OPTIMIZER, "zero-1"), (GRADIENTS, "zero-2"), (PARAMETERS, "zero-3")):
+        if stage <= plan.stage_of_zero or (stage > OPTIMIZER and plan.layout.pipeline > 1):
+            continue
+        further = stage == PARAMETERS
+        price = (
+            "Each layer's parameters cross the link before they are used: half as much traffic again."
+            if further
+            else "No more traffic than adding up the gradients has."
+        )
+        level = SPEED if further else FREE
+        yield Change("sharding", f"Shard with {STAGE_NAMES[name]}", price, level, {"sharding": name})
+
+
+def of_optimizer(plan: Plan) -> Iterator[Change]:
+    """Iterate over optimizers with smaller states, states elsewhere, and gradients that are used at once."""
+    whole = plan.adapters is None
+    if plan.method.optimizer.id in ADAMW:
+        price = "States are rounded in blocks; results rarely differ."
+        yield Change("8-bit", "Use 8-bit AdamW", price, QUALITY, {"optimizer": "adamw-8bit"})
+        if not plan.stage_of_zero and "optimizer" not in plan.offload:
+            price = "States wait in host memory, and every step pages them in over PCIe."
+            yield Change("paged", "Use paged AdamW", price, SPEED, {"optimizer": "paged-adamw"})
+    alone = plan.accumulation == 1 and plan.layout.pipeline == 1 and "optimizer" not in plan.offload
+    if whole and alone and not plan.in_backward and not plan.scheme.master and plan.stage_of_zero in (0, PARAMETERS):
+        price = "No accumulation, and no clipping by the norm of all gradients."
+        fields: dict[str, object] = {"optimizer_in_backward": True}
+        yield Change("in-backward", "Run the optimizer in the backward pass", price, LITTLE, fields)
+
+
+def of_offload(plan: Plan) -> Iterator[Change]:
+    """Iterate over what can wait in host memory."""
+    kept = list(plan.offload)
+    if "activations" not in kept:
+        price = "Activations cross PCIe twice a step; slow unless layers compute for longer than that takes."
+        yield offload("activations", "Offload activations", price, kept)
+    if "optimizer" not in kept and not plan.method.optimizer.paged and not plan.in_backward:
+        price = "Gradients and parameters cross PCIe each step, and the processor updates them."
+        yield offload("optimizer", "Offload the optimizer", price, kept)
+    if "parameters" not in kept and plan.stage_of_zero == PARAMETERS:
+        price = "Every layer crosses PCIe twice a micro-batch."
+        yield offload("parameters", "Offload the parameters", price, kept)
+
+
+def offload(what: str, name: str, price: str, kept: list[str]) -> Change:
+    """Return the change that moves one thing more to host memory."""
+    return Change(f"offload-{what}", name, price, SPEED, {"offload": [*kept, what]})
+
+
+def of_method(plan: Plan, scenario: Scenario) -> Iterator[Change]:
+    """Iterate over ways to train less of the model, or in fewer bits."""
+    full_only: dict[str, object] = {"optimizer_in_backward": None, "gradient_dtype": None}
+    if plan.adapters is None:
+        if plan.scheme.id in ("bf16-mixed", "bf16-autocast"):
+            price = "Updates smaller than BF16 resolves are lost, unless it rounds stochastically."
+            plain: dict[str, object] = {"precision": "bf16", "gradient_dtype": None}
+            yield Change("bf16", "Keep weights and states in BF16 alone", price, QUALITY, plain)
+        price = "Only adapters learn: enough for style and tasks, less for new knowledge."
+        yield Change("lora", "Train with LoRA", price, QUALITY, {**full_only, "method": "lora"})
+    layout = plan.layout
+    if scenario.get("method") != "qlora" and layout.tensor == layout.pipeline == 1:
+        price = "Only adapters learn, on a 4-bit base that is unpacked for every use: slower, slightly less exact."
+        fields = {**full_only, "method": "qlora", "base_weights": None}
+        yield Change("qlora", "Train with QLoRA", price, QUALITY, fields)
+
+
+def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Change]:
+    """Iterate over the longest shorter sequence that fits, none if a quarter is still too long: that is another run."""
+
+    def size(steps: int) -> int:
+        return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts).device
+
+    least = max(-(-plan.layout.context // SEQUENCE_STEP), plan.tokens // 4 // SEQUENCE_STEP, 1)
+    most = most_that_fit(size, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
+    if most:
+        tokens = most * SEQUENCE_STEP
+        what = f"Cut sequences to {show_count(tokens)} tokens"
+        price = "Longer examples are cut or left out; the model learns no longer dependencies."
+        yield Change("sequence", what, price, QUALITY, {"sequence_tokens": tokens})
+
+
+def of_devices(plan: Plan) -> Iterator[Change]:
+    """Iterate over more devices: ranks that share one copy, or where a layout divides the model more tensor ranks."""
+    layout = plan.layout
+    price = "The devices, and a link that carries what they exchange."
+    if plan.stage_of_zero or layout.tensor == layout.pipeline == 1:
+        data = layout.data * 2
+        while data * layout.devices // layout.data <= MOST_DEVICES:
+            count = data * layout.devices // layout.data
+            fields: dict[str, object] = {"parallelism": layout._replace(data=data)._asdict(), "accelerators": count}
+            what = f"Use {show_count(count)} devices"
+            if not plan.stage_of_zero:
+                fields["sharding"] = "zero-3"
+                what += " and FSDP"
+            yield Change("devices", what, price, HARDWARE, {**fields, "shard_ranks": None})
+            data *= 2
+        return
+    for tensor in tensor_degrees(plan.architecture):
+        if layout.tensor < tensor <= WIDEST_TENSOR:
+            wider = layout._replace(tensor=tensor)
+            what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
+            fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
+            yield Change("devices", what, price, HARDWARE, fields)
+
+
+def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, most: int) -> int:
+    """Return the largest count from `least` to `most` whose size fits; 0 if none does. `size` must not fall.
+
+    Sizes are nearly straight lines, so each try stands where a line through the two ends meets the capacity; every
+    other one halves the rest, which bounds the tries where they bend.
+    """
+    if most < least or (low_size := size(least)) > capacity_bytes:
+        return 0
+    low, high = least, min(most, least * 2 + 1)
+    while (high_size := size(high)) <= capacity_bytes:
+        if high == most:
+            return most
+        slope = max((high_size - low_size) // (high - low), 1)
+        low, low_size = high, high_size
+        high = min(most, max(high * 2, high + (capacity_bytes - high_size) // slope + 1))
+    turn = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if turn % 3 != 2:
+            share = (capacity_bytes - low_size) / max(high_size - low_size, 1)
+            middle = min(max(low + int(share * (high - low)) + turn % 3, low + 1), high - 1)
+        turn += 1
+        if (middle_size := size(middle)) <= capacity_bytes:
+            low, low_size = middle, middle_size
+        else:
+            high, high_size = middle, middle_size
+    return low

@@ -1,0 +1,1 @@
+"""Claims that people pass on, each checked when the site is built."""

@@ -1,0 +1,134 @@
+"""Running the checks of claims: what is computed, how it compares, and whether that bears the verdict out."""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from calc.calculators.html import element, text
+from calc.catalog import Catalog, catalog
+from calc.catalog.claims import CLAIM_UNITS, Claim, ClaimCheck
+from macros.claims.values import Value, shown, value_of
+
+FUNCTIONS: dict[str, Callable[..., float]] = {"ceil": math.ceil, "max": max, "min": min, "sqrt": math.sqrt}
+OPERATORS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
+class Result(NamedTuple):
+    """What one check of a claim came to."""
+
+    check: ClaimCheck
+    values: dict[str, Value]
+    number: float  # in base units
+    holds: bool  # what the claim says is so
+
+    @property
+    def unit(self) -> str:
+        """The unit in which the claim speaks."""
+        return self.check.unit
+
+    @property
+    def line(self) -> str:
+        """How the number came about, as HTML."""
+        lines = "".join(value.line for value in self.values.values())
+        if self.check.formula in self.values:
+            return lines
+        numbers = re.sub(r"[A-Za-z_]\w*", self._substituted, self.check.formula)
+        sum_ = f"{text(self.check.formula)} = {text(numbers)} = {element('strong', text(self.said))}"
+        return lines + element("span", sum_.replace("*", "×"), class_="calc-step")
+
+    @property
+    def said(self) -> str:
+        """The number that was computed, as readers see it."""
+        return shown(self.number, self.unit)
+
+    @property
+    def claimed(self) -> str:
+        """The number that the claim gives, as readers see it."""
+        unit = "" if self.unit == "times" else self.unit
+        return f"{self.check.claimed:,} {unit}".strip()
+
+    def _substituted(self, match: re.Match[str]) -> str:
+        value = self.values.get(match[0])
+        return shown(value.number, value.unit) if value else match[0]
+
+
+@lru_cache(maxsize=1)
+def results(facts: Catalog) -> dict[str, list[Result]]:
+    """Return what the checks of all claims came to, by the claims' ids.
+
+    Raises ValueError for a claim whose checks contradict its verdict.
+    """
+    found = {}
+    for claim in facts.claims():
+        try:
+            found[claim.id] = [run(check) for check in claim.checks]
+        except ValueError as error:
+            raise ValueError(f"claim {claim.id}: {error}") from error
+        bear_out(claim, found[claim.id])
+    return found
+
+
+def checked(name: str) -> tuple[Claim, list[Result]]:
+    """Return a claim and what its checks came to."""
+    claim = catalog().claim(name)
+    return claim, results(catalog())[claim.id]
+
+
+def bear_out(claim: Claim, found: list[Result]) -> None:
+    """Raise ValueError where the checks of a claim say something else than its verdict."""
+    if not found or claim.verdict == "not verifiable":
+        return
+    computed = "; ".join(f"{result.check.what}: {result.said}, claimed {result.claimed}" for result in found)
+    if claim.refuted and all(result.holds for result in found):
+        raise ValueError(f"claim {claim.id} is called {claim.verdict}, and its checks bear it out ({computed})")
+    if not claim.refuted and not all(result.holds for result in found):
+        raise ValueError(f"claim {claim.id} is called {claim.verdict}, and a check contradicts it ({computed})")
+
+
+def run(check: ClaimCheck) -> Result:
+    """Compute one check, and compare."""
+    values = {name: value_of(value) for name, value in check.values.items()}
+    number = evaluate(check.formula, {name: value.number for name, value in values.items()})
+    return Result(check, values, number, compares(check, number))
+
+
+def compares(check: ClaimCheck, number: float) -> bool:
+    """Return whether a computed number is what the claim says, by the relation that it claims."""
+    claimed = check.claimed * CLAIM_UNITS[check.unit]
+    relations = {
+        "is": abs(number - claimed) <= check.tolerance * abs(claimed),
+        "at least": number >= claimed,
+        "at most": number <= claimed,
+        "more than": number > claimed,
+        "less than": number < claimed,
+    }
+    return relations[check.relation]
+
+
+def evaluate(formula: str, values: dict[str, float]) -> float:
+    """Return what a formula comes to; the catalogue has checked that it is one.
+
+    >>> evaluate("ceil(a / b) + 1", {"a": 7, "b": 2})
+    5
+    """
+
+    def value(node: Any) -> float:
+        if isinstance(node, ast.Constant):
+            return node.value  # type: ignore[return-value]
+        if isinstance(node, ast.Name):
+            return values[node.id]
+        if isinstance(node, ast.Call):
+            return FUNCTIONS[node.func.id](*map(value, node.args))  # type: ignore[attr-defined]
+        return OPERATORS[type(node.op)](value(node.left), value(node.right))
+
+    return value(ast.parse(formula, mode="eval").body)

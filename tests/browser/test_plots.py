@@ -1,0 +1,126 @@
+"""Plots as a reader uses them: whole without scripts, the same when they are live, and following their calculator."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from calc.plots import draw_beside
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, live
+
+pytestmark = pytest.mark.browser
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+LIVING = [
+    ("will-it-fit", "memory-over-context", {"context_tokens": "16384", "accelerator": "rtx-3090"}),
+    ("kv-cache", "cache-over-context", {"context_tokens": "16384"}),
+    ("speed", "speed-over-batch", {"sequences": "8"}),
+    ("speed", "roofline", {"sequences": "8"}),
+]
+
+
+def texts(page: Page, plot: str) -> list[str]:
+    """Return the words of a plot's drawing, in its order."""
+    return page.locator(f"gpu-plot[data-plot={plot}] .plot-drawing text:not([opacity='0'])").all_text_contents()
+
+
+def reach(page: Page, plot: str) -> None:
+    """Reach for a plot and wait until Vega draws it."""
+    page.locator(f"gpu-plot[data-plot={plot}] .plot-drawing").hover()
+    page.wait_for_selector(f"gpu-plot[data-plot={plot}][data-live]", timeout=BOOT_MS)
+
+
+@pytest.mark.parametrize(("calculator", "plot", "changed"), LIVING)
+def test_a_live_plot_says_what_calc_does(
+    watched: Watched, site: str, calculator: str, plot: str, changed: dict[str, str]
+) -> None:
+    """After a field changes the plot has the words, the table and the summary that CPython computes for it."""
+    page = watched.page
+    page.goto(f"{site}calculators/{calculator}/")
+    reach(page, plot)
+    for name, value in changed.items():
+        control = page.locator(f"#{calculator} [name={name}]")
+        if control.evaluate("control => control.tagName") == "SELECT":
+            control.select_option(value)
+        else:
+            control.fill(value)
+    live(page)
+    wanted = draw_beside(plot, calculator, changed)
+    drawing = page.locator(f"gpu-plot[data-plot={plot}]")
+    expect(drawing.locator("svg")).to_have_attribute("aria-label", wanted.summary, timeout=BOOT_MS)
+    expect(drawing.locator("figcaption")).to_have_text(wanted.caption)
+    labels = [str(row["label"]) for rows in wanted.data.values() for row in rows if "label" in row]
+    shown = texts(page, plot)
+    assert labels and all(label in shown for label in labels), shown
+    drawing.locator("summary").click()
+    cells = drawing.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells == wanted.rows[0]
+    assert watched.complaints == []
+
+
+@pytest.mark.parametrize(("calculator", "plot", "_changed"), LIVING)
+def test_a_plot_does_not_change_when_it_comes_alive(
+    watched: Watched, site: str, calculator: str, plot: str, _changed: Any
+) -> None:
+    """Vega in the page writes the words that vl-convert wrote, and fetches nothing from elsewhere."""
+    page = watched.page
+    page.goto(f"{site}calculators/{calculator}/")
+    built = texts(page, plot)
+    assert built
+    reach(page, plot)
+    assert texts(page, plot) == built
+    assert [request for request in watched.requests if not request.startswith(site)] == []
+    assert watched.complaints == []
+
+
+def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: str) -> None:
+    """Opening a page with a plot below its calculator fetches neither Vega nor a specification."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    page.fill("[name=context_tokens]", "16384")
+    live(page)
+    page.wait_for_timeout(1500)
+    assert [request for request in watched.requests if "/assets/vega/" in request] == []
+    assert [request for request in watched.requests if "/assets/plot/" in request] == [
+        site + "assets/plot/plot.css",
+        site + "assets/plot/plot.mjs",
+    ]
+    reach(page, "memory-over-context")
+    wanted = draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"})
+    drawing = page.locator("gpu-plot svg")
+    expect(drawing).to_have_attribute("aria-label", wanted.summary)
+
+
+def test_a_mark_tells_its_numbers(watched: Watched, site: str) -> None:
+    """Under the pointer, the scenario's own point says its context and its memory."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    reach(page, "memory-over-context")
+    page.locator("gpu-plot .plot-drawing svg path[stroke-width='2']").last.hover()
+    expect(page.locator(".plot-tooltip")).to_contain_text("Memory: 16.15 GiB")
+
+
+def test_a_plot_comes_alive_after_instant_navigation(watched: Watched, site: str) -> None:
+    """A page that the theme puts in place of another one has its plots, and follows its own calculator."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    reach(page, "memory-over-context")
+    page.click("nav >> text=KV cache >> visible=true")
+    page.wait_for_selector("#kv-cache")
+    page.fill("#kv-cache [name=context_tokens]", "4096")
+    live(page)
+    reach(page, "cache-over-context")
+    wanted = draw_beside("cache-over-context", "kv-cache", {"context_tokens": "4096"})
+    drawing = page.locator("gpu-plot[data-plot=cache-over-context] svg")
+    expect(drawing).to_have_attribute("aria-label", wanted.summary)
+    assert watched.complaints == []
+
+
+def test_axe_finds_nothing_in_live_plots(watched: Watched, site: str) -> None:
+    """What Vega draws in the page is one picture with a text, as the drawing that came with it."""
+    page = watched.page
+    page.goto(site + "calculators/speed/")
+    for plot in ("speed-over-batch", "roofline"):
+        reach(page, plot)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({ include: [['.plot']] })")
+    assert [violation["id"] for violation in found["violations"]] == []

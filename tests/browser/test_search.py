@@ -1,0 +1,58 @@
+"""The search knows every model, accelerator, calculator and term: each stands in the index that the page loads."""
+
+import json
+import re
+import urllib.request
+from html import unescape
+
+import pytest
+
+from calc.calculators.page import CALCULATORS
+from calc.catalog import catalog
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def index(site: str) -> list[dict[str, str]]:
+    """The entries of the built search index."""
+    with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
+        found = json.load(answer)
+    entries: list[dict[str, str]] = found["docs"]
+    return entries
+
+
+@pytest.fixture(scope="module")
+def words(index: list[dict[str, str]]) -> str:
+    """All text of the index, as a reader types it."""
+    return plain(" \n ".join(f"{entry['title']} {entry['text']}" for entry in index))
+
+
+def plain(text: str) -> str:
+    """Return text without tags and with single spaces."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", text)))
+
+
+def test_every_model_is_found(words: str) -> None:
+    """By its name."""
+    assert [model.name for model in catalog().models() if model.name not in words] == []
+
+
+def test_every_accelerator_is_found(words: str) -> None:
+    """By its name."""
+    assert [device.name for device in catalog().accelerators() if device.name not in words] == []
+
+
+def test_every_calculator_is_found(index: list[dict[str, str]], words: str) -> None:
+    """By its title and its question; its page is one that search leads to."""
+    for found in CALCULATORS.values():
+        assert found.title in words
+        assert found.question in words
+    places = {entry["location"] for entry in index}
+    assert all(any(f"calculators/{found}/" in place for place in places) for found in CALCULATORS)
+
+
+def test_every_term_is_found(index: list[dict[str, str]]) -> None:
+    """Each is a heading of its own, so that search leads to it and not only to its page."""
+    titles = {plain(entry["title"]).strip() for entry in index}
+    assert [term.name for term in catalog().terms() if term.name not in titles] == []

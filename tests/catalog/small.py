@@ -1,0 +1,31 @@
+"""Sound entries of a small catalogue, which tests break."""
+
+GOOD = """
+[good]
+name = "Good"
+aliases = []
+vendor = "NVIDIA"
+segment = "consumer"
+architecture = "Ada"
+released = "2022-10"
+source = "ieee-754"
+checked = 2026-11-21
+memory = { value = 24, unit = "GiB", basis = "advertised" }
+bandwidth = { value = 1008, unit = "GB/s", basis = "peak" }
+bf16 = { value = 165.2, unit = "TFLOPS", basis = "dense" }
+"""
+MODEL = """
+[tiny]
+name = "Tiny"
+repositories = []
+aliases = []
+organization = "Us"
+licence = "MIT"
+released = "2026"
+gated = false
+context_tokens = 2048
+source = "https://example.org/config.json"
+checked = 2026-11-21
+[tiny.config]
+model_type = "llama"
+"""
