@@ -17,8 +17,8 @@ from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario import (
     MOST_TOKENS,
     Reader,
-    accelerator_doubts,
     finite,
+    name_doubts,
     read_accelerator,
     read_cache_format,
     read_engine,
@@ -171,7 +171,7 @@ def costs(
 def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
-    reader.choice("workload", ("inference",))
+    reader.choice("workload", ("inference", "training"))
     engine, fraction = read_engine(reader, facts)
     model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
     reader.filled["model"] = model_id or finite(reader.given["model"])
@@ -236,7 +236,7 @@ def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False
 
 def doubts(reader: Reader, devices: int) -> list[Warn]:
     """Return what a scenario leaves open and an answer has to choose."""
-    found = accelerator_doubts(reader, catalog(), devices)
+    found = name_doubts(reader, catalog(), devices)
     model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"

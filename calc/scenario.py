@@ -351,11 +351,15 @@ def named_count(reader: Reader) -> int | None:
     return count_in(name)
 
 
-def accelerator_doubts(reader: Reader, catalog: Catalog, devices: int) -> list[Warn]:
-    """Return what the accelerator's name leaves open; an id leaves nothing."""
-    name = reader.given.get("accelerator")
-    if not isinstance(name, str) or name == reader.filled.get("accelerator"):
-        return []
-    from calc.catalog.market_names import doubts  # ids need it not
+def name_doubts(reader: Reader, catalog: Catalog, devices: int) -> list[Warn]:
+    """Return what the names of model and accelerator leave open; ids leave nothing."""
+    found = []
+    model, name = reader.given.get("model"), reader.given.get("accelerator")
+    if isinstance(model, str) and catalog.copied(model) is not None:
+        message = f"{model:.80} is taken as a copy of {catalog.model(model).name}, in the format that the scenario says"
+        found.append(Warn("model-copied", message, "model"))
+    if isinstance(name, str) and name != reader.filled.get("accelerator"):
+        from calc.catalog.market_names import doubts  # ids need it not
 
-    return doubts(name, devices, catalog)
+        found += doubts(name, devices, catalog)
+    return found

@@ -105,7 +105,7 @@ def inference(rng: random.Random) -> Scenario:
     chance(rng, found, 0.85, "accelerator", ACCELERATORS)
     chance(rng, found, 0.9, "engine", ENGINES)
     chance(rng, found, 0.8, "weights", WEIGHTS)
-    chance(rng, found, 0.4, "kv_cache", ["bf16", "fp16", "fp8", "fp32", "q8_0"])
+    chance(rng, found, 0.4, "kv_cache", ["bf16", "fp16", "fp8", "int8", "fp32", "q8_0"])
     chance(rng, found, 0.1, "kv_cache_v", ["bf16", "fp8"])
     chance(rng, found, 0.7, "sequences", [1, 2, 4, 16, 64, 256, *(["max"] if "accelerator" in found else [])])
     if rng.random() < 0.5:
@@ -137,7 +137,7 @@ def training(rng: random.Random) -> Scenario:
             found,
             0.7,
             "lora",
-            [{"rank": 16, "targets": "all-linear"}, {"rank": 8}, {"rank": 64, "targets": "all-linear"}],
+            [{"rank": 16, "targets": "all-linear"}, {"rank": 8}, {"rank": 64, "targets": ["all-linear"]}],
         )
         chance(rng, found, 0.2, "base_weights", ["bf16", "nf4", "nf4-dq", "int8"])
     chance(rng, found, 0.8, "precision", PRECISIONS)

@@ -57,7 +57,7 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"batched_tokens": 0}, "batched_tokens", "from 1"),
     ({"prompt_logits": "some"}, "prompt_logits", "last or all"),
     ({"workload": "tuning"}, "workload", "inference"),
-    ({"workload": "serving"}, "workload", "must be inference"),
+    ({"workload": "serving"}, "workload", "must be inference or training"),
     ({"engine": "olama"}, "engine", "must be one of none, vllm"),
     ({"memory_fraction": 0.9}, "memory_fraction", "takes no share"),
     ({"engine": "llama.cpp", "memory_fraction": 0.9}, "memory_fraction", "takes no share"),

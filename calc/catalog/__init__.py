@@ -128,6 +128,14 @@ class Catalog:
             return read if listed is None else Reading(listed, ())
         return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
 
+    def copied(self, name: str) -> str | None:
+        """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
+        if "/" not in name or self.lookup("models", name) is not None:
+            return None
+        from calc.catalog.copies import copied  # listed names need it not
+
+        return copied(name, self._tables["models"])
+
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
         sizes = self._market.in_other_sizes(name) if self._market else []
@@ -157,7 +165,8 @@ class Catalog:
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        record = self._record("models", self.find("models", name, field))
+        entry_id = self.lookup("models", name) or self.copied(name) or self.find("models", name, field)
+        record = self._record("models", entry_id)
         assert isinstance(record, Model)
         return record
 

@@ -13,10 +13,11 @@ def entry_bytes(
 
     $n_{kv} \cdot d_{head} \cdot (b_K + b_V)$: a key and a value of `head_dim` elements for each KV head, not for each
     query head (GQA, arXiv:2305.13245). A latent vector serves as both and is on every rank (MLA, arXiv:2405.04434).
+    FP8 and INT8 have one scale for a layer's whole cache, which weighs nothing.
     """
     heads = local_heads(cache.heads, tensor_parallel)
     return sum(
-        stored_bytes(shape=(heads, size), number_format=cache_format) - cache_format.tensor_bytes
+        stored_bytes(shape=(heads, size), number_format=cache_format._replace(row_bits=0, tensor_bytes=0))
         for size, cache_format in ((cache.key_dim, key_format), (cache.value_dim, value_format))
         if size
     )

@@ -9,7 +9,7 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.working import parts_of
 from calc.planning.fit import devices_needed, most_sequences
-from calc.planning.layout import fullest, sum_over_devices
+from calc.planning.layout import division, fullest, sum_over_devices
 
 Report = dict[str, object]
 
@@ -63,7 +63,10 @@ def bare_fit(answer: Answer) -> Report:
     capacity, budget, demand = answer.accelerator.capacity_bytes, answer.budget, answer.demand
     sequence = budget.kv_cache // demand.sequences_on(answer.layout)
     room = max(capacity - budget.total + budget.kv_cache, 0)
-    needed = devices_needed(demand, capacity)
+    found = devices_needed(demand, capacity)
+    needed = found[1] if found else None
+    if budget.total <= capacity and (needed is None or needed.devices > answer.layout.devices):
+        needed = answer.layout
     return {
         "capacity_bytes": capacity,
         "fits": budget.total <= capacity,
@@ -71,6 +74,6 @@ def bare_fit(answer: Answer) -> Report:
         "kv_pool_bytes": room,
         "kv_pool_tokens": room * demand.tokens // sequence if sequence else 0,
         "max_sequences": most_sequences(demand, answer.layout, capacity),
-        "devices_needed": needed[0] if needed else None,
-        "devices_needed_parallelism": {"tensor": needed[1].tensor, "pipeline": needed[1].pipeline} if needed else None,
+        "devices_needed": needed.devices if needed else None,
+        "devices_needed_parallelism": division(needed) if needed else None,
     }

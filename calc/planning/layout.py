@@ -116,3 +116,8 @@ def best_layout(demand: Demand, devices: int, *, splits_layers: bool = False) ->
     ways = candidates(demand.architecture, devices, splits_layers=splits_layers)
     found = [(layout, fullest(demand, layout)[1]) for layout in ways]
     return min(found, key=lambda pair: pair[1].total) if found else None
+
+
+def division(layout: Layout) -> dict[str, int]:
+    """Return a layout's degrees as a report names it: tensor and pipeline, and of the others those that divide."""
+    return {name: degree for name, degree in layout._asdict().items() if degree > 1 or name in ("tensor", "pipeline")}

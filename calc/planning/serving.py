@@ -66,17 +66,22 @@ class Serving:
         """Return whether a layout serves the demand."""
         return self.fullest(demand, layout)[1].fits is True
 
-    def devices_needed(self, demand: Demand) -> tuple[int, Layout] | None:
-        """Return the fewest devices that serve the demand, with the layout; None if `MOST_DEVICES` do not."""
+    def devices_needed(self, demand: Demand, asked: Layout) -> tuple[int, Layout] | None:
+        """Return the fewest devices that serve the demand, with the layout; None if `MOST_DEVICES` do not.
+
+        Tried are the engine's usual layouts of each number of devices, and the one asked for.
+        """
         if self.accelerator is None or self.gpu_layers is not None:
             return None
         held = self.fullest(demand, Layout())[0].budget.held
         most = demand.architecture.layer_count * max(tensor_degrees(demand.architecture))
-        for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), min(most, MOST_DEVICES) + 1):
+        enough = self.fits(demand, asked)
+        most = min(most, MOST_DEVICES, *([asked.devices - 1] if enough else []))
+        for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), most + 1):
             for layout in candidates(demand.architecture, count, splits_layers=self.engine.splits_layers):
                 if self.fits(demand, layout):
                     return count, layout
-        return None
+        return (asked.devices, asked) if enough else None
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""

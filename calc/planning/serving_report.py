@@ -14,6 +14,7 @@ from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runti
 from calc.memory.weights_working import weights_steps
 from calc.performance.speed import Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
+from calc.planning.layout import division
 from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -161,7 +162,7 @@ def serving_fit(served: Served) -> Report:
         return {}
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
     pool = max(runtime.limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
-    needed = serving.devices_needed(demand)
+    needed = serving.devices_needed(demand, served.layout)
     return {
         "capacity_bytes": serving.accelerator.capacity_bytes,
         "fits": runtime.fits,
@@ -171,7 +172,7 @@ def serving_fit(served: Served) -> Report:
         "kv_pool_tokens": pool_tokens(served, pool, cache),
         "max_sequences": served.most,
         "devices_needed": needed[0] if needed else None,
-        "devices_needed_parallelism": {"tensor": needed[1].tensor, "pipeline": needed[1].pipeline} if needed else None,
+        "devices_needed_parallelism": division(needed[1]) if needed else None,
     }
 
 

@@ -94,7 +94,7 @@ def read_targets(value: object, names: Mapping[str, tuple[int, int]]) -> tuple[s
     attached = tuple(
         name for name, sides in names.items() if min(sides) >= NARROWEST and name != "router" and name[-5:] != "_gate"
     )
-    if value == ALL_LINEAR:
+    if value in (ALL_LINEAR, [ALL_LINEAR], (ALL_LINEAR,)):
         return attached
     if not isinstance(value, list | tuple) or not value or not all(isinstance(item, str) for item in value):
         raise ScenarioError("lora.targets", f'must be "{ALL_LINEAR}" or a list of module names: {", ".join(attached)}')

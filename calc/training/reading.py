@@ -29,7 +29,7 @@ from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
 from calc.scenario import (
     MOST_DEGREE,
-    accelerator_doubts,
+    name_doubts,
     read_accelerator,
     read_format,
     read_layout,
@@ -136,7 +136,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         tokens_of_run = reader.count("training_tokens", most=10**15)
     check_plan(plan)
     accelerator = read_accelerator(reader, facts)
-    doubts = accelerator_doubts(reader, facts, layout.devices)
+    doubts = name_doubts(reader, facts, layout.devices)
     found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
         plan,

@@ -82,3 +82,31 @@ def test_a_count_before_the_name_is_the_number_of_devices() -> None:
     report = estimate({**scenario, "accelerators": 1})
     assert report["scenario"]["accelerators"] == 1
     assert "names 2" in next(w["message"] for w in report["warnings"] if w["code"] == "accelerator-count")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("NousResearch/Meta-Llama-3-8B", "llama-3-8b"),
+        ("hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4", "llama-3.1-8b"),
+        ("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic", "llama-3.1-8b"),
+        ("unsloth/Meta-Llama-3.1-8B-bnb-4bit", "llama-3.1-8b"),
+        ("bartowski/Qwen2.5-7B-Instruct-GGUF", "qwen2.5-7b"),
+        ("someone/Meta-Llama-3.1-70B-Instruct-quantized.w4a16", "llama-3.1-70b"),
+    ],
+)
+@pytest.mark.parametrize("workload", ["inference", "training"])
+def test_a_copy_of_a_repository_is_the_model_of_that_name(workload: str, name: str, found: str) -> None:
+    """The owner and words of conversion are left out, and a warning says so."""
+    report: Any = estimate({"workload": workload, "model": name})
+    assert report["model"]["id"] == found
+    assert "model-copied" in {warning["code"] for warning in report["warnings"]}
+    listed: Any = estimate({"workload": workload, "model": "meta-llama/Llama-3.1-8B-Instruct"})
+    assert "model-copied" not in {warning["code"] for warning in listed["warnings"]}
+
+
+@pytest.mark.parametrize("name", ["someone/Llama-9-8B", "someone/", "someone/-AWQ", "/"])
+def test_an_unknown_repository_is_refused(name: str) -> None:
+    """What is left of the name has to be a known model's."""
+    with pytest.raises(ScenarioError):
+        catalog().model(name)

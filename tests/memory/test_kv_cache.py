@@ -91,6 +91,16 @@ def test_published_bytes_of_a_token(model: str, token_bytes: int) -> None:
     assert parts[1]["bytes"] == 1000 * token_bytes
 
 
+def test_an_8_bit_cache_is_half_of_a_16_bit_one() -> None:
+    """LMDeploy's measurement: eight sequences of 2,048 tokens of LLaMA 7B take 8,256 MiB in FP16, 4,128 in INT8."""
+    measured = {"fp16": 8256, "int8": 4128, "fp8": 4128}
+    for number_format, mebibytes in measured.items():
+        scenario = {"model": "llama-1-7b", "context_tokens": 2048, "sequences": 8, "kv_cache": number_format}
+        report: Any = estimate(scenario)
+        found = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "kv_cache")
+        assert found == pytest.approx(mebibytes * 2**20, rel=0.01)
+
+
 def test_expanded_latent_attention_is_that_of_the_paper() -> None:
     """DeepSeek V3: 128 heads with keys of 192 and values of 128 in 61 layers, against a latent vector of 576."""
     architecture = known_architecture(catalog(), "deepseek-v3")
