@@ -102,7 +102,9 @@ def deployment_table(model: str, *rows: tuple[str, dict[str, object]], prompt: i
         f"Tokens, {MANY} readers",
         "USD a million",
     )
-    caption = f"Prompts of {show_count(prompt)} tokens, answers of {show_count(output)}; rent at {MANY} readers"
+    weights = catalog().weights_format(str(rows[0][1]["weights"])).name
+    case = f"prompts of {show_count(prompt)} tokens, answers of {show_count(output)}; rent at {MANY} readers"
+    caption = f"{catalog().model(model).name} in {weights}: {case}"
     return block(table(heads, body, caption=caption, words=2))
 
 

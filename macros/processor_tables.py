@@ -88,7 +88,7 @@ def processor_table(model: str, weights: str, accelerators: tuple[str, ...]) -> 
                 show_number(report["speed"]["prefill_tokens_per_s"]["typical"]),
             ]
         )
-    headings = ("", "What it is", "Bandwidth", "Writes, low", "Typical", "High", "Reads")
+    headings = ("Device", "What it is", "Bandwidth", "Writes, low", "Typical", "High", "Reads")
     named = f"{catalog().model(model).name} in {catalog().weights_format(weights).name}"
     caption = f"{named} under llama.cpp, one sequence: tokens a second"
     return block(table(headings, rows, caption=caption, words=2))

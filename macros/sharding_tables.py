@@ -30,7 +30,8 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
             times = [show_seconds(sent.bytes / record.bytes_per_s_one_way) for record in records]
             cells.append([shown_link, text(sent.what), opening(size, working), *times])
     headings = ("Run", "What crosses", "Each GPU sends", *(text(record.name) for record in records))
-    caption = "What one GPU sends in one step, and the time that a link takes for it at its peak, one way"
+    runs = ", ".join(shown for shown, _ in rows)
+    caption = f"What one GPU sends in one step, and the time that a link takes for it at its peak, one way: {runs}"
     return block(table(headings, cells, caption=caption, words=2))
 
 

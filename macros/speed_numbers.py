@@ -98,7 +98,7 @@ def readers_table(*batches: int, **scenario: object) -> str:
     return block(table(headings, rows, caption=caption))
 
 
-def speed_table(*rows: tuple[str, dict[str, object]]) -> str:
+def speed_table(*rows: tuple[str, dict[str, object]], caption: str = "Speed, typical") -> str:
     """Return scenarios side by side: words for each, then reading, writing, and the first token."""
     cells = []
     for words, scenario in rows:
@@ -113,7 +113,7 @@ def speed_table(*rows: tuple[str, dict[str, object]]) -> str:
             ]
         )
     headings = ("Case", "Reads", "Writes, all together", "Writes, each", "First token after")
-    return block(table(headings, cells, caption="Speed, typical", words=1))
+    return block(table(headings, cells, caption=caption, words=1))
 
 
 def first_terms(model: str, weights: str, accelerator: str, tokens: int) -> tuple[float, float, float, float]:

@@ -137,7 +137,7 @@ def run_html(report: Report) -> str:
                 f"{show_count(run['rent'])} {text(price['currency'])}",
             ]
         )
-    return table(("The run", ""), rows, caption="On these GPUs", class_="calc-run")
+    return table(("The run", "It takes"), rows, caption="On these GPUs", class_="calc-run")
 
 
 def assumptions(report: Report) -> list[str]:
