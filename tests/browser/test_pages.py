@@ -24,12 +24,17 @@ def address(site: str, page: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_is_read_loads_no_python_and_asks_no_one_else(watched: Watched, site: str, name: str) -> None:
-    """Requests stay on the origin; Python is not fetched; the browser has nothing to complain about."""
+def test_a_page_asks_no_one_else_and_fits_a_small_phone(watched: Watched, site: str, name: str) -> None:
+    """Requests stay on the origin; Python is not fetched; the browser has nothing to complain about.
+
+    At 320 px nothing but tables and formulas scrolls sideways, and those in boxes of their own.
+    """
     watched.page.goto(address(site, name))
     watched.page.wait_for_load_state("networkidle")
     assert [request for request in watched.requests if not request.startswith(site)] == []
     assert watched.runtime_requests() == []
+    watched.page.set_viewport_size({"width": 320, "height": 640})
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 320
     assert watched.complaints == []
 
 
@@ -40,16 +45,6 @@ def test_a_page_without_a_calculator_in_sight_never_loads_python(watched: Watche
         watched.page.mouse.wheel(0, 800)
         watched.page.wait_for_timeout(500)
     assert watched.runtime_requests() == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_small_phone(chromium: Browser, site: str, name: str) -> None:
-    """At 320 px nothing but tables and formulas scrolls sideways, and those in boxes of their own."""
-    context = chromium.new_context(viewport={"width": 320, "height": 640})
-    page = context.new_page()
-    page.goto(address(site, name))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    context.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
