@@ -7,12 +7,12 @@ from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element
-from calc.calculators.rendering import part_bytes, step_html
+from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.planning.cost import newest_electricity
 from calc.scenario import known_architecture
 from calc.units import GB, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
-from macros.inline import opening, step
+from macros.inline import opening, step, steps_inline
 
 Report = dict[str, Any]
 OF_ALL = ("left_bytes", "available_bytes")
@@ -57,8 +57,7 @@ def gained(what: str, **inputs: object) -> str:
 
 def working(report: Report) -> str:
     """Return the steps of a report for a number that opens."""
-    steps = (step_html(step).replace("<li", "<span").replace("</li", "</span") for step in report["steps"])
-    return element("span", "".join(steps))
+    return element("span", steps_inline(report["steps"]))
 
 
 def timed(what: str, **scenario: object) -> str:

@@ -66,15 +66,17 @@ def vector_table(*devices: str) -> str:
     rows = []
     for name in devices:
         record = catalog().accelerator(name)
-        best = "bf16" if "bf16" in record.facts else "fp16"
+        matrix = record.sixteen_bit
+        if matrix is None:
+            raise ValueError(f"{record.id} has no rate in 16 bit; it has {', '.join(record.facts)}")
         rows.append(
             [
                 device(record),
                 text(record.architecture),
                 text(record.released[:4]),
                 text(record.facts["fp32"].show()),
-                text(record.facts[best].show()),
-                f"{quantity(record, best) / quantity(record, 'fp32'):.1f}",
+                text(matrix.show()),
+                f"{float(matrix.value) / quantity(record, 'fp32'):.1f}",
             ]
         )
     headings = ("Device", "Generation", "Year", "Vector, FP32", "Matrix, 16 bit", "Matrix over vector")

@@ -78,10 +78,12 @@ def number(what: str, show: str = "", **scenario: object) -> str:
     elif what == "sequences":
         report = estimate(scenario | {"sequences": "max"})
         steps = report["steps"]
-    working = element(
-        "span", "".join(step_html(step).replace("<li", "<span").replace("</li", "</span") for step in steps)
-    )
-    return opening(SHOW[show or usual](value), working)
+    return opening(SHOW[show or usual](value), element("span", steps_inline(steps)))
+
+
+def steps_inline(steps: list[Report]) -> str:
+    """Return the steps of a report for what a number opens, where no list can stand."""
+    return "".join(step_html(found).replace("<li", "<span").replace("</li", "</span") for found in steps)
 
 
 def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:

@@ -5,14 +5,14 @@ from typing import Any
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html, step_html
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
 from calc.performance.transfers import transfer
 from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
-from macros.inline import device, fact_line, opening, step
+from macros.inline import device, fact_line, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -107,8 +107,7 @@ def sending(what: str, **fields: object) -> str:
     }
     if what not in shown:
         raise ValueError(f"{what!r} is not a number of the calculator; there are {', '.join(shown)}")
-    working = "".join(step_html(item).replace("<li", "<span").replace("</li", "</span") for item in report["steps"])
-    return opening(shown[what], element("span", working))
+    return opening(shown[what], element("span", steps_inline(report["steps"])))
 
 
 def link_rates(link: Link) -> list[str]:

@@ -8,14 +8,14 @@ from calc.architecture.parameters import parameters_active, parameters_by_block,
 from calc.architecture.routing import experts_touched, parameters_touched
 from calc.architecture.tensors import Tensor
 from calc.calculators.html import element, text
-from calc.calculators.rendering import source_html, step_html
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.memory.kv_cache import entry_bytes, expanded_cache, expanded_token_bytes
 from calc.memory.weights import stored_bytes
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.scenario import known_architecture
 from calc.units import show_binary, show_count, show_large_count, show_number
-from macros.inline import SHOW, Report, look_up, opening, step
+from macros.inline import SHOW, Report, look_up, opening, step, steps_inline
 
 BITS = r"\frac{8 \cdot M}{N}"
 LARGE_MATRIX = (4096, 4096)  # as in the table of number formats
@@ -141,7 +141,7 @@ def bits(weights: str, model: str = "") -> str:
     size, steps, _ = look_up("weights", report)
     count = report["model"]["parameters_total"]
     shown = f"{8 * size / count:.2f}"
-    working = "".join(step_html(part).replace("<li", "<span").replace("</li", "</span") for part in steps)
+    working = steps_inline(steps)
     working += step("Bits per weight", BITS, f"8 × {show_count(size)} / {show_count(count)}", shown)
     return opening(f"{shown} bits", working)
 

@@ -8,7 +8,7 @@ from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.cost import busy_hours, hour_costs, million_hours, show_days, steps
 from calc.calculators.html import element
-from calc.calculators.rendering import source_html, step_html
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.planning.failures import days_between_failures, hours_between_checkpoints
 from calc.planning.load import replicas_needed, requests_per_s, sequences_at_once, useful_share
@@ -23,7 +23,7 @@ from calc.planning.power import (
     supply_watts,
 )
 from calc.units import show_count, show_dollars, show_number, show_seconds, show_term, show_tokens_per_s
-from macros.inline import Report, look_up, opening, step
+from macros.inline import Report, look_up, opening, step, steps_inline
 
 Given = float | str | tuple[float, str] | dict[str, Any]
 
@@ -230,8 +230,7 @@ def training_total(what: str = "device_bytes", **scenario: object) -> str:
 
 def lines(found: list[Report]) -> str:
     """Return steps as they stand in what a number opens."""
-    written = "".join(step_html(one).replace("<li", "<span").replace("</li", "</span") for one in found)
-    return element("span", written)
+    return element("span", steps_inline(found))
 
 
 def host_memory(**scenario: object) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import source_html, step_html
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.runs import Run
 from calc.performance.scaling_laws import optimum, training_flops
 from calc.planning.scaling import run_utilization, scaling_report
 from calc.units import show_count, show_large_count, show_number, show_power
-from macros.inline import opening, step
+from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import show_days
@@ -52,7 +52,7 @@ def budget(what: str, *, own: bool = False, **scenario: object) -> str:
     if value is None:
         raise ValueError(f"{what!r} is not known for {scenario}")
     shown = FORMS[what](value)
-    steps = "".join(step_html(part).replace("<li", "<span").replace("</li", "</span") for part in report["steps"])
+    steps = steps_inline(report["steps"])
     if own:
         steps += own_step(what, report, law, shown)
     return opening(shown, element("span", steps))
@@ -153,7 +153,8 @@ def run_utilized(name: str) -> str:
     if reached is None or run.tokens is None or run.hours is None:
         raise ValueError(f"{run.name}: tokens, hours or devices are not published")
     device = catalog().accelerator(run.accelerator)
-    peak = device.quantity("bf16") or device.quantity("fp16") or 0.0
+    assert device.sixteen_bit is not None  # or there were no share
+    peak = float(device.sixteen_bit.value)
     shown = FORMS["share"](reached)
     numbers = f"6 × {run.active_parameters:.4g} × {run.tokens:.4g} / ({run.hours:,.0f} × 3,600 × {peak:.4g})"
     return opening(shown, step(f"{run.name} on {device.name}", r"\frac{6 N D}{h \cdot 3600 \cdot P}", numbers, shown))

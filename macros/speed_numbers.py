@@ -5,10 +5,9 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import step_html
 from calc.catalog import catalog
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
-from macros.inline import opening, step
+from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -59,9 +58,7 @@ def speed(what: str, **scenario: object) -> str:
 def working(report: Report) -> str:
     """Return the steps of a report that have to do with time."""
     steps = [entry for entry in report["steps"] if entry["unit"] in TIMED]
-    return element(
-        "span", "".join(step_html(entry).replace("<li", "<span").replace("</li", "</span") for entry in steps)
-    )
+    return element("span", steps_inline(steps))
 
 
 def faster(what: str, larger: dict[str, object], smaller: dict[str, object]) -> str:
@@ -123,7 +120,7 @@ def first_terms(model: str, weights: str, accelerator: str, tokens: int) -> tupl
     )
     held = sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] in ("weights", "kv_cache"))
     record = catalog().accelerator(accelerator)
-    rate = record.quantity("bf16") or record.quantity("fp16") or 0.0
+    rate = float(record.sixteen_bit.value) if record.sixteen_bit else 0.0
     return held, 2.0 * report["model"]["parameters_active"], record.quantity("bandwidth") or 0.0, rate
 
 

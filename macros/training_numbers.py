@@ -5,29 +5,18 @@ from typing import Any
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
 from calc.performance.step_traffic import step_traffic
 from calc.performance.training_work import token_flops
 from calc.performance.training_working import flops_steps
 from calc.scenario import known_architecture
 from calc.training.reading import read_training
 from calc.training.step import model_states, moments
-from calc.units import show_count, show_number
+from calc.units import DAY_S, HOUR_S, show_count, show_number
 
 Report = dict[str, Any]
 Found = tuple[float, list[Report], str]
-TRAINING_PARTS = (
-    "weights",
-    "master_weights",
-    "adapters",
-    "gradients",
-    "optimizer_states",
-    "activations",
-    "logits",
-    "communication_buffers",
-    "optimizer_workspace",
-    "allocator_reserve",
-    "runtime_context",
-)
+TRAINING_PARTS = (*PARTS, "allocator_reserve", "runtime_context")
 SUM = "Memory of the fullest device"  # the last of a report's steps on memory
 FIRST_OF_SPEED = "Operations of the model for one token"  # the first of a report's steps on speed
 TIMES = {  # a number, its field among a report's speeds, the step that ends with it, and how it is shown
@@ -41,9 +30,8 @@ RUN_COSTS = {  # a number of a whole run, its field among a report's costs, the 
     "electricity": ("electricity", "Electricity of the run", "USD"),
 }
 LAYOUT = ("parallelism", "accelerators", "sharding", "shard_ranks", "sequence_parallel", "offload")
-HOUR_S, DAY_S = 3600.0, 86_400.0
 LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
-PHASES = ("forward", "loss", "backward", "optimizer")
+PHASES = (FORWARD, LOSS, BACKWARD, STEP)
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
 
 

@@ -272,13 +272,6 @@ def check_training(report: Report) -> None:
         assert rate * speed["duration_s"]["typical"] == pytest.approx(filled["training_tokens"], rel=0.05)
 
 
-def needs(scenario: Scenario) -> int:
-    """Return the device bytes of a scenario."""
-    report: Report = estimate(scenario)
-    found: int = report["memory"]["device_bytes"]
-    return found
-
-
 def check_more_needs_more(rng: random.Random, scenario: Scenario, report: Report) -> None:
     """Check that more of anything never needs less; what an engine sets aside anyway needs the same."""
     filled = report["scenario"]

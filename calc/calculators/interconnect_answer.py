@@ -12,7 +12,6 @@ ALGORITHMS = {
     "tree": "up and down a tree of machines",
     "switch": "in the switch, which adds up what it is sent and hands out the sum",
 }
-FASTER = 1e-3  # seconds below which microseconds are shown
 
 
 def way_text(group: Joined) -> str:

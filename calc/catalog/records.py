@@ -98,6 +98,11 @@ class Accelerator(NamedTuple):
         return int(self.memory_fact.value)
 
     @property
+    def sixteen_bit(self) -> Fact | None:
+        """The dense matrix rate in 16 bit: of BF16 where the device has it, else of FP16; None if neither is known."""
+        return self.facts.get("bf16") or self.facts.get("fp16")
+
+    @property
     def devices_per_package(self) -> int:
         """How many such devices make up what one buys: a package or a board."""
         return int(self.quantity("devices_per_package") or 1)

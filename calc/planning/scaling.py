@@ -50,9 +50,10 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         raise ScenarioError("amount", "is needed: how much of what is given")
     chosen = law_of(facts, str(scenario.get("law", "besiroglu-2024")))
     device = facts.accelerator(str(scenario.get("accelerator", "h100-sxm-80gb")))
-    peak = device.quantity("bf16") or device.quantity("fp16")
-    if peak is None:
+    rate = device.sixteen_bit
+    if rate is None:
         raise ScenarioError("accelerator", f"no 16-bit rate of {device.name} is known, which a run would be timed by")
+    peak = float(rate.value)
     devices = count_of(scenario.get("accelerators", 1024))
     usual = facts.coefficient("training-utilization")
     utilization = positive(scenario, "utilization", most=1.0) or usual.value
@@ -84,7 +85,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
             f"{flops:.4g} / ({peak:.4g} × {utilization:g} × 3,600)",
             run.device_hours,
             "h",
-            device.facts["bf16" if "bf16" in device.facts else "fp16"].source,
+            rate.source,
         )
     )
     return {
@@ -240,8 +241,7 @@ def doubts(flops: float, own_size: float | None, answers: list[Report], law: Law
 
 def run_utilization(parameters: float, tokens: float, device_hours: float, device: Accelerator) -> float | None:
     """Return the share of the dense 16-bit peak that a published run reached, None where the peak is not known."""
-    peak = device.quantity("bf16") or device.quantity("fp16")
-    if peak is None:
+    if device.sixteen_bit is None:
         return None
     flops = training_flops(parameters=parameters, tokens=tokens)
-    return utilization_of(flops=flops, device_hours=device_hours, peak_flops_per_s=peak)
+    return utilization_of(flops=flops, device_hours=device_hours, peak_flops_per_s=float(device.sixteen_bit.value))

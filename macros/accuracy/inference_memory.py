@@ -4,7 +4,6 @@ Every row of inference_memory.csv whose engine, model and format are modelled be
 fields and goes through `calc.estimate`. Errors are of the figure that the row measured.
 """
 
-import argparse
 import re
 from typing import Any
 
@@ -16,17 +15,14 @@ from macros.accuracy.inference import (
     number,
     weights_of,
 )
+from macros.accuracy.printing import print_scores
 from macros.accuracy.scores import (
     Row,
     Score,
     Scores,
     SkipError,
     by,
-    line,
-    lines_by_source,
     score_rows,
-    skipped_lines,
-    table,
 )
 
 FILE = "inference_memory.csv"
@@ -165,26 +161,19 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
+def written(score: Score) -> str:
+    """Return a row as one line."""
+    row = score.row
+    return (
+        f"{row['id']} {row['source_key'][:18]:<18} {row['arch_key']:<18} {row['quant']:<20} "
+        f"{row['batch']:>4}×{row['input_len']}+{row['output_len']} n={row['n_gpus']} {row['metric']:<28} "
+        f"{score.measured / 2**30:8.2f} {score.predicted / 2**30:8.2f} GiB {score.error:+.0%}"
+    )
+
+
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worst", type=int, default=15)
-    parser.add_argument("--source")
-    options = parser.parse_args()
-    found, skipped = scores()
-    if options.source:
-        found = [score for score in found if score.source == options.source]
-    print(table("source", lines_by_source(found)))
-    print()
-    print(table("figure", [line(name, group) for name, group in by(found, "what").items()]))
-    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
-    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
-        row = score.row
-        print(
-            f"{row['id']} {row['source_key'][:18]:<18} {row['arch_key']:<18} {row['quant']:<20} "
-            f"{row['batch']:>4}×{row['input_len']}+{row['output_len']} n={row['n_gpus']} {row['metric']:<28} "
-            f"{score.measured / 2**30:8.2f} {score.predicted / 2**30:8.2f} GiB {score.error:+.0%}"
-        )
+    print_scores(scores, written, groups=lambda found: ("figure", by(found, "what")))
 
 
 if __name__ == "__main__":

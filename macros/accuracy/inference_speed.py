@@ -4,7 +4,6 @@ Every row of inference_speed.csv whose engine, model, number format and accelera
 the contract's fields and goes through `calc.estimate`.
 """
 
-import argparse
 import re
 from statistics import median
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from macros.accuracy.inference import (
     number,
     weights_of,
 )
+from macros.accuracy.printing import print_scores
 from macros.accuracy.scores import (
     MEASUREMENTS,
     Row,
@@ -24,12 +24,8 @@ from macros.accuracy.scores import (
     Scores,
     SkipError,
     keep_left_out,
-    line,
-    lines_by_source,
     read_rows,
     score_rows,
-    skipped_lines,
-    table,
 )
 
 FILE = "inference_speed.csv"
@@ -187,35 +183,34 @@ def items_of(items: list[Prepared], engine: str) -> list[Prepared]:
     return [item for item in items if item.engine == engine]
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worst", type=int, default=15)
-    parser.add_argument("--source")
-    parser.add_argument("--leave-one-out", action="store_true", help="estimate without each source, and keep it")
-    options = parser.parse_args()
-    if options.leave_one_out:
-        lines = left_out_lines()
-        print(left_out_table(lines))
-        keep_left_out(LEFT_OUT, FILE, lines)
-        return
-    found, skipped = scores()
-    if options.source:
-        found = [score for score in found if score.source == options.source]
-    print(table("source", lines_by_source(found)))
-    print()
+def by_engine(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
+    """Return the scores by source, engine and figure."""
     engines: dict[str, list[Score]] = {}
     for score in found:
         engines.setdefault(f"{score.source} {score.row['engine']} {score.what}", []).append(score)
-    print(table("source, engine, figure", [line(name[-44:], group) for name, group in engines.items()]))
-    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
-    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
-        row = score.row
-        print(
-            f"{row['id']} {row['source_key'][:18]:<18} {row['arch_key']:<16} {row['quant']:<12} {row['gpu'][:22]:<22} "
-            f"n={row['n_gpus']} {row['batch'][:8]:>4}×{row['input_len'][:6]}+{row['output_len']} {score.what[:18]:<18} "
-            f"{score.measured:10.4g} {score.predicted:10.4g} {score.error:+.0%}"
-        )
+    return "source, engine, figure", engines
+
+
+def written(score: Score) -> str:
+    """Return a row as one line."""
+    row = score.row
+    return (
+        f"{row['id']} {row['source_key'][:18]:<18} {row['arch_key']:<16} {row['quant']:<12} {row['gpu'][:22]:<22} "
+        f"n={row['n_gpus']} {row['batch'][:8]:>4}×{row['input_len'][:6]}+{row['output_len']} {score.what[:18]:<18} "
+        f"{score.measured:10.4g} {score.predicted:10.4g} {score.error:+.0%}"
+    )
+
+
+def leave_one_out() -> None:
+    """Print and keep the errors of sources that were left out."""
+    lines = left_out_lines()
+    print(left_out_table(lines))
+    keep_left_out(LEFT_OUT, FILE, lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    print_scores(scores, written, groups=by_engine, leave_one_out=leave_one_out)
 
 
 if __name__ == "__main__":

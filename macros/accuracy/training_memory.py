@@ -6,10 +6,10 @@ Each row of training_memory.csv that states what a prediction needs becomes a sc
 through `calc.estimate`. Errors are of the figure that the row measured: allocated, reserved or device.
 """
 
-import argparse
 from typing import Any
 
 from calc import ScenarioError, estimate
+from macros.accuracy.printing import print_scores
 from macros.accuracy.scores import (
     Row,
     Score,
@@ -17,12 +17,8 @@ from macros.accuracy.scores import (
     SkipError,
     by,
     keep_left_out,
-    line,
-    lines_by_source,
     reasons,
     score_rows,
-    skipped_lines,
-    table,
 )
 from macros.accuracy.training_left_out import LEFT_OUT, left_out_lines, left_out_table
 from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
@@ -47,31 +43,30 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
+def written(score: Score, why: dict[str, str]) -> str:
+    """Return a row as one line, with the reason of its error."""
+    figures = f"measured {score.measured / GIB:6.2f} GiB, predicted {score.predicted / GIB:6.2f}"
+    found_range = f"[{score.low / GIB:.2f}, {score.high / GIB:.2f}] {score.error:+.1%}"
+    name = score.row["id"]
+    return f"{name:22} {score.what:15} {figures} {found_range} {why.get(name, '')}"
+
+
+def leave_one_out() -> None:
+    """Print and keep the errors of sources that were left out."""
+    lines = left_out_lines()
+    keep_left_out(LEFT_OUT, FILE, lines)
+    print(left_out_table(lines))
+
+
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worst", type=int, default=15)
-    parser.add_argument("--source")
-    parser.add_argument("--leave-one-out", action="store_true")
-    options = parser.parse_args()
-    if options.leave_one_out:
-        lines = left_out_lines()
-        keep_left_out(LEFT_OUT, FILE, lines)
-        print(left_out_table(lines))
-        return
-    found, skipped = scores()
-    if options.source:
-        found = [score for score in found if score.source == options.source]
-    print(table("source", lines_by_source(found)))
-    print()
-    print(table("figure", [line(name, group) for name, group in by(found, "what").items()]))
-    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
     why = reasons("training_memory")
-    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
-        figures = f"measured {score.measured / GIB:6.2f} GiB, predicted {score.predicted / GIB:6.2f}"
-        found_range = f"[{score.low / GIB:.2f}, {score.high / GIB:.2f}] {score.error:+.1%}"
-        name = score.row["id"]
-        print(f"{name:22} {score.what:15} {figures} {found_range} {why.get(name, '')}")
+    print_scores(
+        scores,
+        lambda score: written(score, why),
+        groups=lambda found: ("figure", by(found, "what")),
+        leave_one_out=leave_one_out,
+    )
 
 
 if __name__ == "__main__":

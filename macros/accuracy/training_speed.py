@@ -6,13 +6,13 @@ Each row of training_speed.csv that states what a prediction needs becomes a sce
 through `calc.estimate`. Errors are of tokens a second and device, which every row gives or leads to.
 """
 
-import argparse
 import math
 import re
 from statistics import median
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
+from macros.accuracy.printing import print_scores
 from macros.accuracy.scores import (
     MEASUREMENTS,
     Row,
@@ -20,12 +20,9 @@ from macros.accuracy.scores import (
     Scores,
     SkipError,
     keep_left_out,
-    lines_by_source,
     read_rows,
     reasons,
     score_rows,
-    skipped_lines,
-    table,
 )
 from macros.accuracy.training_fitting import Item, fit, item_of
 from macros.accuracy.training_rows import CONFIGS, NAMES, number
@@ -269,31 +266,28 @@ def left_out_lines() -> list[LeftOut]:
     return lines
 
 
+def written(score: Score, why: dict[str, str]) -> str:
+    """Return a row as one line, with the reason of its error."""
+    row = score.row
+    return (
+        f"{row['id']:<22} {row['model'][:18]:<18} {row['n_gpus']:>4} {row['parallelism'][:24]:<24} "
+        f"{score.measured:10.1f} {score.predicted:10.1f} {score.error:+.0%} "
+        f"{why.get(row['id'], '')[:60]}"
+    )
+
+
+def leave_one_out() -> None:
+    """Print and keep the errors of sources that were left out."""
+    lines = left_out_lines()
+    for item in lines:
+        print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
+    keep_left_out(LEFT_OUT, FILE, lines)
+
+
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worst", type=int, default=15)
-    parser.add_argument("--source")
-    parser.add_argument("--leave-one-out", action="store_true", help="estimate without each source, and keep it")
-    options = parser.parse_args()
-    if options.leave_one_out:
-        lines = left_out_lines()
-        for item in lines:
-            print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
-        keep_left_out(LEFT_OUT, FILE, lines)
-        return
-    found, skipped = scores()
-    if options.source:
-        found = [score for score in found if score.source == options.source]
-    print(table("source", lines_by_source(found)))
-    print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
     why = reasons("training_speed")
-    for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
-        row = score.row
-        print(
-            f"{row['id']:<22} {row['model'][:18]:<18} {row['n_gpus']:>4} {row['parallelism'][:24]:<24} "
-            f"{score.measured:10.1f} {score.predicted:10.1f} {score.error:+.0%} {why.get(row['id'], '')[:60]}"
-        )
+    print_scores(scores, lambda score: written(score, why), leave_one_out=leave_one_out)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,19 @@ from typing import Any, NamedTuple
 from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators.html import element, text
-from calc.calculators.rendering import source_html, step_html
+from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.claims import CLAIM_UNITS
 from calc.memory.weights import stored_bytes
 from calc.scenario import known_architecture
 from calc.units import show_number
-from macros.inline import fact_line
+from macros.inline import fact_line, steps_inline
 from macros.links import calculator_link
 from macros.model_numbers import LARGE_MATRIX
 
 Entry = dict[str, Any]
 CONDITION = re.compile(r"(<=|>=|<|>)\s*([\d.-]+)\s*(\S*)")
 COMPARE = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
-
-IN_THE_FORM = {"model", "weights", "kv_cache", "accelerator", "accelerators", "sequences", "context_tokens", "engine"}
 
 
 class Value(NamedTuple):
@@ -86,7 +84,7 @@ def working(report: Any, path: list[str]) -> str:
     """Return how a report comes to a number: the steps of a part, the parts of a sum."""
     if path[:2] == ["memory", "parts"]:
         part = next(part for part in report["memory"]["parts"] if part["id"] == path[2])
-        return "".join(step_html(step).replace("<li", "<span").replace("</li", "</span") for step in part["steps"])
+        return steps_inline(part["steps"])
     if path[0] == "memory" and path[-1].endswith("device_bytes"):
         parts = [part for part in report["memory"]["parts"] if part["bytes"]]
         return line(" + ".join(f"{text(part['label'])} {shown(part['bytes'], 'GB')}" for part in parts))

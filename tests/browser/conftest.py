@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.server import serving
 
@@ -48,11 +48,6 @@ class Watched:
             "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
         )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def note(self, message: ConsoleMessage) -> None:
-        """Keep what the browser's console calls an error."""
-        if message.type == "error":
-            self.complaints.append(message.text)
 
     def runtime_requests(self) -> list[str]:
         """Return the requests for parts of Python."""

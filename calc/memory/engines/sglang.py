@@ -1,7 +1,7 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
-from calc.memory.engines.vllm import default_sequences, links_amounts, profile_amounts
-from calc.memory.runtime import Case, Runtime, constant, held_amounts, total, with_pool
+from calc.memory.engines.vllm import default_sequences, step_amounts
+from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
 
@@ -13,12 +13,9 @@ def sglang(case: Case) -> Runtime:
     `_handle_gpu_memory_settings` in SGLang's server_args.py.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    sequences = max(default_sequences(case), case.sequences)
-    profile, links = profile_amounts(case, sequences), links_amounts(case)
-    graphs = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
-    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
-    amounts += [*profile, *links, graphs, context]
-    fixed = case.budget.weights + context.bytes + total(links)
+    step = step_amounts(case, max(default_sequences(case), case.sequences))
+    amounts += step.all
+    fixed = case.budget.weights + step.context.bytes + total(step.links)
     limit = None if case.visible is None else int(static_fraction(case) * case.visible)
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(

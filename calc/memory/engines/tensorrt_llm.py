@@ -1,7 +1,7 @@
 """TensorRT-LLM: a share of what is free after weights and activations becomes the cache."""
 
-from calc.memory.engines.vllm import default_sequences, links_amounts, profile_amounts
-from calc.memory.runtime import Case, Runtime, constant, held_amounts, total, with_pool
+from calc.memory.engines.vllm import default_sequences, step_amounts
+from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
 
 
 def tensorrt_llm(case: Case) -> Runtime:
@@ -11,12 +11,9 @@ def tensorrt_llm(case: Case) -> Runtime:
     TensorRT-LLM", `free_gpu_memory_fraction`.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    sequences = max(default_sequences(case), case.sequences)
-    profile, links = profile_amounts(case, sequences), links_amounts(case)
-    graphs = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
-    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
-    amounts += [*profile, *links, graphs, context]
-    fixed = case.budget.weights + total([*profile, *links, graphs, context])
+    step = step_amounts(case, max(default_sequences(case), case.sequences))
+    amounts += step.all
+    fixed = case.budget.weights + total(step.all)
     share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
     pool = limit = None
     if case.visible is not None:

@@ -1,6 +1,7 @@
 """vLLM: a share of the whole device; what a profiling run leaves of it becomes the cache."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
@@ -49,19 +50,13 @@ def limited(case: Case, sequences: int) -> Runtime:
     """Return vLLM's memory of a device when at most so many sequences run."""
     weights = case.budget.weights + expert_padding(case)
     amounts = held_amounts(case, weights=weights, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    profile = profile_amounts(case, sequences)
-    links = links_amounts(case)
-    fixed = weights + total(profile) + total(links)
+    step = step_amounts(case, sequences)
+    fixed = weights + total([*step.profile, *step.links])
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
-    amounts += [
-        *profile,
-        *links,
-        constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"),
-        constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context"),
-    ]
+    amounts += step.all
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(
         case,
@@ -166,6 +161,30 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
             source,
         ),
     ]
+
+
+class StepAmounts(NamedTuple):
+    """What an engine holds beside weights and cache: of a step, for the links, recorded graphs, and the driver's."""
+
+    profile: list[Amount]
+    links: list[Amount]
+    graphs: Amount
+    context: Amount
+
+    @property
+    def all(self) -> list[Amount]:
+        """All of them."""
+        return [*self.profile, *self.links, self.graphs, self.context]
+
+
+def step_amounts(case: Case, sequences: int) -> StepAmounts:
+    """Return what an engine that serves holds beside weights and cache when at most so many sequences run."""
+    return StepAmounts(
+        profile_amounts(case, sequences),
+        links_amounts(case),
+        constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"),
+        constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context"),
+    )
 
 
 def links_amounts(case: Case) -> list[Amount]:
