@@ -2,9 +2,9 @@
 
 from calc.calculators.html import table, text
 from calc.units import show_gib
+from calc.validation.scores import read_rows
+from calc.validation.training_memory import FILE, score_of
 from macros.accuracy.page import percent
-from macros.accuracy.scores import read_rows
-from macros.accuracy.training_memory import FILE, score_of
 from macros.markdown import block
 
 

@@ -12,7 +12,7 @@ import calc
 from calc.calculators.html import element, table, text
 from calc.catalog import Catalog, catalog
 from calc.units import show_count
-from macros.accuracy.scores import read_rows
+from calc.validation.scores import read_rows
 from macros.filtered import filtered
 
 CODE = Path(calc.__file__).parent

@@ -18,6 +18,7 @@ FLOORS = (
     ("calculators",),
     ("plots",),
     ("__init__",),
+    ("validation",),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 

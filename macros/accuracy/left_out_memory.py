@@ -4,9 +4,9 @@ import json
 
 from calc.calculators.html import table
 from calc.units import show_count
+from calc.validation.scores import rows_digest
+from calc.validation.training_left_out import FILE, LEFT_OUT, LeftOut, mean_line
 from macros.accuracy.page import percent, source_names
-from macros.accuracy.scores import rows_digest
-from macros.accuracy.training_left_out import FILE, LEFT_OUT, LeftOut, mean_line
 from macros.markdown import block
 
 
@@ -15,7 +15,7 @@ def kept_lines() -> tuple[list[LeftOut], str]:
     kept = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     if kept["rows"] != rows_digest(FILE):
         raise ValueError(
-            f"{LEFT_OUT.name} is of other rows: run python -m tests.accuracy.training_memory --leave-one-out"
+            f"{LEFT_OUT.name} is of other rows: run python -m calc.validation.training_memory --leave-one-out"
         )
     return [LeftOut(**line) for line in kept["lines"]], kept["made"]
 

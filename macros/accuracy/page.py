@@ -8,10 +8,10 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.plots import draw
 from calc.units import show_count
-from macros.accuracy import training_speed
-from macros.accuracy.inference_speed import FILE, LEFT_OUT
-from macros.accuracy.recorded import SCORED, scored
-from macros.accuracy.scores import Line, Score, by, line, overall, read_rows, reasons, rows_digest
+from calc.validation import training_speed
+from calc.validation.inference_speed import FILE, LEFT_OUT
+from calc.validation.recorded import SCORED, scored
+from calc.validation.scores import Line, Score, by, line, overall, read_rows, reasons, rows_digest
 from macros.markdown import block, inline
 from macros.plots import plot_html
 
@@ -240,7 +240,7 @@ def left_out_sources() -> str:
     kept, names = json.loads(LEFT_OUT.read_text(encoding="utf-8")), source_names()
     if kept["rows"] != rows_digest(FILE):
         raise ValueError(
-            f"{LEFT_OUT.name} is of other rows: run python -m tests.accuracy.inference_speed --leave-one-out"
+            f"{LEFT_OUT.name} is of other rows: run python -m calc.validation.inference_speed --leave-one-out"
         )
     rows = [
         [
@@ -263,7 +263,7 @@ def left_out_training() -> str:
     kept, names = json.loads(training_speed.LEFT_OUT.read_text(encoding="utf-8")), source_names()
     if kept["rows"] != rows_digest(training_speed.FILE):
         name = training_speed.LEFT_OUT.name
-        raise ValueError(f"{name} is of other rows: run python -m tests.accuracy.training_speed --leave-one-out")
+        raise ValueError(f"{name} is of other rows: run python -m calc.validation.training_speed --leave-one-out")
     rows = [
         [names[item["source"]], show_count(item["rows"]), percent(item["inside"]), percent(item["outside"])]
         for item in kept["lines"]

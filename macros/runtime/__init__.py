@@ -20,6 +20,7 @@ __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
 UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+UNSHIPPED = "validation"  # of calc: compares answers with measurements
 CATALOG = "calc/catalog/data/catalog.json"
 PRINT_CATALOG = """
 import sys
@@ -69,7 +70,12 @@ def build(root: Path, *, force: bool = False) -> Path:
 def _code_files(root: Path) -> list[Path]:
     """Return the files that decide what the compiled code is."""
     settings = [root / name for name in ("pyproject.toml", "package-lock.json", "requirements-runtime.lock")]
-    return sorted([*(root / "calc").rglob("*.py"), *HERE.glob("*.py"), *HERE.glob("*.mjs"), *settings])
+    return sorted([*_shipped_files(root), *HERE.glob("*.py"), *HERE.glob("*.mjs"), *settings])
+
+
+def _shipped_files(root: Path) -> list[Path]:
+    """Return the modules of `calc` that a page may import."""
+    return [path for path in (root / "calc").rglob("*.py") if path.parent.name != UNSHIPPED]
 
 
 def _digest(files: Iterable[Path], start: str = "") -> str:
@@ -195,8 +201,12 @@ def _run(command: list[str], root: Path) -> bytes:
 
 
 def _package(wheel: Path) -> dict[str, bytes]:
-    """Return the code of a wheel: neither its metadata nor the catalogue's TOML is shipped."""
-    return {name: content for name, content in _members(wheel).items() if name.endswith((".py", ".pyc"))}
+    """Return the code of a wheel that is shipped: no metadata, no TOML, nothing that only checks answers."""
+    return {
+        name: content
+        for name, content in _members(wheel).items()
+        if name.endswith((".py", ".pyc")) and not name.startswith(f"calc/{UNSHIPPED}/")
+    }
 
 
 def _members(archive: Path) -> dict[str, bytes]:

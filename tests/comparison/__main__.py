@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.parameters import parameters_total
-from macros.accuracy.scores import quantile
+from calc.validation.scores import quantile
 from tests.comparison.cases import Case, every_case
 
 HERE = Path(__file__).parent

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from calc import ScenarioError, estimate
 from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
-from macros.accuracy import inference_memory, training_memory
-from macros.accuracy.scores import SkipError, read_rows
+from calc.validation import inference_memory, training_memory
+from calc.validation.scores import SkipError, read_rows
 
 DATA = Path(__file__).parent.parent / "data"
 UNITS = {"GB": 10**9, "MB": 10**6, "GiB": 2**30, "MiB": 2**20}

@@ -6,12 +6,12 @@ from html import unescape
 from importlib import import_module
 
 import pytest
-from mkdocs.exceptions import BuildError
 
-from macros.accuracy import left_out_memory, page, recorded
-from macros.accuracy.inference_speed import LEFT_OUT
-from macros.accuracy.recorded import SCORED, scored
-from macros.accuracy.scores import Score, by, line, overall, read_rows
+from calc.validation import recorded
+from calc.validation.inference_speed import LEFT_OUT
+from calc.validation.recorded import SCORED, scored
+from calc.validation.scores import Score, by, line, overall, read_rows
+from macros.accuracy import left_out_memory, page
 from tests.macros.test_model_tables import number, rows
 
 KINDS = tuple(SCORED)
@@ -20,7 +20,7 @@ KINDS = tuple(SCORED)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kept_scores_are_those_computed(kind: str) -> None:
     """What a build reads back is what the scoring says, to the last digit; every 20th row, as all take minutes."""
-    module = import_module(f"macros.accuracy.{kind.replace('-', '_')}")
+    module = import_module(f"calc.validation.{kind.replace('-', '_')}")
     for kept in scored(kind).scores[::20]:
         assert kept == module.score_of(kept.row)
 
@@ -147,5 +147,5 @@ def test_wrong_calls_are_refused() -> None:
 def test_scoring_that_fails_stops_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the process said is in the message."""
     monkeypatch.setattr(recorded.sys, "executable", "/bin/false")
-    with pytest.raises(BuildError, match="not compared with measurements"):
+    with pytest.raises(RuntimeError, match="not compared with measurements"):
         recorded.computed()

@@ -18,7 +18,7 @@ from macros.runtime import RuntimeBuildError, build
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in (ROOT / "calc").rglob("*.py")
+    for path in macros.runtime._shipped_files(ROOT)
 )
 REQUESTS = [
     json.dumps({"calculator": name, "fields": preset.values})
@@ -143,7 +143,7 @@ def test_ships_what_calc_names(runtime: Path, manifest: dict[str, Any], tmp_path
     shipped = {
         name.split("/")[0].removesuffix(".pyc") for name in unpacked(runtime, manifest["archives"]["stdlib"], tmp_path)
     }
-    for path in (ROOT / "calc").rglob("*.py"):
+    for path in macros.runtime._shipped_files(ROOT):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):

@@ -3,7 +3,7 @@
 import re
 
 from calc.catalog import catalog
-from macros.accuracy.scores import Row, SkipError
+from calc.validation.scores import Row, SkipError
 
 GIB = 2**30
 

@@ -1,6 +1,6 @@
 """Predicted against measured memory of published training runs, by source.
 
-Run it with `python -m tests.accuracy.training_memory`.
+Run it with `python -m calc.validation.training_memory`.
 
 Each row of training_memory.csv that states what a prediction needs becomes a scenario in the contract's fields and goes
 through `calc.estimate`. Errors are of the figure that the row measured: allocated, reserved or device.
@@ -9,8 +9,8 @@ through `calc.estimate`. Errors are of the figure that the row measured: allocat
 from typing import Any
 
 from calc import ScenarioError, estimate
-from macros.accuracy.printing import print_scores
-from macros.accuracy.scores import (
+from calc.validation.printing import print_scores
+from calc.validation.scores import (
     Row,
     Score,
     Scores,
@@ -20,8 +20,8 @@ from macros.accuracy.scores import (
     reasons,
     score_rows,
 )
-from macros.accuracy.training_left_out import LEFT_OUT, left_out_lines, left_out_table
-from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
+from calc.validation.training_left_out import LEFT_OUT, left_out_lines, left_out_table
+from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
 

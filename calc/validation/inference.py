@@ -4,7 +4,7 @@ import re
 
 from calc import ScenarioError
 from calc.catalog import catalog
-from macros.accuracy.scores import Row, SkipError
+from calc.validation.scores import Row, SkipError
 
 FORMATS = {
     "bf16": "bf16",

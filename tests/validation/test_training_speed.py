@@ -2,8 +2,8 @@
 
 import pytest
 
-from macros.accuracy.recorded import scored
-from macros.accuracy.scores import Score, by, line, overall, reasons
+from calc.validation.recorded import scored
+from calc.validation.scores import Score, by, line, overall, reasons
 
 # Median error by source, rounded up.
 MEDIANS = {

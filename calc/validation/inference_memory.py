@@ -1,4 +1,4 @@
-"""Predicted against measured memory of engines, by source. Run it: python -m tests.accuracy.inference_memory.
+"""Predicted against measured memory of engines, by source. Run it: python -m calc.validation.inference_memory.
 
 Every row of inference_memory.csv whose engine, model and format are modelled becomes a scenario in the contract's
 fields and goes through `calc.estimate`. Errors are of the figure that the row measured.
@@ -8,15 +8,15 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
-from macros.accuracy.inference import (
+from calc.validation.inference import (
     UNITS,
     accelerator_of,
     model_of,
     number,
     weights_of,
 )
-from macros.accuracy.printing import print_scores
-from macros.accuracy.scores import (
+from calc.validation.printing import print_scores
+from calc.validation.scores import (
     Row,
     Score,
     Scores,

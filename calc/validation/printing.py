@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping
 
-from macros.accuracy.scores import Score, Scores, line, lines_by_source, skipped_lines, table
+from calc.validation.scores import Score, Scores, line, lines_by_source, skipped_lines, table
 
 WIDEST = 44  # letters of a group's name
 

@@ -12,8 +12,8 @@ from calc.catalog import catalog
 from calc.memory.training.reserve import FIGURES
 from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
-from macros.accuracy.scores import MEASUREMENTS, SkipError, read_rows
-from macros.accuracy.training_rows import GIB, figure_of, measured_bytes, scenario_of
+from calc.validation.scores import MEASUREMENTS, SkipError, read_rows
+from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
 WAYS = (

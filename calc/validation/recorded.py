@@ -11,10 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mkdocs.exceptions import BuildError
-
-from macros.accuracy import inference_memory, inference_speed, training_memory, training_speed
-from macros.accuracy.scores import Score
+from calc.validation import inference_memory, inference_speed, training_memory, training_speed
+from calc.validation.scores import Score
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / ".cache" / "accuracy"
@@ -68,8 +66,8 @@ def digest() -> str:
 
 
 def computed() -> str:
-    """Return all scores as JSON, computed by a new process; raises BuildError with what it said when it failed."""
-    done = subprocess.run([sys.executable, "-m", "macros.accuracy"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    """Return all scores as JSON, computed by a new process; raises RuntimeError with what it said when it failed."""
+    done = subprocess.run([sys.executable, "-m", "calc.validation"], cwd=ROOT, capture_output=True, encoding="utf-8")
     if done.returncode:
-        raise BuildError(f"predictions were not compared with measurements:\n{done.stderr.strip()}")
+        raise RuntimeError(f"predictions were not compared with measurements:\n{done.stderr.strip()}")
     return done.stdout

@@ -1,4 +1,4 @@
-"""Predicted against measured speed of inference, by source. Run it: python -m tests.accuracy.inference_speed.
+"""Predicted against measured speed of inference, by source. Run it: python -m calc.validation.inference_speed.
 
 Every row of inference_speed.csv whose engine, model, number format and accelerator are modelled becomes a scenario in
 the contract's fields and goes through `calc.estimate`.
@@ -9,15 +9,15 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
-from macros.accuracy.fitting import Prepared, fit, prepare
-from macros.accuracy.inference import (
+from calc.validation.fitting import Prepared, fit, prepare
+from calc.validation.inference import (
     accelerator_of,
     model_of,
     number,
     weights_of,
 )
-from macros.accuracy.printing import print_scores
-from macros.accuracy.scores import (
+from calc.validation.printing import print_scores
+from calc.validation.scores import (
     MEASUREMENTS,
     Row,
     Score,

@@ -12,7 +12,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.performance.training_step import Prepared, prepare, step_time
 from calc.training.reading import read_training
-from macros.accuracy.scores import Row, SkipError
+from calc.validation.scores import Row, SkipError
 
 FITTED = ("matrix_share", "attention_share", "fp8_gain", "kernel_s", "unpack_share", "overlap")
 # Where an estimate begins, whatever the catalogue says.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from macros.accuracy.recorded import scored
-from macros.accuracy.scores import by, line, overall, reasons
+from calc.validation.recorded import scored
+from calc.validation.scores import by, line, overall, reasons
 
 # Medians over sources may not pass these; they are looser than what the scripts print.
 MEMORY_MEDIAN, MEMORY_COVERED = 0.05, (0.6, 0.95)

@@ -1,6 +1,6 @@
 """Predicted against measured speed of published training runs, by source.
 
-Run it with `python -m tests.accuracy.training_speed`.
+Run it with `python -m calc.validation.training_speed`.
 
 Each row of training_speed.csv that states what a prediction needs becomes a scenario in the contract's fields and goes
 through `calc.estimate`. Errors are of tokens a second and device, which every row gives or leads to.
@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
-from macros.accuracy.printing import print_scores
-from macros.accuracy.scores import (
+from calc.validation.printing import print_scores
+from calc.validation.scores import (
     MEASUREMENTS,
     Row,
     Score,
@@ -24,8 +24,8 @@ from macros.accuracy.scores import (
     reasons,
     score_rows,
 )
-from macros.accuracy.training_fitting import Item, fit, item_of
-from macros.accuracy.training_rows import CONFIGS, NAMES, number
+from calc.validation.training_fitting import Item, fit, item_of
+from calc.validation.training_rows import CONFIGS, NAMES, number
 
 FILE = "training_speed.csv"
 LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"

@@ -3,10 +3,10 @@
 import pytest
 
 from calc.catalog import catalog
-from macros.accuracy.recorded import scored
-from macros.accuracy.scores import Score, by, line, overall, reasons
-from macros.accuracy.training_left_out import left_out_lines, mean_line, prepared
-from macros.accuracy.training_rows import IMPOSSIBLE
+from calc.validation.recorded import scored
+from calc.validation.scores import Score, by, line, overall, reasons
+from calc.validation.training_left_out import left_out_lines, mean_line, prepared
+from calc.validation.training_rows import IMPOSSIBLE
 
 # Median error by source, rounded up.
 MEDIANS = {

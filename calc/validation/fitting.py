@@ -19,7 +19,7 @@ from calc.performance.prefill import seconds_of
 from calc.performance.roofline import kernel_class, machine, pass_times
 from calc.performance.speed import speed_of
 from calc.planning import serving_report
-from macros.accuracy.scores import Row, SkipError
+from calc.validation.scores import Row, SkipError
 
 # What is estimated: everything measured that is not set by an engine's code. Others keep their value.
 FITTED = (
