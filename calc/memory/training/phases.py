@@ -28,7 +28,7 @@ class Step(Device):
     def walk(self) -> Timeline:
         """Note the widest moment of each phase and return the timeline."""
         plan, stage = self.plan, self.stage
-        held = held_micro_batches(plan, self.position)
+        held = held_micro_batches(stages=plan.layout.pipeline, position=self.position, micro_batches=plan.accumulation)
         kept = [self.layers[index].kept for index in self.pattern]
         offloaded = "activations" in plan.offload
         if offloaded:

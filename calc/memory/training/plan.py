@@ -145,9 +145,10 @@ def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
     return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
-def held_micro_batches(plan: Plan, position: int) -> int:
+def held_micro_batches(*, stages: int, position: int, micro_batches: int) -> int:
     """Return how many micro-batches a pipeline stage holds at most: 1F1B (arXiv:2104.04473) fills the stages after it.
 
-    >>> # the first of four stages holds four, the last one
+    >>> [held_micro_batches(stages=4, position=position, micro_batches=3) for position in range(4)]
+    [3, 3, 2, 1]
     """
-    return min(plan.layout.pipeline - position, plan.accumulation)
+    return min(stages - position, micro_batches)
