@@ -103,6 +103,7 @@ Rules = Mapping[str, tuple[type, ...]]
 MODEL_RULES: Rules = {
     "name": (str,),
     "repositories": (list,),
+    "finetunes?": (list,),  # repositories of others that hold the same shape under names of their own
     "aliases": (list,),
     "organization": (str,),
     "licence": (str,),
@@ -132,6 +133,7 @@ FORMAT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
     "native?": (str,),
+    "kernel?": (str,),
     "cache?": (bool,),
     "flattened?": (bool,),
 } | {
