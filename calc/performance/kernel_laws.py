@@ -1,8 +1,8 @@
 """Seconds of one kernel as a function of its shape: a few numbers each, and a reason for each number.
 
 Time in memory and time in arithmetic overlap, but not fully where they are alike: a law adds them with a power `q`
-($q = 1$ adds them up, $q \\to \\infty$ takes the longer one). The numbers are fitted by `calc.validation.kernel_fits` and stand
-in the catalogue; here they have met a device's data sheet, and are seconds, bytes a second and operations a second.
+(1 adds them up, a large one takes the longer of them). Fitted by `calc.validation.kernel_fits`, the numbers stand in
+the catalogue; here they have met a device's data sheet, and are seconds, bytes a second and operations a second.
 """
 
 from typing import NamedTuple
@@ -68,8 +68,8 @@ def prefill_s(
 ) -> float:
     r"""Return the seconds of attention over `pairs` of a query and a key, of `queries` in all, for each of `heads`.
 
-    `widths` is the elements of a key and of a value together. Pairs take $2 (w + 2 w_0)$ operations each, and the last wave
-    of tiles of 128 queries does not fill the compute units.
+    `widths` is the elements of a key and of a value together. Pairs take $2 (w + 2 w_0)$ operations each, and the last
+    wave of tiles of 128 queries does not fill the compute units.
     """
     work = 2.0 * heads * (pairs + law.setup_keys * queries) * (widths + 2.0 * law.setup_width)
     work *= 1.0 + law.last_wave * law.units * TILE_QUERIES / (heads * queries)
@@ -87,9 +87,7 @@ class DecodeLaw(NamedTuple):
     turn_s: float  # of a compute unit, for each pair of sequence and KV head
 
 
-def decode_s(
-    law: DecodeLaw, *, keys: float, turns: float, flops: float, cache_bytes: float
-) -> float:
+def decode_s(law: DecodeLaw, *, keys: float, turns: float, flops: float, cache_bytes: float) -> float:
     """Return the seconds of attention of one token of each sequence over `keys` others.
 
     `turns` are pairs of a sequence and a KV head for each compute unit; `flops` has heads padded to whole instructions.
@@ -101,7 +99,7 @@ def decode_s(
 
 
 class ExpertsLaw(NamedTuple):
-    """The products of a layer's routed experts: those of a matrix product, and rows that tiles of experts leave empty."""
+    """The products of a layer's routed experts: as a matrix product, with rows that tiles of experts leave empty."""
 
     start_s: float
     depth_s: float

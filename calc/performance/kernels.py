@@ -1,4 +1,4 @@
-"""Seconds of an operation on a device: the law of its kind, kernel and family of devices, and the device's data sheet."""
+"""Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -70,7 +70,7 @@ def device_class(accelerator: Accelerator) -> str:
 
 
 def family_of(accelerator: Accelerator) -> KernelFamily:
-    """Return the family of devices whose laws an accelerator takes: of its architecture and class, else of its maker."""
+    """Return the family whose laws an accelerator takes: of its architecture and class, else of its maker."""
     facts = catalog()
     if "kernel_families" not in facts.derived:
         facts.derived["kernel_families"] = {
@@ -189,9 +189,7 @@ class Kernels:
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""
         law = self._streams.get(RECURRENCE) or self._stream_law(RECURRENCE)
-        return stream_s(
-            law, launches=operation.launches, flops=operation.flops, moved_bytes=operation.state_bytes
-        )
+        return stream_s(law, launches=operation.launches, flops=operation.flops, moved_bytes=operation.state_bytes)
 
     def pointwise(self, operation: Pointwise) -> float:
         """Return the seconds of work on each element for itself."""
@@ -261,9 +259,7 @@ class Kernels:
     def _as_product(self, found: Found) -> ProductLaw:
         values, read = found.law.values, self._read(found)
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
-        return ProductLaw(
-            values["start_s"], values["depth_s"], read, self._rate(found), values["sharpness"], quantize
-        )
+        return ProductLaw(values["start_s"], values["depth_s"], read, self._rate(found), values["sharpness"], quantize)
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
         found = self._find(EXPERTS, kernel)
