@@ -70,7 +70,7 @@ FORMAT_DEFAULTS: Entry = {
 
 def make_number_format(entry_id: str, entry: Entry) -> NumberFormat:
     """Return a number format's record."""
-    values = {"id": entry_id, **FORMAT_DEFAULTS, **entry}
+    values = {"id": entry_id, "kernel": entry_id.replace("_", "-"), **FORMAT_DEFAULTS, **entry}
     values["aliases"] = tuple(values["aliases"])  # type: ignore[arg-type]
     return NumberFormat(**values)  # type: ignore[arg-type]
 

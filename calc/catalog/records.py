@@ -166,6 +166,7 @@ class NumberFormat(NamedTuple):
     flattened: bool  # groups run over the whole tensor, not along each row
     cache: bool  # engines keep KV caches in it
     native: str  # the accelerator fact that shows the hardware computes in it; empty if it is unpacked to 16 bit
+    kernel: str  # how matrices in it are multiplied: a law of kernels.toml
     summary: str
     source: str
     checked: str

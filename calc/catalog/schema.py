@@ -132,6 +132,7 @@ FORMAT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
     "native?": (str,),
+    "kernel?": (str,),
     "cache?": (bool,),
     "flattened?": (bool,),
 } | {

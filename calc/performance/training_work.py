@@ -23,7 +23,6 @@ MULTIPLIED = (*QUANTIZED_BLOCKS, "router", "shared_expert_gate")
 BACKWARD_TILES, BACKWARD_WRITTEN = 2.5, 2.0
 SCORES = ("scores", "context")  # products of attention that is written out
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
-BIDIRECTIONAL = ("bert", "roberta", "xlm-roberta", "distilbert")
 
 
 class Pass(NamedTuple):
@@ -82,8 +81,7 @@ def attention_flops(layer: Layer, plan: Plan) -> float:
     attention, batch = layer.attention, plan.batch
     if attention is None:
         return 0.0
-    causal = plan.architecture.family not in BIDIRECTIONAL
-    reach = reach_of(attention, batch.keys, written_out=not plan.choices.flash, causal=causal)
+    reach = reach_of(attention, batch.keys, written_out=not plan.choices.flash, causal=attention.causal)
     width = attention.head_dim + (attention.value_dim or attention.head_dim)
     return 2.0 * batch.rows * reach * local_heads(attention.heads, batch.tensor) * width
 
@@ -145,7 +143,7 @@ def counted(op: Op, layer: Layer) -> bool:
     """
     if op.kind == KERNEL:
         return layer.attention is None
-    return op.kind != MATMUL or op.output in SCORES
+    return op.kind != MATMUL or op.output.endswith(SCORES)
 
 
 def layer_work(layer: Layer, plan: Plan) -> LayerWork:
