@@ -150,7 +150,7 @@ def check_names(check: Check, kind: str, table: dict[str, Entry], files: dict[st
 def lookup_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
     """Return every name under which an entry is found: id, name, aliases and repositories."""
     names = [entry_id, entry.get("name", entry_id)] if "title" not in entry else [entry_id]
-    for field in ("aliases", "repositories"):
+    for field in ("aliases", "repositories", "finetunes"):
         listed = entry.get(field, [])
         names += listed if isinstance(listed, list) else []
     return [name for name in names if isinstance(name, str)]

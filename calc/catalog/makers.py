@@ -47,8 +47,8 @@ def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", **entry}
-    for name in ("repositories", "aliases"):
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), **entry}
+    for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
 

@@ -135,6 +135,7 @@ class Model(NamedTuple):
     id: str
     name: str
     repositories: tuple[str, ...]
+    finetunes: tuple[str, ...]  # repositories of others with the same shape under names of their own
     aliases: tuple[str, ...]
     organization: str
     licence: str

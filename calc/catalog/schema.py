@@ -103,6 +103,7 @@ Rules = Mapping[str, tuple[type, ...]]
 MODEL_RULES: Rules = {
     "name": (str,),
     "repositories": (list,),
+    "finetunes?": (list,),  # repositories of others that hold the same shape under names of their own
     "aliases": (list,),
     "organization": (str,),
     "licence": (str,),
