@@ -68,6 +68,16 @@ class Asked(NamedTuple):
         )
 
 
+class Settled(NamedTuple):
+    """What a scenario of inference asks for, read and checked."""
+
+    asked: Asked
+    demand: Demand
+    accelerator: Accelerator | None
+    layout: Layout
+    most: bool  # as many sequences as fit
+
+
 class Found(NamedTuple):
     """What was found for a scenario: memory by part, and under an engine its speed."""
 
@@ -96,19 +106,14 @@ def estimate(scenario: Mapping[str, object]) -> Report:
 
         return training_report(scenario, facts)
     reader = Reader(scenario)
-    asked = read_asked(reader)
-    demand, accelerator = asked.demand, read_accelerator(reader, facts)
+    asked, demand, accelerator, layout, most = settle(reader)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences = reader.take("sequences")
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     if serving := asked.serving(accelerator):
-        found = under_engine(serving, asked, demand, layout, most=sequences == "max")
+        found = under_engine(serving, asked, demand, layout, most=most)
         demand = found.demand
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
     else:
-        found = without_engine(bare(demand, layout, accelerator, most=sequences == "max"))
+        found = without_engine(bare(demand, layout, accelerator, most=most))
         demand = found.demand
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
         reader.filled[name] = record.id
@@ -131,6 +136,17 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
         "catalog": facts.version,
     }
+
+
+def settle(reader: Reader) -> Settled:
+    """Return what a scenario of inference asks for, but for its prices."""
+    asked = read_asked(reader)
+    demand, accelerator = asked.demand, read_accelerator(reader, catalog())
+    sequences = reader.take("sequences")
+    if sequences != "max":
+        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    return Settled(asked, demand, accelerator, layout, sequences == "max")
 
 
 def without_engine(answer: Answer) -> Found:
