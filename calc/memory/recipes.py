@@ -21,7 +21,6 @@ TABLE, HEAD = "token_embedding", "lm_head"
 OTHER_NAMES = {
     "self_attn": ("self_attn", "attention", "attn", "mixer", "self_attention", "linear_attn"),
     "linear_attn": ("linear_attn", "self_attn", "mixer"),
-    "mixer": ("mixer", "mamba"),
     "mlp": ("mlp", "block_sparse_moe", "feed_forward", "ffn", "mixer", "moe"),
     "shared_expert": ("shared_expert", "shared_experts"),
     "experts": ("experts", "experts.0"),
