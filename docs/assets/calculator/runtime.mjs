@@ -1,6 +1,10 @@
 // The one Python of a tab: started on first intent, shared by all calculators, kept by instant navigation.
 
 const SCRIPT_MS = 20_000; // for the worker's own script; from then on the worker says how long it may be silent
+const HANGING_MS = 15_000; // no calculation takes as long, even on a phone
+const READING_MS = 120_000; // of files
+const SILENT = "nothing happened";
+const TRIES = 2; // a machine that is busy may need a second one
 
 class Runtime extends EventTarget {
   state = "idle"; // idle, loading, ready or failed
@@ -10,6 +14,7 @@ class Runtime extends EventTarget {
   #asked = new Map(); // by calculator: the newest request, and whether it is on its way; older ones are forgotten
   #numbered = new Map(); // requests on their way
   #count = 0;
+  #tries = 0;
 
   get started() {
     return this.state !== "idle";
@@ -24,7 +29,13 @@ class Runtime extends EventTarget {
   }
 
   retry() {
+    this.#tries = 0;
+    this.#restart();
+  }
+
+  #restart() {
     this.#worker?.terminate();
+    for (const { watch } of this.#numbered.values()) clearTimeout(watch);
     this.#numbered.clear();
     this.state = "idle";
     this.start();
@@ -43,8 +54,9 @@ class Runtime extends EventTarget {
     if (this.state !== "ready" || !waiting || [...this.#numbered.values()].some((sent) => sent.owner === owner)) return;
     this.#asked.delete(owner);
     this.#count += 1;
-    this.#numbered.set(this.#count, { owner, answered: waiting.answered });
-    const { request, files } = waiting;
+    const { request, files, answered } = waiting;
+    const watch = setTimeout(() => this.#giveUp(answered), files ? READING_MS : HANGING_MS);
+    this.#numbered.set(this.#count, { owner, answered, watch });
     const part = "plot" in request ? "calc.plots" : "calc.calculators";
     this.#worker.postMessage({ number: this.#count, request: JSON.stringify(request), files, part });
   }
@@ -53,10 +65,12 @@ class Runtime extends EventTarget {
     if (message.kind === "progress") this.#become("loading", message.text, message.limit);
     else if (message.kind === "failed") this.#fail(message.reason);
     else if (message.kind === "ready") {
+      this.#tries = 0;
       this.#become("ready", "", 0);
       for (const owner of [...this.#asked.keys()]) this.#send(owner);
     } else if (message.kind === "answer") {
-      const { owner, answered } = this.#numbered.get(message.number);
+      const { owner, answered, watch } = this.#numbered.get(message.number);
+      clearTimeout(watch);
       this.#numbered.delete(message.number);
       if (this.#asked.has(owner)) this.#send(owner); // it is out of date already
       else answered(JSON.parse(message.answer));
@@ -65,15 +79,24 @@ class Runtime extends EventTarget {
 
   #become(state, text, limit) {
     clearTimeout(this.#timer);
-    if (limit) this.#timer = setTimeout(() => this.#fail(`nothing happened for ${limit / 1000} seconds`), limit);
+    if (limit) this.#timer = setTimeout(() => this.#fail(`${SILENT} for ${limit / 1000} seconds`), limit);
     this.state = state;
     this.text = text;
     this.dispatchEvent(new Event("change"));
   }
 
+  // A calculation that does not end holds up all others: Python starts anew without it.
+  #giveUp(answered) {
+    const message = "The calculation did not end, and was stopped. Python starts again.";
+    this.#restart();
+    answered({ ok: false, errors: [{ field: "", message }], status: message });
+  }
+
   #fail(reason) {
     this.#worker.terminate();
-    this.#become("failed", `Python could not be started: ${reason}. The answer below is the one from the page.`, 0);
+    this.#tries += 1;
+    if (this.#tries < TRIES && reason.startsWith(SILENT)) this.#restart();
+    else this.#become("failed", `Python could not be started: ${reason}.`, 0);
   }
 }
 
