@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from calc.architecture.families import FAMILIES
+
 CALC = Path(__file__).parent.parent / "calc"
 FLOORS = (
     ("errors", "units", "derivation"),
@@ -46,3 +48,13 @@ def test_every_part_has_a_floor() -> None:
     """A new module says where it stands."""
     parts = {path.relative_to(CALC).parts[0].removesuffix(".py") for path in CALC.rglob("*.py")}
     assert parts == set(FLOOR_OF)
+
+
+def test_only_families_and_files_know_families() -> None:
+    """What a family does differently is a field of its layers: rooms above architecture name no family."""
+    for room in ("memory", "performance", "planning", "training"):
+        for path in (CALC / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Compare | ast.Tuple | ast.List | ast.Set):
+                    texts = {part.value for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant)}
+                    assert not texts & set(FAMILIES), f"{path}:{node.lineno}"

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
-from calc.architecture.layers import WHOLE, Attention, Layer, Recurrence, StateCache, TokenCache
+from calc.architecture.layers import WHOLE, Attention, Layer, Recurrence, StateCache, Style, TokenCache
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, linear, norm
+
+RMS_BEFORE = Style()
+SILU = "silu"
 
 
 class Mixer(NamedTuple):
@@ -14,6 +17,7 @@ class Mixer(NamedTuple):
     recurrence: Recurrence | None = None
     caches: tuple[TokenCache, ...] = ()
     states: tuple[StateCache, ...] = ()
+    cross: Attention | None = None
 
 
 class FeedForward(NamedTuple):
@@ -22,12 +26,26 @@ class FeedForward(NamedTuple):
     tensors: tuple[Tensor, ...] = ()
     width: int = 0
     gated: bool = False
+    activation: str = SILU
+    fused: bool = False
 
 
-def layer(mixer: Mixer, feed: FeedForward, *others: Tensor) -> Layer:
-    """Return the layer made of a mixer, a feed-forward network and further tensors: its norms."""
-    tensors = mixer.tensors + feed.tensors + others
-    return Layer(tensors, mixer.attention, mixer.recurrence, mixer.caches, mixer.states, feed.width, feed.gated)
+def layer(mixer: Mixer, feed: FeedForward, *others: Tensor, style: Style = RMS_BEFORE) -> Layer:
+    """Return the layer made of a mixer, a feed-forward network and further tensors: its norms, as they are met."""
+    return Layer(
+        tensors=mixer.tensors + feed.tensors + others,
+        attention=mixer.attention,
+        recurrence=mixer.recurrence,
+        caches=mixer.caches,
+        states=mixer.states,
+        mlp_width=feed.width,
+        mlp_gated=feed.gated,
+        activation=feed.activation,
+        mlp_fused=feed.fused,
+        cross=mixer.cross,
+        norms=tuple(t.name.removesuffix(".weight") for t in others if t.block == "norm" and t.name.endswith(".weight")),
+        style=style,
+    )
 
 
 def norms(hidden: int, *names: str, bias: bool = False) -> tuple[Tensor, ...]:
@@ -81,9 +99,12 @@ def softmax_attention(
     return Mixer(tensors, attention, caches=(keys_and_values(attention),))
 
 
-def dense(hidden: int, width: int, *, gated: bool = True, bias: bool = False) -> FeedForward:
+def dense(
+    hidden: int, width: int, *, gated: bool = True, bias: bool = False, activation: str = SILU, fused: bool = False
+) -> FeedForward:
     """Return an MLP of two matrices, or of three with a gate (SwiGLU, GeGLU: arXiv:2002.05202)."""
-    return FeedForward(mlp_tensors("mlp", "mlp", hidden, width, gated=gated, bias=bias), width, gated)
+    tensors = mlp_tensors("mlp", "mlp", hidden, width, gated=gated, bias=bias)
+    return FeedForward(tensors, width, gated, activation, fused)
 
 
 def mlp_tensors(
@@ -119,6 +140,7 @@ def mixture(
     router_bias: bool = False,
     shared_bias: bool = False,
     expert_hidden: int | None = None,
+    activation: str = SILU,
 ) -> FeedForward:
     """Return a router with its experts, and with an MLP that every token passes too where `shared_width` is given.
 
@@ -136,4 +158,4 @@ def mixture(
         )
         if shared_gate:
             tensors += linear("mlp.shared_expert_gate", "shared_expert_gate", 1, hidden)
-    return FeedForward(tensors, active * width + shared_width, gated)
+    return FeedForward(tensors, active * width + shared_width, gated, activation)

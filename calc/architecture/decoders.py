@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
+from calc.architecture.blocks import SILU, FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.layers import Architecture, Attention, Layer
+from calc.architecture.layers import LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import SPLIT_NONE, SPLIT_VOCAB, Tensor, linear, norm
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 DENSE, SPARSE = "dense", "sparse"
 OLDER = {"attention": FULL, "mamba": LINEAR, "chunked_attention": SLIDING}  # other names in published configs
 LLAMA_NORMS = ("input_layernorm", "post_attention_layernorm")
+LLAMA_STYLE, GPT_STYLE = Style(), Style(LAYER_NORM)
 
 
 def heads_of(config: Config, hidden: int, *names: str) -> tuple[int, int, int]:
@@ -122,6 +123,7 @@ def decoder(
     feeds: Sequence[str] | None = None,
     layer_norms: tuple[str, ...] = LLAMA_NORMS,
     norm_bias: bool = False,
+    style: Style = LLAMA_STYLE,
     tied: bool = False,
     head_bias: bool = False,
     final: tuple[Tensor, ...] | None = None,
@@ -133,7 +135,7 @@ def decoder(
         config,
         hidden=hidden,
         layers=list(zip(mixers, feeds or [DENSE] * len(mixers), strict=True)),
-        build=lambda kind: layer(mixer(kind[0]), feed(kind[1]), *around),
+        build=lambda kind: layer(mixer(kind[0]), feed(kind[1]), *around, style=style),
         tied=config.flag("tie_word_embeddings", default=tied),
         final=final,
         norm_bias=norm_bias,
@@ -149,8 +151,13 @@ def llama_like(
     qk_norm: str = "",
     gated: bool = False,
     sinks: bool = False,
+    rotated: tuple[str, ...] = (FULL, SLIDING),
+    joined: bool = False,
+    fused: bool = False,
+    soft_cap: bool = False,
     layer_norms: tuple[str, ...] = LLAMA_NORMS,
     norm_bias: bool = False,
+    style: Style = LLAMA_STYLE,
     pattern: Sequence[str] | None = None,
     tied: bool = False,
     head_bias: bool = False,
@@ -162,13 +169,14 @@ def llama_like(
     """Read a decoder with RMS norms, rotary positions and a gated MLP; the arguments are what families differ in.
 
     `mlp` replaces the gated MLP of `intermediate_size`; `experts` stand in its place in the layers that are `sparse`.
+    `rotated` are the kinds of layers with rotary positions.
     """
     hidden = config.hidden()
-    attention = Attention(*heads_of(config, hidden))
+    attention = Attention(*heads_of(config, hidden), joined=joined, fused=fused, soft_cap=soft_cap)
     feeds = feeds_of(config, sparse if experts else lambda _: False)
 
     def mixer(kind: str) -> Mixer:
-        shape = windowed(config, attention, kind)
+        shape = windowed(config, attention, kind)._replace(rotary=kind in rotated)
         return softmax_attention(
             hidden, shape, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm, gated=gated, sinks=sinks
         )
@@ -180,7 +188,8 @@ def llama_like(
             return experts
         if mlp is not None:
             return mlp
-        return dense(hidden, config.integer("intermediate_size"), bias=config.flag("mlp_bias", default=False))
+        bias, activation = config.flag("mlp_bias", default=False), config.text("hidden_act", SILU)
+        return dense(hidden, config.integer("intermediate_size"), bias=bias, activation=activation)
 
     return decoder(
         config,
@@ -190,6 +199,7 @@ def llama_like(
         feed=feed,
         layer_norms=layer_norms,
         norm_bias=norm_bias,
+        style=style,
         tied=tied,
         head_bias=head_bias,
         final=final,
@@ -204,6 +214,12 @@ def gpt_like(
     heads: tuple[int, int, int],
     width: int,
     tied: bool,
+    activation: str,
+    rotary: bool = False,
+    joined: bool = False,
+    fused: bool = False,
+    wide_softmax: bool = True,
+    style: Style = GPT_STYLE,
     positions: int = 0,
     layer_norms: tuple[str, ...] = LLAMA_NORMS,
     qkv_bias: bool = True,
@@ -216,11 +232,12 @@ def gpt_like(
     pattern: Sequence[str] = (),
 ) -> Architecture:
     """Read a decoder with LayerNorms and a plain MLP, as GPT-2 has; the arguments are what families differ in."""
-    feed = dense(hidden, width, gated=False, bias=mlp_bias)
+    feed = dense(hidden, width, gated=False, bias=mlp_bias, activation=activation)
     around = norms(hidden, *layer_norms, bias=norm_bias)
+    attention = Attention(*heads, rotary=rotary, joined=joined, fused=fused, wide_softmax=wide_softmax)
 
     def mixer(kind: str) -> Mixer:
-        shape = windowed(config, Attention(*heads), kind)
+        shape = windowed(config, attention, kind)
         return softmax_attention(
             hidden, shape, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm, norm_bias=norm_bias
         )
@@ -234,7 +251,7 @@ def gpt_like(
         config,
         hidden=hidden,
         layers=[(name,) for name in mixers_of(config, pattern or [FULL] * layers)],
-        build=lambda kind: layer(mixer(kind[0]), feed, *around),
+        build=lambda kind: layer(mixer(kind[0]), feed, *around, style=style),
         tied=config.flag("tie_word_embeddings", default=tied),
         embeddings=table,
         norm_bias=norm_bias,

@@ -6,6 +6,11 @@ from calc.architecture.tensors import Tensor
 
 # Which tokens a cache holds: all of a sequence, or where an encoder stands before the decoder, one of the two parts.
 WHOLE, PROMPT, OUTPUT = "whole", "prompt", "output"
+# Norms: of squares alone, of squares with the weight multiplied in FP32 before the cast back, of mean and deviation.
+RMS, WIDE_RMS, LAYER_NORM = "rms", "wide-rms", "layer"
+# Where a block's norms stand: on what it reads, on its output before that is added to the stream, on both, on the
+# stream after the addition, or on the stream that attention and MLP read side by side.
+BEFORE, ON_OUTPUT, AROUND, AFTER, BESIDE = "before", "on-output", "around", "after", "beside"
 
 
 class Attention(NamedTuple):
@@ -17,6 +22,12 @@ class Attention(NamedTuple):
     window_tokens: int | None = None  # None: every earlier token is attended to
     latent: bool = False  # keys and values are made from one compressed vector (MLA, arXiv:2405.04434)
     value_dim: int | None = None  # where it is not the size of a key
+    causal: bool = True  # a token sees none that come later
+    rotary: bool = True  # queries and keys are rotated by position (arXiv:2104.09864)
+    joined: bool = False  # rotated and plain parts of a head are joined anew, heads before tokens in memory
+    fused: bool = False  # one matrix gives queries, keys and values
+    soft_cap: bool = False  # scores pass a hyperbolic tangent
+    wide_softmax: bool = True  # written out, the softmax is FP32; else of the type of the scores
 
     @property
     def kind(self) -> str:
@@ -69,6 +80,14 @@ class StateCache(NamedTuple):
     bits: int | None = None  # None: as the activations
 
 
+class Style(NamedTuple):
+    """What stands around the blocks of a layer."""
+
+    norm: str = RMS
+    place: str = BEFORE
+    dropout: bool = False  # in training, on the blocks' outputs and on the weights of attention
+
+
 class Layer(NamedTuple):
     """A kind of layer; a model repeats one kind, or a few in a pattern."""
 
@@ -79,6 +98,19 @@ class Layer(NamedTuple):
     states: tuple[StateCache, ...]
     mlp_width: int  # inner width that one token passes: of the MLP, or of its experts and the shared one together
     mlp_gated: bool
+    activation: str = "silu"  # by its name in configs
+    mlp_fused: bool = False  # one matrix gives the gate and what it opens
+    cross: Attention | None = None  # over an encoder's output, after the attention over the layer's own tokens
+    norms: tuple[str, ...] = ()  # over the hidden size, in the order in which they are met
+    style: Style = Style()
+
+
+class FileRules(NamedTuple):
+    """What llama.cpp's converter and quantiser do with a family beyond what its shapes say."""
+
+    apart: bool = False  # a fused matrix of queries, keys and values is stored as three
+    falcon: bool = False  # the quantiser's rules for Falcon
+    seventy: bool = False  # 80 layers are called "70B", which has rules of its own
 
 
 class Architecture(NamedTuple):
@@ -95,6 +127,8 @@ class Architecture(NamedTuple):
     context_tokens: int | None  # positions the config allows for
     output_size: int  # logits of one position: the vocabulary, classes, or 0 for a model that gives hidden states
     rope_factors: int = 0  # factors of the rotary frequencies, which files of llama.cpp store and no parameter is
+    wide_logits: bool = True  # logits are raised to FP32 before the loss
+    files: FileRules = FileRules()
 
     @property
     def layer_count(self) -> int:
@@ -105,6 +139,12 @@ class Architecture(NamedTuple):
     def attention(self) -> Attention | None:
         """The attention of the first layer that has one."""
         return next((kind.attention for kind in self.kinds if kind.attention is not None), None)
+
+    @property
+    def rotary(self) -> Attention | None:
+        """The attention of the first layer whose queries and keys are rotated."""
+        found = (kind.attention for kind in self.kinds)
+        return next((attention for attention in found if attention is not None and attention.rotary), None)
 
     @property
     def attention_kind(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 Attribute = str | int | bool | None
+ADDRESSES = ("href", "src", "action")
 
 
 def text(value: object) -> str:
@@ -22,17 +23,27 @@ def element(name: str, content: str = "", /, **attributes: Attribute) -> str:
     """Return an element around `content`, which is HTML already.
 
     A trailing underscore is dropped and others become hyphens: `class_`, `data_key`. True writes an attribute without a
-    value, False and None leave it out.
+    value, False and None leave it out. Raises ValueError for an address that is neither of this site nor https.
 
     >>> element("p", text("1 < 2"), class_="note", hidden=True)
     '<p class="note" hidden>1 &lt; 2</p>'
     """
+    for key in ADDRESSES:
+        if key in attributes:
+            check_address(str(attributes[key]))
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{quoted(value)}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     return f"<{name}{written}>" if name == "input" else f"<{name}{written}>{content}</{name}>"
+
+
+def check_address(address: str) -> None:
+    """Refuse an address that could run a script: a relative one has no colon before its first slash, `?` or `#`."""
+    start = address.replace("?", "/").replace("#", "/").partition("/")[0]
+    if ":" in start and not address.startswith("https://"):
+        raise ValueError(f"an address must be of this site or begin with https://, not {address!r:.60}")
 
 
 def table(

@@ -47,9 +47,6 @@ SIXTEEN = (
 )
 TOWERS = ("vision", "audio")  # blocks that have files of their own
 TABLES = ("embed_tokens_per_layer.weight",)  # tables beside the embedding of tokens that are treated as it is
-# Families whose query, key and value are one tensor in a GGUF file, which is treated as the value is.
-FUSED = ("bloom", "dbrx", "falcon", "gpt2", "gpt_bigcode", "gpt_neox", "mpt", "phi3")
-SEVENTY = ("llama", "mistral", "qwen2", "olmo")  # families in which llama.cpp calls 80 layers "70B"
 
 
 Stored = tuple[tuple[Tensor, str], ...]  # tensors, each with the id of its number format
@@ -66,7 +63,7 @@ class Formats(NamedTuple):
 def setting_of(architecture: Architecture, mixture: Mixture) -> Setting:
     """Return what the rules ask about a model."""
     kinds = [architecture.kinds[index] for index in architecture.pattern]
-    attention, family = architecture.attention, architecture.family
+    attention = architecture.attention
     queries_per_kv = 1 if attention is None else queries_of(attention)
     return Setting(
         mixture=mixture.id,
@@ -76,9 +73,8 @@ def setting_of(architecture: Architecture, mixture: Mixture) -> Setting:
         values=sum(any(role_of(tensor) == "value" for tensor in kind.tensors) for kind in kinds),
         experts=max(architecture.experts, 1),
         queries_per_kv=queries_per_kv,
-        falcon=family == "falcon",
-        # LLaMA 65B has 80 layers too, and does not share its heads
-        seventy=len(kinds) == 80 and family in SEVENTY and (queries_per_kv > 1 or family not in ("llama", "mistral")),
+        falcon=architecture.files.falcon,
+        seventy=len(kinds) == 80 and architecture.files.seventy,
     )
 
 
@@ -138,11 +134,13 @@ def fitting(choice: str, columns: int, mixture: Mixture) -> str:
 def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
     """Return the number format of each tensor of a model."""
     asked = setting_of(architecture, mixture)
+    together = any(kind.attention is not None and kind.attention.fused for kind in architecture.kinds)
+    together = together and not architecture.files.apart  # one tensor in a file, which is treated as the value is
     seen: dict[str, int] = {}
 
     def in_layer(tensor: Tensor, layer: int) -> str:
         role = role_of(tensor)
-        fused = role in ("query", "key", "value") and architecture.family in FUSED
+        fused = role in ("query", "key", "value") and together
         nth = layer if fused else seen.get(role, 0)
         seen[role] = seen.get(role, 0) + 1
         experts = tensor.active is not None

@@ -39,7 +39,7 @@ def stored_bytes(*, shape: tuple[int, ...], number_format: NumberFormat, group: 
 def sixteen_bit(number_format: NumberFormat) -> NumberFormat:
     """Return what a format leaves at 16 bit: nothing is stored beside the elements."""
     plain = number_format._replace(bits=SIXTEEN_BIT, group=0, group_bits=0, outer_group=0, outer_bits=0)
-    return plain._replace(row_bits=0, column_bits=0, tensor_bytes=0)
+    return plain._replace(row_bits=0, column_bits=0, tensor_bytes=0, kernel="bf16")
 
 
 def stored_tensors(stage: Stage, weights: WeightsFormat) -> Iterator[tuple[Tensor, int, NumberFormat]]:

@@ -15,6 +15,7 @@ from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import local_outputs
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, OPTIMIZER, PER_OPERATION, SELECTIVE, Plan
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
+from calc.performance.exchanges import Exchanges, exchanges
 
 MULTIPLIED = (*QUANTIZED_BLOCKS, "router", "shared_expert_gate")
 # Of what the forward pass of attention in tiles does, its backward pass does 2.5 times: five products of scores and
@@ -22,7 +23,6 @@ MULTIPLIED = (*QUANTIZED_BLOCKS, "router", "shared_expert_gate")
 BACKWARD_TILES, BACKWARD_WRITTEN = 2.5, 2.0
 SCORES = ("scores", "context")  # products of attention that is written out
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
-BIDIRECTIONAL = ("bert", "roberta", "xlm-roberta", "distilbert")
 
 
 class Pass(NamedTuple):
@@ -58,7 +58,7 @@ class StageWork(NamedTuple):
     elements: float  # parameters of the device, before sharding
     trained: float
     updated_bytes: float  # read and written by the optimizer, after sharding
-    expert_layers: int
+    exchanges: Exchanges
 
     @property
     def whole(self) -> Pass:
@@ -81,8 +81,7 @@ def attention_flops(layer: Layer, plan: Plan) -> float:
     attention, batch = layer.attention, plan.batch
     if attention is None:
         return 0.0
-    causal = plan.architecture.family not in BIDIRECTIONAL
-    reach = reach_of(attention, batch.keys, written_out=not plan.choices.flash, causal=causal)
+    reach = reach_of(attention, batch.keys, written_out=not plan.choices.flash, causal=attention.causal)
     width = attention.head_dim + (attention.value_dim or attention.head_dim)
     return 2.0 * batch.rows * reach * local_heads(attention.heads, batch.tensor) * width
 
@@ -144,7 +143,7 @@ def counted(op: Op, layer: Layer) -> bool:
     """
     if op.kind == KERNEL:
         return layer.attention is None
-    return op.kind != MATMUL or op.output in SCORES
+    return op.kind != MATMUL or op.output.endswith(SCORES)
 
 
 def layer_work(layer: Layer, plan: Plan) -> LayerWork:
@@ -207,12 +206,10 @@ def head_work(plan: Plan) -> LayerWork:
 def stage_work(plan: Plan, stage: Stage) -> StageWork:
     """Return the work of one micro-batch on a device of a pipeline stage."""
     forward, repeated, backward = Pass(), Pass(), Pass()
-    expert_layers = 0
     for kind, count in stage.kind_counts():
         work = layer_work(kind, plan)
         forward, repeated = forward.plus(work.forward, count), repeated.plus(work.again, count)
         backward = backward.plus(work.backward, count)
-        expert_layers += count * any(tensor.active is not None for tensor in kind.tensors)
     if stage.is_last and plan.architecture.output_size:
         work = head_work(plan)
         forward, backward = forward.plus(work.forward), backward.plus(work.backward)
@@ -228,7 +225,7 @@ def stage_work(plan: Plan, stage: Stage) -> StageWork:
         float(total.elements),
         float(total.trained),
         optimizer_bytes(plan, stage),
-        expert_layers,
+        exchanges(plan, stage),
     )
 
 

@@ -24,7 +24,7 @@ from calc.memory.training.plan import (
     Plan,
     usually_compiled,
 )
-from calc.memory.training.run import DROPOUT, Choices
+from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
 from calc.scenario import (
@@ -111,8 +111,6 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             flash=reader.option("attention", ("flash", "eager")) == "flash",
             mask=reader.flag("padding_mask"),
             compiled=reader.flag("compile", usually_compiled(scheme, layout)),
-            family=architecture.family,
-            dropout=architecture.family in DROPOUT,
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
@@ -127,6 +125,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stated={"compile", "varied_lengths"} <= reader.given.keys(),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:
         usual = PER_OPERATION if plan.choices.flash else SCORES

@@ -135,7 +135,7 @@ def predicted(family: str, values: dict[str, Any], attention: str, autocast: boo
         hidden=architecture.hidden_size,
         numerics=numerics,
         batch=Batch(SEQUENCES, TOKENS, TOKENS),
-        choices=Choices(attention == "sdpa", mask=False, compiled=False, family=family, dropout=False),
+        choices=Choices(attention == "sdpa", mask=False, compiled=False),
         adapters=adapters,
     )
     return tape.saved_bytes

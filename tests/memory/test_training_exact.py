@@ -135,7 +135,7 @@ def test_llama_layer_follows_the_closed_form(
     plain, cast = Numerics(2, 2, 2, 2, False, 2), Numerics(2, 4, 4, 4, True, 4)
 
     def kept(numerics: Numerics, *, flash: bool = True, mask: bool = False) -> int:
-        choices = Choices(flash, mask, compiled=False, family="llama", dropout=False)
+        choices = Choices(flash, mask, compiled=False)
         batch = Batch(sequences, tokens, tokens)
         return record_layer(layer=layer, hidden=h, numerics=numerics, batch=batch, choices=choices).saved_bytes
 
@@ -166,7 +166,7 @@ def test_gpt_layer_follows_megatrons_formula(tensor: int, sequence_parallel: boo
         hidden=6144,
         numerics=Numerics(2, 2, 2, 2, False, 2),
         batch=Batch(4, 2048, 2048, tensor, sequence_parallel),
-        choices=Choices(flash=True, mask=False, compiled=True, family="gpt2", dropout=True),
+        choices=Choices(flash=True, mask=False, compiled=True),
     )
     assert tape.saved_bytes == pytest.approx(4 * 2048 * 6144 * of_stream, rel=0.002)
 

@@ -33,7 +33,7 @@ def mllama_text(config: Config) -> Architecture:
     def build(kind: tuple[str, ...]) -> Layer:
         if kind[0] == FULL:
             return layer(softmax_attention(hidden, attention), feed, *norms(hidden, *LLAMA_NORMS))
-        mixer = softmax_attention(hidden, attention, qk_norm="head")
+        mixer = softmax_attention(hidden, attention._replace(causal=False, rotary=False), qk_norm="head")
         size = attention.head_dim
         cache = TokenCache("keys and values of an image", attention.kv_heads, size, size, fixed_tokens=seen)
         gates = tuple(Tensor(f"cross_attn_{name}_gate", "layer_other", (1,)) for name in ("attn", "mlp"))

@@ -2,18 +2,47 @@
 
 from calc.architecture.blocks import dense
 from calc.architecture.config import Config
-from calc.architecture.decoders import LLAMA_NORMS, every, llama_like
+from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, LLAMA_STYLE, SLIDING, every, llama_like
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import (
+    AROUND,
+    BESIDE,
+    LAYER_NORM,
+    ON_OUTPUT,
+    WIDE_RMS,
+    Architecture,
+    FileRules,
+    Style,
+)
 from calc.architecture.tensors import Tensor, norm
 
 
-@family("llama", "granite", "Yi", "baichuan")
+@family("granite")
 @family("internlm3", defaults={"head_dim": 128})
-def llama(config: Config) -> Architecture:
-    """Llama 1 to 3, and what shares its layout: Yi, TinyLlama, SmolLM, Falcon 3, DeepSeek LLM, Granite 3, Baichuan."""
+def llama_layout(config: Config) -> Architecture:
+    """Granite 3 and InternLM 3: Llama's layout."""
     bias = config.flag("attention_bias", default=False)
     return llama_like(config, qkv_bias=bias, out_bias=bias)
+
+
+@family("llama", "Yi")
+def llama(config: Config) -> Architecture:
+    """Llama 1 to 3, and what shares its layout: Yi, TinyLlama, SmolLM, Falcon 3, DeepSeek LLM."""
+    return seventy_if_shared(llama_layout(config))
+
+
+def seventy_if_shared(architecture: Architecture) -> Architecture:
+    """Return the architecture as llama.cpp sees it: 80 layers are Llama 2 70B if heads are shared, else LLaMA 65B."""
+    attention = architecture.attention
+    shares = attention is not None and attention.heads > attention.kv_heads
+    return architecture._replace(files=FileRules(seventy=shares))
+
+
+@family("baichuan")
+def baichuan(config: Config) -> Architecture:
+    """Baichuan: Llama's layout with queries, keys and values in one matrix; 13B has ALiBi in place of positions."""
+    rotated = (FULL, SLIDING) if config.has("max_position_embeddings") else ()
+    return llama_like(config, fused=True, rotated=rotated)._replace(files=FileRules(apart=True))
 
 
 @family("internlm")
@@ -27,7 +56,7 @@ def internlm(config: Config) -> Architecture:
 def bitnet(config: Config) -> Architecture:
     """BitNet b1.58: Llama's layout with two more norms, before the output matrices of attention and MLP."""
     hidden, width = config.hidden(), config.integer("intermediate_size")
-    mlp = dense(hidden, width)
+    mlp = dense(hidden, width, activation=config.text("hidden_act", "relu2"))
     mlp = mlp._replace(tensors=mlp.tensors + norm("mlp.ffn_sub_norm", width))
     bias = config.flag("attention_bias", default=False)
     return llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=(*LLAMA_NORMS, "attn_sub_norm"), mlp=mlp)
@@ -37,13 +66,13 @@ def bitnet(config: Config) -> Architecture:
 def internlm2(config: Config) -> Architecture:
     """InternLM 2: Llama's layout with query, key and value in one matrix of the same size."""
     config.refuse("bias", (False,), "no published InternLM 2 has biases")
-    return llama_like(config)
+    return llama_like(config, fused=True)._replace(files=FileRules(apart=True))
 
 
 @family("mistral", "ministral", "ministral3", defaults={"vocab_size": 32000})
 def mistral(config: Config) -> Architecture:
     """Mistral and Ministral: Llama's layout; where `sliding_window` is given, every layer has that window."""
-    return llama_like(config, pattern=every(config, lambda _: True))
+    return seventy_if_shared(llama_like(config, pattern=every(config, lambda _: True)))
 
 
 QWEN2_VL = {
@@ -62,7 +91,8 @@ def qwen2(config: Config) -> Architecture:
     """Qwen 1.5 to 2.5: biases on query, key and value; a window only with `use_sliding_window`."""
     first = config.integer("max_window_layers", default=28, least=0)
     sliding = config.flag("use_sliding_window", default=False)
-    return llama_like(config, qkv_bias=True, pattern=every(config, lambda layer: sliding and layer >= first))
+    pattern = every(config, lambda layer: sliding and layer >= first)
+    return llama_like(config, qkv_bias=True, pattern=pattern)._replace(files=FileRules(seventy=True))
 
 
 QWEN3_VL = {
@@ -89,7 +119,13 @@ def qwen3(config: Config) -> Architecture:
 @family("phi3")
 def phi3(config: Config) -> Architecture:
     """Phi 3 and Phi 4: Llama's layout with fused matrices of the same size; every layer has the window, if any."""
-    return llama_like(config, pattern=every(config, lambda _: True))
+    return llama_like(
+        config,
+        joined=True,
+        fused=True,
+        mlp=dense(config.hidden(), config.integer("intermediate_size"), fused=True),
+        pattern=every(config, lambda _: True),
+    )
 
 
 SMOLLM3 = {
@@ -115,17 +151,38 @@ def olmo(config: Config) -> Architecture:
     pattern = every(config, lambda layer: windowed and (layer + 1) % 4 != 0)
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
     bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="all", layer_norms=names, pattern=pattern)
+    return llama_like(
+        config,
+        qkv_bias=bias,
+        out_bias=bias,
+        qk_norm="all",
+        layer_norms=names,
+        style=Style(WIDE_RMS, ON_OUTPUT),
+        pattern=pattern,
+    )
 
 
 @family("exaone4")
 def exaone4(config: Config) -> Architecture:
-    """EXAONE 4: norms after the blocks and on each query and key head; one layer in four sees everything."""
+    """EXAONE 4: norms after the blocks and on each query and key head; one layer in four sees everything.
+
+    Where there are windows, the layers that see everything have no positions.
+    """
     config.refuse("sliding_window_pattern", ("LLLG", 4), "published are three local layers and one global")
     windowed = config.has("sliding_window")
     pattern = every(config, lambda layer: windowed and (layer + 1) % 4 != 0)
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
-    return llama_like(config, qk_norm="head", layer_norms=names, pattern=pattern)
+    return llama_like(
+        config,
+        qk_norm="head",
+        rotated=(SLIDING,) if windowed else (FULL,),
+        layer_norms=names,
+        style=Style(place=ON_OUTPUT),
+        pattern=pattern,
+    )
+
+
+COHERE_STYLE = Style(WIDE_RMS, BESIDE)  # its norm is written out, and keeps as much as one of squares does
 
 
 @family("cohere", defaults={"vocab_size": 256000})
@@ -133,16 +190,23 @@ def cohere(config: Config) -> Architecture:
     """Command R: attention and MLP side by side after one norm; the large one has norms over all heads."""
     config.refuse("attention_bias", (False,), "no published Command R has biases")
     qk_norm = "all" if config.flag("use_qk_norm", default=False) else ""
-    return llama_like(config, qk_norm=qk_norm, layer_norms=("input_layernorm",), tied=True)
+    return llama_like(config, qk_norm=qk_norm, layer_norms=("input_layernorm",), style=COHERE_STYLE, tied=True)
 
 
 @family("cohere2", defaults={"vocab_size": 256000, "sliding_window": 4096})
 def cohere2(config: Config) -> Architecture:
-    """Command R7B and Command A: Command R's layout; one layer in four sees everything, the others have a window."""
+    """Command R7B and Command A: Command R's layout; one layer in four sees everything and has no positions."""
     config.refuse("attention_bias", (False,), "no published Command A has biases")
     period = config.integer("sliding_window_pattern", default=4)
     pattern = every(config, lambda layer: (layer + 1) % period != 0)
-    return llama_like(config, layer_norms=("input_layernorm",), pattern=pattern, tied=True)
+    return llama_like(
+        config,
+        rotated=(SLIDING,),
+        layer_norms=("input_layernorm",),
+        style=COHERE_STYLE,
+        pattern=pattern,
+        tied=True,
+    )
 
 
 GLM = {"vocab_size": 151552, "num_key_value_heads": 2, "head_dim": 128, "attention_bias": True}
@@ -154,10 +218,14 @@ def glm(config: Config) -> Architecture:
     """GLM 4: biases on query, key and value; GLM-4-0414 has norms after each block, too."""
     name = config.text("model_type", "")
     both, always = name != "glm", name == "glm4v_text"
+    before, after = LLAMA_NORMS
     return llama_like(
         config,
         qkv_bias=always or config.flag("attention_bias", default=True),
-        layer_norms=(*LLAMA_NORMS, "post_self_attn_layernorm", "post_mlp_layernorm") if both else LLAMA_NORMS,
+        joined=True,
+        mlp=dense(config.hidden(), config.integer("intermediate_size"), fused=True),
+        layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm") if both else LLAMA_NORMS,
+        style=Style(place=AROUND) if both else LLAMA_STYLE,
     )
 
 
@@ -174,7 +242,14 @@ def chatglm(config: Config) -> Architecture:
         "vocab_size": config.integer("padded_vocab_size"),
         "max_position_embeddings": config.integer("seq_length", default=0, least=0) or None,
     }
-    return llama_like(config.completed(renamed), qkv_bias=config.flag("add_qkv_bias", default=True))
+    named = config.completed(renamed)
+    return llama_like(
+        named,
+        qkv_bias=config.flag("add_qkv_bias", default=True),
+        joined=True,
+        fused=True,
+        mlp=dense(named.hidden(), named.integer("intermediate_size"), fused=True),
+    )
 
 
 @family("qwen")
@@ -183,7 +258,8 @@ def qwen(config: Config) -> Architecture:
     config.refuse("no_bias", (True,), "no published Qwen has biases there")
     width = config.integer("intermediate_size") // 2
     heads = {"head_dim": config.integer("kv_channels", default=128)}
-    return llama_like(config.completed(heads), qkv_bias=True, mlp=dense(config.hidden(), width))
+    whole = llama_like(config.completed(heads), qkv_bias=True, fused=True, mlp=dense(config.hidden(), width))
+    return whole._replace(wide_logits=False)
 
 
 @family("seed_oss", defaults={"attention_bias": True, "head_dim": 128})
@@ -231,8 +307,10 @@ def stablelm(config: Config) -> Architecture:
         config,
         qkv_bias=config.flag("use_qkv_bias", default=False),
         qk_norm="each" if config.flag("qk_layernorm", default=False) else "",
+        joined=True,
         layer_norms=("input_layernorm",) if one else LLAMA_NORMS,
         norm_bias=True,
+        style=Style(LAYER_NORM, BESIDE) if one else GPT_STYLE,
     )
 
 
@@ -240,7 +318,8 @@ def stablelm(config: Config) -> Architecture:
 def olmo1(config: Config) -> Architecture:
     """OLMo 1: Llama's layout with norms that have no parameters."""
     bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=(), final=())
+    whole = llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=(), style=GPT_STYLE, final=())
+    return whole._replace(files=FileRules(seventy=True))
 
 
 ARCEE = {"vocab_size": 32000, "hidden_size": 2560, "intermediate_size": 18432, "num_attention_heads": 32}
@@ -252,7 +331,8 @@ def arcee(config: Config) -> Architecture:
     hidden, learned = config.hidden(), config.text("model_type", "") == "apertus"
     bias = config.flag("attention_bias", default=False)
     mlp_bias = config.flag("mlp_bias", default=False)
-    mlp = dense(hidden, config.integer("intermediate_size"), gated=False, bias=mlp_bias)
+    activation = config.text("hidden_act", "xielu" if learned else "relu2")
+    mlp = dense(hidden, config.integer("intermediate_size"), gated=False, bias=mlp_bias, activation=activation)
     if learned:
         extra = tuple(Tensor(f"mlp.act_fn.{name}", "mlp", (1,)) for name in ("alpha_p", "alpha_n"))
         mlp = mlp._replace(tensors=mlp.tensors + extra)

@@ -2,10 +2,10 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import FULL, assemble, heads_of
+from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import BLOCK, CLIP, clip_tower, patch_count, patches, siglip_tower
-from calc.architecture.layers import Architecture, Attention, Layer
+from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
 
@@ -41,7 +41,10 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
     hidden, layers = config.hidden("hidden_size", "dim"), config.layers("num_hidden_layers", "n_layers")
     width = config.integer("intermediate_size", "hidden_dim")
     heads, _, size = heads_of(config, hidden, "n_heads")
-    attention = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True, out_bias=True)
+    seen = Attention(heads, heads, size, causal=False, rotary=False, wide_softmax=False)
+    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    dropout = config.number("dropout" if config.has("dropout") else "hidden_dropout_prob", default=0.1, most=1)
+    activation = config.text("activation" if config.has("activation") else "hidden_act", "gelu")
     table: Tensors = (
         Tensor("position_embeddings.weight", "other_embedding", (config.integer("max_position_embeddings"), hidden)),
     )
@@ -55,8 +58,9 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
         layers=layers,
         block=layer(
             reader(attention),
-            dense(hidden, width, gated=False, bias=True),
+            dense(hidden, width, gated=False, bias=True, activation=activation),
             *norms(hidden, "attention_layernorm", "output_layernorm", bias=True),
+            style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
         last=linear("pooler", "other", hidden, hidden, bias=True) if pooled else (),
@@ -112,11 +116,15 @@ CLIP_TEXT = {
 }
 
 
-def text_tower(config: Config, outer: Config, tower: tuple[Tensor, ...], last: tuple[Tensor, ...]) -> Architecture:
+def text_tower(
+    config: Config, outer: Config, *, tower: Tensors, last: Tensors, activation: str, causal: bool
+) -> Architecture:
     """Read the text side of a model of images and texts, with the tower of the other side beside its embeddings."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    attention = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True, out_bias=True)
+    seen = Attention(heads, heads, size, causal=causal, rotary=False)
+    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    width, activation = config.integer("intermediate_size"), config.text("hidden_act", activation)
     positions = config.integer("max_position_embeddings")
     architecture = encoder(
         config,
@@ -124,8 +132,9 @@ def text_tower(config: Config, outer: Config, tower: tuple[Tensor, ...], last: t
         layers=config.layers(),
         block=layer(
             reader(attention),
-            dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+            dense(hidden, width, gated=False, bias=True, activation=activation),
             *norms(hidden, "layer_norm1", "layer_norm2", bias=True),
+            style=GPT_STYLE,
         ),
         embeddings=(Tensor("position_embedding.weight", "other_embedding", (positions, hidden)), *tower),
         last=norm("final_layer_norm", hidden, bias=True, block="final_norm") + last,
@@ -141,7 +150,7 @@ def clip(config: Config) -> Architecture:
     joint = config.integer("projection_dim")
     tower = clip_tower(vision) + linear("visual_projection", BLOCK, joint, vision.completed(CLIP).hidden())
     last = (*linear("text_projection", "other", joint, text.hidden()), Tensor("logit_scale", "other", (1,)))
-    return text_tower(text, config, tower, last)
+    return text_tower(text, config, tower=tower, last=last, activation="quick_gelu", causal=True)
 
 
 SIGLIP_TEXT = {
@@ -162,7 +171,8 @@ def siglip(config: Config) -> Architecture:
     hidden = text.hidden()
     last = linear("head", "other", text.integer("projection_size", default=hidden), hidden, bias=True)
     last += (Tensor("logit_scale", "other", (1,)), Tensor("logit_bias", "other", (1,)))
-    return text_tower(text, config, siglip_tower(vision, pooling=True), last)
+    tower = siglip_tower(vision, pooling=True)
+    return text_tower(text, config, tower=tower, last=last, activation="gelu_pytorch_tanh", causal=False)
 
 
 VIT = {
@@ -180,14 +190,17 @@ def vit(config: Config) -> Architecture:
     """ViT (arXiv:2010.11929): an encoder of patches, with a pooler on the first position."""
     hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
     heads, _, size = heads_of(config, hidden)
-    attention = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=bias, out_bias=True)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
+    width, activation = config.integer("intermediate_size"), config.text("hidden_act", "gelu")
     table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
     table += (Tensor("position_embeddings", "other_embedding", (1, patch_count(config) + 1, hidden)),)
     table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
     block = layer(
         reader(attention),
-        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+        dense(hidden, width, gated=False, bias=True, activation=activation),
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
+        style=GPT_STYLE,
     )
     return Architecture(
         family=config.text("model_type", ""),
@@ -219,10 +232,18 @@ def modernbert(config: Config) -> Architecture:
     hidden, layers = config.hidden(), config.layers()
     heads, _, size = heads_of(config, hidden)
     bias, norm_bias = config.flag("attention_bias", default=False), config.flag("norm_bias", default=False)
-    mixer = reader(softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=bias, out_bias=bias))
-    feed: FeedForward = dense(hidden, config.integer("intermediate_size"), bias=config.flag("mlp_bias", default=False))
-    first = layer(mixer, feed, *norms(hidden, "mlp_norm", bias=norm_bias))
-    other = layer(mixer, feed, *norms(hidden, "attn_norm", "mlp_norm", bias=norm_bias))
+    seen = Attention(heads, heads, size, causal=False, fused=True)
+    mixer = reader(softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias))
+    feed: FeedForward = dense(
+        hidden,
+        config.integer("intermediate_size"),
+        bias=config.flag("mlp_bias", default=False),
+        activation=config.text("hidden_activation", "gelu"),
+        fused=True,
+    )
+    first = layer(mixer, feed, *norms(hidden, "mlp_norm", bias=norm_bias), style=GPT_STYLE)
+    first = first._replace(norms=("", "mlp_norm"))
+    other = layer(mixer, feed, *norms(hidden, "attn_norm", "mlp_norm", bias=norm_bias), style=GPT_STYLE)
     whole = assemble(
         config,
         hidden=hidden,

@@ -5,7 +5,7 @@ from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, SLIDING, assemble, every, heads_of, llama_like, mixers_of
 from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Attention, Layer
+from calc.architecture.layers import AROUND, WIDE_RMS, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
 
@@ -13,7 +13,13 @@ from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, line
 def gemma(config: Config) -> Architecture:
     """Gemma 1: Llama's layout with the embedding as output matrix."""
     bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, tied=True)
+    return llama_like(config, qkv_bias=bias, out_bias=bias, style=Style(WIDE_RMS), mlp=gemma_mlp(config), tied=True)
+
+
+def gemma_mlp(config: Config) -> FeedForward:
+    """Return a gated MLP of GELU; `hidden_act` of older configs is not what their class computes."""
+    activation = config.text("hidden_activation", "gelu_pytorch_tanh")
+    return dense(config.hidden(), config.integer("intermediate_size"), activation=activation)
 
 
 GEMMA_NORMS = (
@@ -24,12 +30,25 @@ GEMMA_NORMS = (
 )
 
 
+GEMMA_STYLE = Style(WIDE_RMS, AROUND)
+
+
 @family("gemma2")
 def gemma2(config: Config) -> Architecture:
     """Gemma 2: norms before and after each block; every second layer, from the first on, has a window."""
     bias = config.flag("attention_bias", default=False)
     pattern = every(config, lambda layer: layer % 2 == 0)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=GEMMA_NORMS, pattern=pattern, tied=True)
+    return llama_like(
+        config,
+        qkv_bias=bias,
+        out_bias=bias,
+        soft_cap=config.number("attn_logit_softcapping", default=50) > 0,
+        layer_norms=GEMMA_NORMS,
+        style=GEMMA_STYLE,
+        mlp=gemma_mlp(config),
+        pattern=pattern,
+        tied=True,
+    )
 
 
 GEMMA3 = {"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256}
@@ -46,7 +65,10 @@ def gemma3_text(config: Config) -> Architecture:
         qkv_bias=bias,
         out_bias=bias,
         qk_norm="head",
+        soft_cap=config.number("attn_logit_softcapping", default=0) > 0,
         layer_norms=GEMMA_NORMS,
+        style=GEMMA_STYLE,
+        mlp=gemma_mlp(config),
         pattern=pattern,
         tied=True,
     )
@@ -124,11 +146,13 @@ def gemma3n_text(config: Config) -> Architecture:
     start = first_shared(config, layers, 15)
     types = mixers_of(config, every(config, lambda index: (index + 1) % 5 != 0))
     bias = config.flag("attention_bias", default=False)
-    others = streams_of(hidden, streams, rank) + layer_inputs(hidden, size) + norms(hidden, *GEMMA_NORMS)
+    others = norms(hidden, *GEMMA_NORMS) + streams_of(hidden, streams, rank) + layer_inputs(hidden, size)
+    activation = config.text("hidden_activation", "gelu_pytorch_tanh")
 
     def build(kind: tuple[str, ...]) -> Layer:
         shape = heads._replace(window_tokens=window if kind[0] == SLIDING else None)
-        return layer(headed_attention(hidden, shape, kind[1], bias=bias), dense(hidden, int(kind[2])), *others)
+        feed = dense(hidden, int(kind[2]), activation=activation)
+        return layer(headed_attention(hidden, shape, kind[1], bias=bias), feed, *others, style=GEMMA_STYLE)
 
     tables = layer_tables(config, hidden, layers, size)
     for name in ("altup_projections", "altup_unembed_projections"):
@@ -193,7 +217,8 @@ def gemma4_text(config: Config) -> Architecture:
         shape = narrow if kind[0] == SLIDING else wide
         source = KEYS_ONLY if kind[1] == OWN and same and kind[0] == FULL else kind[1]
         own = width * (2 if double and kind[1] == SHARED else 1)
-        return layer(headed_attention(hidden, shape, source, bias=bias), gemma4_feed(config, own), *others)
+        mixer, feed = headed_attention(hidden, shape, source, bias=bias), gemma4_feed(config, own)
+        return layer(mixer, feed, *others, style=GEMMA_STYLE)
 
     return assemble(
         config,
@@ -223,7 +248,8 @@ def gemma4_wide(config: Config, heads: int, kv_heads: int) -> Attention:
 def gemma4_feed(config: Config, width: int) -> FeedForward:
     """Return Gemma 4's MLP, and beside it the experts that some sizes have."""
     hidden = config.hidden()
-    plain = dense(hidden, width)
+    activation = config.text("hidden_activation", "gelu_pytorch_tanh")
+    plain = dense(hidden, width, activation=activation)
     if not config.flag("enable_moe_block", default=False):
         return plain
     experts, active = expert_counts(config, "num_experts", chosen="top_k_experts")
@@ -233,4 +259,4 @@ def gemma4_feed(config: Config, width: int) -> FeedForward:
     extra += (Tensor("mlp.router.per_expert_scale", "router", (experts,)),)
     names = ("post_feedforward_layernorm_1", "post_feedforward_layernorm_2", "pre_feedforward_layernorm_2")
     tensors = plain.tensors + mixed.tensors + extra + norms(hidden, *names)
-    return FeedForward(tensors, width + mixed.width, True)
+    return plain._replace(tensors=tensors, width=width + mixed.width)

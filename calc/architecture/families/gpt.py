@@ -3,7 +3,7 @@
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, SLIDING, gpt_like, heads_of
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import AFTER, BEFORE, BESIDE, LAYER_NORM, Architecture, FileRules, Style
 from calc.architecture.tensors import linear
 
 
@@ -14,12 +14,29 @@ def gpt_shape(config: Config) -> tuple[int, int, tuple[int, int, int], int]:
     return hidden, config.layers("n_layer"), heads_of(config, hidden, "n_head"), width
 
 
+def style_of(config: Config, place: str, dropout: str = "", default: float = 0.0) -> Style:
+    """Return LayerNorms at a place, with dropout where the config's probability, or its class's, is not 0."""
+    probability = config.number(dropout, default=default, most=1) if dropout else default
+    return Style(LAYER_NORM, place, probability > 0)
+
+
 @family("gpt2")
 def gpt2(config: Config) -> Architecture:
     """GPT-2: learned positions, biases everywhere, the embedding as output matrix."""
     hidden, layers, heads, width = gpt_shape(config)
-    positions = config.integer("n_positions")
-    return gpt_like(config, hidden=hidden, layers=layers, heads=heads, width=width, tied=True, positions=positions)
+    return gpt_like(
+        config,
+        hidden=hidden,
+        layers=layers,
+        heads=heads,
+        width=width,
+        tied=True,
+        activation=config.text("activation_function", "gelu_new"),
+        fused=True,
+        wide_softmax=False,
+        style=style_of(config, BEFORE, "resid_pdrop", 0.1),
+        positions=config.integer("n_positions"),
+    )
 
 
 @family("gpt_bigcode")
@@ -27,9 +44,19 @@ def gpt_bigcode(config: Config) -> Architecture:
     """StarCoder: GPT-2 with one KV head for all query heads."""
     hidden, layers, (heads, _, head_dim), width = gpt_shape(config)
     kv_heads = 1 if config.flag("multi_query", default=True) else heads
-    shape = (heads, kv_heads, head_dim)
-    positions = config.integer("n_positions")
-    return gpt_like(config, hidden=hidden, layers=layers, heads=shape, width=width, tied=True, positions=positions)
+    return gpt_like(
+        config,
+        hidden=hidden,
+        layers=layers,
+        heads=(heads, kv_heads, head_dim),
+        width=width,
+        tied=True,
+        activation=config.text("activation_function", "gelu_pytorch_tanh"),
+        fused=True,
+        wide_softmax=False,
+        style=style_of(config, BEFORE, "resid_pdrop", 0.1),
+        positions=config.integer("n_positions"),
+    )
 
 
 @family("gptj", "codegen")
@@ -43,6 +70,11 @@ def gptj(config: Config) -> Architecture:
         heads=heads,
         width=width,
         tied=False,
+        activation=config.text("activation_function", "gelu_new"),
+        rotary=True,
+        joined=True,
+        fused=config.text("model_type", "") == "codegen",
+        style=style_of(config, BESIDE, "resid_pdrop"),
         layer_norms=("ln_1",),
         qkv_bias=False,
         out_bias=False,
@@ -54,6 +86,7 @@ def gptj(config: Config) -> Architecture:
 def gpt_neox(config: Config) -> Architecture:
     """GPT-NeoX and Pythia: two norms, biases, rotary positions, an output matrix of its own."""
     hidden = config.hidden()
+    place = BESIDE if config.flag("use_parallel_residual", default=True) else BEFORE
     return gpt_like(
         config,
         hidden=hidden,
@@ -61,6 +94,11 @@ def gpt_neox(config: Config) -> Architecture:
         heads=heads_of(config, hidden),
         width=config.integer("intermediate_size"),
         tied=False,
+        activation=config.text("hidden_act", "gelu"),
+        rotary=True,
+        joined=True,
+        fused=True,
+        style=style_of(config, place, "hidden_dropout"),
         qkv_bias=config.flag("attention_bias", default=True),
         out_bias=config.flag("attention_bias", default=True),
     )
@@ -77,6 +115,9 @@ def bloom(config: Config) -> Architecture:
         heads=heads_of(config, hidden, "n_head"),
         width=4 * hidden,
         tied=True,
+        activation="gelu",
+        fused=True,
+        style=style_of(config, BEFORE, "hidden_dropout"),
         embedding_norm=True,
     )
 
@@ -87,7 +128,7 @@ def opt(config: Config) -> Architecture:
 
     OPT-350M normalises after the blocks, so that no norm stands at the end, and has a narrower embedding.
     """
-    hidden = config.hidden()
+    hidden, first = config.hidden(), config.flag("do_layer_norm_before", default=True)
     whole = gpt_like(
         config,
         hidden=hidden,
@@ -95,12 +136,14 @@ def opt(config: Config) -> Architecture:
         heads=heads_of(config, hidden),
         width=config.integer("ffn_dim"),
         tied=True,
+        activation=config.text("activation_function", "relu"),
+        style=style_of(config, BEFORE if first else AFTER, "dropout", 0.1),
         positions=config.integer("max_position_embeddings") + 2,
         qkv_bias=config.flag("enable_bias", default=True),
         out_bias=config.flag("enable_bias", default=True),
         mlp_bias=config.flag("enable_bias", default=True),
     )
-    if not config.flag("do_layer_norm_before", default=True):
+    if not first:
         whole = whole._replace(head=tuple(tensor for tensor in whole.head if tensor.block != "final_norm"))
     narrow = config.integer("word_embed_proj_dim", default=hidden)
     if narrow == hidden:
@@ -124,6 +167,9 @@ def mpt(config: Config) -> Architecture:
         heads=heads_of(config, hidden, "n_heads"),
         width=config.integer("expansion_ratio", default=4, most=64) * hidden,
         tied=True,
+        activation="gelu",
+        fused=True,
+        style=style_of(config, BEFORE, "resid_pdrop"),
         positions=config.integer("max_seq_len") if learned else 0,
         qkv_bias=bias,
         out_bias=bias,
@@ -144,19 +190,26 @@ def falcon(config: Config) -> Architecture:
         raise config.error("num_kv_heads", f"must divide the {heads} attention heads, not be {kv_heads}")
     side_by_side = config.flag("parallel_attn", default=True)
     two_norms = config.integer("num_ln_in_parallel_attn", default=2) == 2 if several else not side_by_side
+    beside = several or side_by_side
     bias = config.flag("bias", default=False)
-    return gpt_like(
+    whole = gpt_like(
         config,
         hidden=hidden,
         layers=config.layers("num_hidden_layers", "n_layer"),
         heads=(heads, kv_heads, head_dim),
         width=config.integer("ffn_hidden_size", default=4 * hidden),
         tied=True,
+        activation=config.text("activation", "gelu"),
+        rotary=not config.flag("alibi", default=False),
+        fused=True,
+        wide_softmax=False,
+        style=style_of(config, BESIDE if beside else BEFORE, "hidden_dropout"),
         layer_norms=("ln_attn", "ln_mlp") if two_norms else ("input_layernorm",),
         qkv_bias=bias,
         out_bias=bias,
         mlp_bias=bias,
     )
+    return whole._replace(files=FileRules(falcon=True))
 
 
 @family("nemotron")
@@ -170,6 +223,9 @@ def nemotron(config: Config) -> Architecture:
         heads=heads_of(config, hidden),
         width=config.integer("intermediate_size"),
         tied=False,
+        activation=config.text("hidden_act", "relu2"),
+        rotary=True,
+        joined=True,
         qkv_bias=config.flag("attention_bias", default=False),
         out_bias=config.flag("attention_bias", default=False),
         mlp_bias=config.flag("mlp_bias", default=False),
@@ -190,6 +246,10 @@ def phi(config: Config) -> Architecture:
         heads=heads_of(config, hidden),
         width=config.integer("intermediate_size"),
         tied=False,
+        activation=config.text("hidden_act", "gelu_new"),
+        rotary=True,
+        joined=True,
+        style=style_of(config, BESIDE, "resid_pdrop"),
         layer_norms=("input_layernorm",),
         head_bias=True,
         qk_norm="head" if config.flag("qk_layernorm", default=False) else "",
@@ -217,6 +277,9 @@ def starcoder2(config: Config) -> Architecture:
         heads=heads_of(config, hidden),
         width=config.integer("intermediate_size"),
         tied=True,
+        activation=config.text("hidden_act", "gelu_pytorch_tanh"),
+        rotary=True,
+        style=style_of(config, BEFORE, "residual_dropout"),
         qkv_bias=bias,
         out_bias=bias,
         mlp_bias=bias,
@@ -239,6 +302,8 @@ def gpt_neo(config: Config) -> Architecture:
         heads=heads_of(config, hidden, "num_heads"),
         width=config.integer("intermediate_size", default=4 * hidden),
         tied=True,
+        activation=config.text("activation_function", "gelu_new"),
+        style=style_of(config, BEFORE, "resid_dropout"),
         positions=config.integer("max_position_embeddings"),
         qkv_bias=False,
         pattern=[SLIDING if layer % 2 else FULL for layer in range(layers)],

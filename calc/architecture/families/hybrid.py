@@ -48,7 +48,7 @@ JAMBA = {
 def jamba(config: Config) -> Architecture:
     """Jamba: one layer in eight has attention, the others Mamba; every second layer has experts."""
     hidden, width = config.hidden(), config.integer("intermediate_size")
-    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)))
+    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False))
     recurrent = mamba_mixer(
         hidden,
         config.integer("mamba_expand", most=64) * hidden,
@@ -88,7 +88,9 @@ MAMBA2 = {
 def bamba(config: Config) -> Architecture:
     """Bamba: Mamba 2 in most layers, attention in those that the config lists."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), qkv_bias=bias, out_bias=bias)
+    attention = softmax_attention(
+        hidden, Attention(*heads_of(config, hidden), joined=True), qkv_bias=bias, out_bias=bias
+    )
     recurrent = named_mamba2(config)
     listed = set(config.integers("attn_layer_indices") or ())
     types = [FULL if i in listed else LINEAR for i in range(config.layers())]
@@ -132,7 +134,8 @@ def falcon_h1(config: Config) -> Architecture:
 def granitemoehybrid(config: Config) -> Architecture:
     """Granite 4: Mamba 2 in most layers, attention in some; experts with a shared one, or the shared one alone."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), qkv_bias=bias, out_bias=bias)
+    heads = Attention(*heads_of(config, hidden), rotary=config.text("position_embedding_type", "") == "rope")
+    attention = softmax_attention(hidden, heads, qkv_bias=bias, out_bias=bias)
     shared = config.integer("shared_intermediate_size", default=1024)
     types = mixers_of(config, [LINEAR] * config.layers(), (FULL, LINEAR))
     recurrent = named_mamba2(config) if LINEAR in types else Mixer()
@@ -178,7 +181,9 @@ def nemotron_h(config: Config) -> Architecture:
     built = {
         "mamba": lambda: layer(nemotron_mamba(config), FeedForward(), *norms(hidden, "norm")),
         "attention": lambda: layer(
-            softmax_attention(hidden, Attention(*heads_of(config, hidden))), FeedForward(), *norms(hidden, "norm")
+            softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False)),
+            FeedForward(),
+            *norms(hidden, "norm"),
         ),
         "mlp": lambda: layer(Mixer(), nemotron_mlp(config), *norms(hidden, "norm")),
         "moe": lambda: layer(Mixer(), nemotron_experts(config), *norms(hidden, "norm")),
@@ -227,7 +232,8 @@ def nemotron_mamba(config: Config) -> Mixer:
 def nemotron_mlp(config: Config) -> FeedForward:
     """Return Nemotron H's plain MLP."""
     bias = config.flag("mlp_bias", default=False)
-    return dense(config.hidden(), config.integer("intermediate_size"), gated=False, bias=bias)
+    activation = config.text("mlp_hidden_act", "relu2")
+    return dense(config.hidden(), config.integer("intermediate_size"), gated=False, bias=bias, activation=activation)
 
 
 def nemotron_experts(config: Config) -> FeedForward:
@@ -246,6 +252,7 @@ def nemotron_experts(config: Config) -> FeedForward:
         gated=False,
         shared_bias=bias,
         expert_hidden=small,
+        activation=config.text("mlp_hidden_act", "relu2"),
     )
     if not config.has("moe_latent_size"):
         return feed

@@ -13,14 +13,15 @@ from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, linear, norm
 INDEXED = "indexed_attention"
 
 
-def latent_attention(config: Config, *, indexer: bool) -> Mixer:
+def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> Mixer:
     """Return multi-head latent attention (arXiv:2405.04434): it caches one latent vector and one rotary key a token.
 
-    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2).
+    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2). `rotary` False:
+    the rotary key is there and is not rotated (Kimi Linear).
     """
     hidden = config.hidden()
     heads = config.integer("num_attention_heads", most=2**20)
-    rank, rotary = config.integer("kv_lora_rank"), config.integer("qk_rope_head_dim")
+    rank, rope = config.integer("kv_lora_rank"), config.integer("qk_rope_head_dim")
     plain, value = config.integer("qk_nope_head_dim"), config.integer("v_head_dim")
     bias = config.flag("attention_bias", default=False)
     prefix, block = "self_attn.", "attention"
@@ -28,14 +29,14 @@ def latent_attention(config: Config, *, indexer: bool) -> Mixer:
         query_rank = config.integer("q_lora_rank")
         tensors = linear(prefix + "q_a_proj", block, query_rank, hidden, bias=bias)
         tensors += norm(prefix + "q_a_layernorm", query_rank, block=block)
-        tensors += linear(prefix + "q_b_proj", block, heads * (plain + rotary), query_rank, SPLIT_OUT)
+        tensors += linear(prefix + "q_b_proj", block, heads * (plain + rope), query_rank, SPLIT_OUT)
     else:
-        tensors = linear(prefix + "q_proj", block, heads * (plain + rotary), hidden, SPLIT_OUT)
-    tensors += linear(prefix + "kv_a_proj_with_mqa", block, rank + rotary, hidden, bias=bias)
+        tensors = linear(prefix + "q_proj", block, heads * (plain + rope), hidden, SPLIT_OUT)
+    tensors += linear(prefix + "kv_a_proj_with_mqa", block, rank + rope, hidden, bias=bias)
     tensors += norm(prefix + "kv_a_layernorm", rank, block=block)
     tensors += linear(prefix + "kv_b_proj", block, heads * (plain + value), rank, SPLIT_OUT)
     tensors += linear(prefix + "o_proj", block, hidden, heads * value, SPLIT_IN, bias=bias)
-    caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rotary, 0),)
+    caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rope, 0),)
     if indexer:
         size, count = config.integer("index_head_dim"), config.integer("index_n_heads")
         source = config.integer("q_lora_rank")
@@ -44,7 +45,8 @@ def latent_attention(config: Config, *, indexer: bool) -> Mixer:
         tensors += norm(prefix + "indexer.k_norm", size, bias=True, block=block)
         tensors += linear(prefix + "indexer.weights_proj", block, count, hidden)
         caches += (TokenCache("indexer keys", 1, size, 0),)
-    return Mixer(tensors, Attention(heads, heads, plain + rotary, latent=True, value_dim=value), caches=caches)
+    attention = Attention(heads, heads, plain + rope, latent=True, value_dim=value, rotary=rotary)
+    return Mixer(tensors, attention, caches=caches)
 
 
 def deepseek_like(config: Config, mixers: Sequence[str], dense_layers: int | None = None) -> Architecture:

@@ -18,7 +18,16 @@ from calc.architecture.families.latent import latent_attention
 from calc.architecture.families.mixture import after_first, expert_counts, shared_experts, sparse_steps
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import FP32, MOST_STATE, convolution
-from calc.architecture.layers import Architecture, Attention, Layer, Recurrence, StateCache
+from calc.architecture.layers import (
+    ON_OUTPUT,
+    WIDE_RMS,
+    Architecture,
+    Attention,
+    Layer,
+    Recurrence,
+    StateCache,
+    Style,
+)
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, linear, norm
 
 
@@ -49,7 +58,7 @@ def gated_delta(config: Config) -> Mixer:
 def qwen3_next(config: Config) -> Architecture:
     """Qwen 3 Next and 3.5: three layers of linear attention, then one of gated attention; dense or with experts."""
     hidden = config.hidden()
-    attention = Attention(*heads_of(config, hidden))
+    attention = Attention(*heads_of(config, hidden), joined=True)
     gated = config.flag("attn_output_gate", default=True)
     bias = config.flag("attention_bias", default=False)
     softmax = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head", gated=gated)
@@ -77,6 +86,7 @@ def qwen3_next(config: Config) -> Architecture:
         mixer=lambda kind: softmax if kind == FULL else gated_delta(config),
         feeds=feeds_of(config, lambda i: has_experts and sparse(i)),
         feed=feed,
+        style=Style(WIDE_RMS),
     )
 
 
@@ -92,8 +102,9 @@ def olmo_hybrid(config: Config) -> Architecture:
 
     def build(kind: tuple[str, ...]) -> Layer:
         if kind[0] == FULL:
-            return layer(attention, feed, *norms(hidden, "post_attention_layernorm", "post_feedforward_layernorm"))
-        return layer(gated_delta(config), feed, *norms(hidden, *LLAMA_NORMS))
+            around = norms(hidden, "post_attention_layernorm", "post_feedforward_layernorm")
+            return layer(attention, feed, *around, style=Style(WIDE_RMS, ON_OUTPUT))
+        return layer(gated_delta(config), feed, *norms(hidden, *LLAMA_NORMS), style=Style(WIDE_RMS))
 
     return assemble(
         config,
@@ -151,7 +162,7 @@ def kimi_linear(config: Config) -> Architecture:
     if config.has("linear_attn_config"):
         listed = config.nested("linear_attn_config").integers("full_attn_layers") or ()
         types = [FULL if i + 1 in listed else LINEAR for i in range(layers)]
-    latent = latent_attention(config, indexer=False)
+    latent = latent_attention(config, indexer=False, rotary=False)
 
     def feed(kind: str) -> FeedForward:
         if kind == DENSE:
@@ -218,7 +229,7 @@ def recurrent_gemma(config: Config) -> Architecture:
     window = config.integer("attention_window_size")
     attention = softmax_attention(
         hidden,
-        Attention(heads, kv_heads, size, window),
+        Attention(heads, kv_heads, size, window, joined=True),
         qkv_bias=config.flag("attention_bias", default=False),
         out_bias=True,
     )
@@ -230,12 +241,13 @@ def recurrent_gemma(config: Config) -> Architecture:
         raise config.error("block_types", f"must be a list of {' and '.join(names)}")
     types = [names[listed[i % len(listed)]] for i in range(config.layers())]
     recurrent = gated_recurrence(config, heads)
-    feed = dense(hidden, width, bias=True)
+    feed = dense(hidden, width, bias=True, activation=config.text("hidden_activation", "gelu_pytorch_tanh"))
     return decoder(
         config,
         mixers=types,
         mixer=lambda kind: recurrent if kind == LINEAR else attention,
         feed=lambda _: feed,
+        style=Style(WIDE_RMS),
         layer_norms=("temporal_pre_norm", "channel_pre_norm"),
         tied=True,
     )

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from calc.architecture.blocks import FeedForward, dense, mixture
 from calc.architecture.config import Config
-from calc.architecture.decoders import FULL, SLIDING, every, llama_like
+from calc.architecture.decoders import FULL, GPT_STYLE, SLIDING, every, llama_like
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import ON_OUTPUT, WIDE_RMS, Architecture, Style
 
 MOST_EXPERTS = 2**16
 
@@ -65,6 +65,7 @@ def phimoe(config: Config) -> Architecture:
         out_bias=bias,
         experts=feed,
         norm_bias=True,
+        style=GPT_STYLE,
         head_bias=config.flag("lm_head_bias", default=False),
         pattern=every(config, lambda _: True),
     )
@@ -154,7 +155,15 @@ def gpt_oss(config: Config) -> Architecture:
     )
     bias = config.flag("attention_bias", default=True)
     pattern = every(config, lambda layer: layer % 2 == 0)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, sinks=True, experts=feed, pattern=pattern)
+    return llama_like(
+        config,
+        qkv_bias=bias,
+        out_bias=bias,
+        sinks=True,
+        style=Style(WIDE_RMS),
+        experts=feed,
+        pattern=pattern,
+    )
 
 
 @family("granitemoe", "granitemoeshared")
@@ -187,7 +196,15 @@ def flex_olmo(config: Config) -> Architecture:
     feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
     bias = config.flag("attention_bias", default=False)
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="all", layer_norms=names, experts=feed)
+    return llama_like(
+        config,
+        qkv_bias=bias,
+        out_bias=bias,
+        qk_norm="all",
+        layer_norms=names,
+        style=Style(WIDE_RMS, ON_OUTPUT),
+        experts=feed,
+    )
 
 
 @family("dbrx")
@@ -205,7 +222,7 @@ def dbrx(config: Config) -> Architecture:
         "num_attention_heads": config.integer("n_heads", most=2**20),
         "num_key_value_heads": attention.integer("kv_n_heads"),
     }
-    return llama_like(config.completed(renamed), experts=feed)
+    return llama_like(config.completed(renamed), fused=True, style=GPT_STYLE, experts=feed)
 
 
 LLAMA4 = {
@@ -225,7 +242,10 @@ LLAMA4 = {
 
 @family("llama4_text", defaults=LLAMA4)
 def llama4_text(config: Config) -> Architecture:
-    """Llama 4 (text): three layers in four see a chunk of tokens; all or half of the layers have experts."""
+    """Llama 4 (text): three layers in four see a chunk of tokens, the fourth all of them and no positions.
+
+    All or half of the layers have experts.
+    """
     hidden, width, layers = config.hidden(), config.integer("intermediate_size"), config.layers()
     experts, active = expert_counts(config, "num_local_experts")
     feed = mixture(hidden, width, experts=experts, active=active, shared_width=width)
@@ -241,6 +261,7 @@ def llama4_text(config: Config) -> Architecture:
         config.replaced({"sliding_window": config.integer("attention_chunk_size")}),
         qkv_bias=bias,
         out_bias=bias,
+        rotated=(SLIDING,),
         mlp=dense(hidden, config.integer("intermediate_size_mlp")),
         experts=feed,
         sparse=lambda layer: layer in listed if listed is not None else (layer + 1) % step == 0,

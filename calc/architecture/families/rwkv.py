@@ -2,7 +2,7 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, layer, norms
 from calc.architecture.config import Config
-from calc.architecture.decoders import LINEAR, assemble
+from calc.architecture.decoders import GPT_STYLE, LINEAR, assemble
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import FP32
 from calc.architecture.layers import Architecture, Layer, Recurrence, StateCache
@@ -58,7 +58,7 @@ def channel_mix(hidden: int, width: int, *, receptance: bool) -> FeedForward:
     if receptance:
         tensors += linear("feed_forward.receptance", "mlp", hidden, hidden)
     names = ("feed_forward.key", "feed_forward.receptance") if receptance else ("feed_forward.key",)
-    return FeedForward(tensors + mixes("mlp", hidden, *names), width, False)
+    return FeedForward(tensors + mixes("mlp", hidden, *names), width, activation="relu2")
 
 
 def heads_in(config: Config, inner: int, size: int, name: str) -> int:
@@ -77,7 +77,7 @@ def whole(config: Config, hidden: int, mixer: dict[str, Mixer], feed: FeedForwar
     """Put an RWKV together whose layers are alike but for the first."""
 
     def build(kind: tuple[str, ...]) -> Layer:
-        return layer(mixer[kind[0]], feed, *around(hidden, kind))
+        return layer(mixer[kind[0]], feed, *around(hidden, kind), style=GPT_STYLE)
 
     return assemble(
         config,

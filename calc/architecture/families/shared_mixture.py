@@ -5,7 +5,7 @@ from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, SLIDING, SPARSE, decoder, every, feeds_of, heads_of, llama_like, mixers_of
 from calc.architecture.families.mixture import after_first, expert_counts, shared_experts
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Attention, TokenCache
+from calc.architecture.layers import AROUND, Architecture, Attention, Style, TokenCache
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, linear
 
 
@@ -16,6 +16,7 @@ def glm4_moe(config: Config) -> Architecture:
         config,
         qkv_bias=config.flag("attention_bias", default=False),
         qk_norm="head" if config.flag("use_qk_norm", default=False) else "",
+        joined=True,
         experts=shared_experts(config),
         sparse=after_first(config),
     )
@@ -113,7 +114,7 @@ def afmoe(config: Config) -> Architecture:
     feed = feed._replace(tensors=(*feed.tensors, Tensor("mlp.expert_bias", "router", (experts,))))
 
     def mixer(kind: str) -> Mixer:
-        shape = heads._replace(window_tokens=window if kind == SLIDING else None)
+        shape = heads._replace(window_tokens=window if kind == SLIDING else None, rotary=kind == SLIDING)
         found = softmax_attention(hidden, shape, qkv_bias=bias, out_bias=bias, qk_norm="head")
         gate = linear("self_attn.gate_proj", "attention", heads.heads * heads.head_dim, hidden, SPLIT_OUT)
         return found._replace(tensors=found.tensors + gate)
@@ -125,6 +126,7 @@ def afmoe(config: Config) -> Architecture:
         feeds=feeds_of(config, lambda layer: layer >= first),
         feed=lambda kind: feed if kind == SPARSE else dense(hidden, config.integer("intermediate_size")),
         layer_norms=("input_layernorm", "post_attention_layernorm", "pre_mlp_layernorm", "post_mlp_layernorm"),
+        style=Style(place=AROUND),
     )
 
 

@@ -5,7 +5,7 @@ from calc.architecture.config import MOST_LAYERS, Config
 from calc.architecture.decoders import assemble
 from calc.architecture.families.encoder import reader
 from calc.architecture.families.registry import family
-from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention
+from calc.architecture.layers import AFTER, BEFORE, LAYER_NORM, OUTPUT, PROMPT, Architecture, Attention, Style
 from calc.architecture.tensors import Tensor, linear, norm
 
 ENCODER, DECODER = "encoder", "decoder"
@@ -15,7 +15,11 @@ def attention_over_both(mixer: Mixer, attention: Attention, fixed_tokens: int | 
     """Return a decoder's attention: over its own output, and over the encoder's, whose keys and values it keeps."""
     cross = tuple(tensor._replace(name=tensor.name.replace("self_attn", "encoder_attn")) for tensor in mixer.tensors)
     seen = keys_and_values(attention, PROMPT, fixed_tokens)._replace(label="keys and values of the encoder's output")
-    return mixer._replace(tensors=mixer.tensors + cross, caches=(keys_and_values(attention, OUTPUT), seen))
+    return mixer._replace(
+        tensors=mixer.tensors + cross,
+        caches=(keys_and_values(attention, OUTPUT), seen),
+        cross=attention._replace(causal=False),
+    )
 
 
 def translator(
@@ -25,7 +29,7 @@ def translator(
     layers: tuple[int, int],
     mixer: Mixer,
     feeds: tuple[FeedForward, FeedForward],
-    bias: bool,
+    style: Style,
     embeddings: tuple[Tensor, ...],
     last: tuple[Tensor, ...],
     tied: bool = True,
@@ -35,13 +39,12 @@ def translator(
     if mixer.attention is None:
         raise ValueError("an encoder and a decoder meet in attention")
     both = attention_over_both(mixer, mixer.attention, fixed_tokens)
+    seeing = mixer._replace(attention=mixer.attention._replace(causal=False))
+    bias = style.norm == LAYER_NORM
+    names = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
     kinds = {
-        ENCODER: layer(reader(mixer), feeds[0], *norms(hidden, "self_attn_layer_norm", "final_layer_norm", bias=bias)),
-        DECODER: layer(
-            both,
-            feeds[1],
-            *norms(hidden, "self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm", bias=bias),
-        ),
+        ENCODER: layer(reader(seeing), feeds[0], *norms(hidden, names[0], names[2], bias=bias), style=style),
+        DECODER: layer(both, feeds[1], *norms(hidden, *names, bias=bias), style=style),
     }
     return assemble(
         config,
@@ -59,7 +62,7 @@ def heads_over(config: Config, hidden: int, name: str) -> Attention:
     heads = config.integer(name, most=2**20)
     if hidden % heads:
         raise config.error(name, f"must divide the hidden size {hidden}, not be {heads}")
-    return Attention(heads, heads, hidden // heads)
+    return Attention(heads, heads, hidden // heads, rotary=False, wide_softmax=False)
 
 
 BART = {
@@ -90,7 +93,7 @@ def classes_of(config: Config, default: int) -> int:
 @family("bart", defaults=BART)
 def bart(config: Config) -> Architecture:
     """BART (arXiv:1910.13461): learned positions with two rows to spare, LayerNorms after the blocks, biases."""
-    hidden = config.hidden("d_model")
+    hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
     attention = heads_over(config, hidden, "encoder_attention_heads")
     classes = classes_of(config, 3)
     last: tuple[Tensor, ...] = ()
@@ -108,10 +111,10 @@ def bart(config: Config) -> Architecture:
         layers=(config.layers("encoder_layers"), config.layers("decoder_layers")),
         mixer=softmax_attention(hidden, attention, qkv_bias=True, out_bias=True),
         feeds=(
-            dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True),
-            dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True),
+            dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True, activation=activation),
+            dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True, activation=activation),
         ),
-        bias=True,
+        style=Style(LAYER_NORM, AFTER, config.number("dropout", default=0.1, most=1) > 0),
         embeddings=table,
         last=last,
     )
@@ -128,10 +131,11 @@ T5 = {"vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers
 def t5(config: Config) -> Architecture:
     """T5 and Flan-T5 (arXiv:1910.10683): no biases, learned distances in place of positions, a gate from 1.1 on."""
     hidden, heads = config.hidden("d_model"), config.integer("num_heads", most=2**20)
-    attention = Attention(heads, heads, config.integer("d_kv"))
+    attention = Attention(heads, heads, config.integer("d_kv"), rotary=False)
     layers = config.layers("num_layers")
-    gated = config.text("feed_forward_proj", "relu").startswith("gated-")
-    feed = dense(hidden, config.integer("d_ff"), gated=gated)
+    gate, _, activation = config.text("feed_forward_proj", "relu").rpartition("-")
+    activation = "gelu_new" if gate and activation == "gelu" else activation  # as its class reads "gated-gelu"
+    feed = dense(hidden, config.integer("d_ff"), gated=bool(gate), activation=activation)
     buckets = config.integer("relative_attention_num_buckets", default=32)
     return translator(
         config,
@@ -139,7 +143,7 @@ def t5(config: Config) -> Architecture:
         layers=(layers, config.integer("num_decoder_layers", default=layers, most=MOST_LAYERS)),
         mixer=softmax_attention(hidden, attention),
         feeds=(feed, feed),
-        bias=False,
+        style=Style(dropout=config.number("dropout_rate", default=0.1, most=1) > 0),
         embeddings=tuple(
             Tensor(f"{name}.relative_attention_bias.weight", "other_embedding", (buckets, heads))
             for name in (ENCODER, DECODER)
@@ -166,7 +170,7 @@ WHISPER = {
 @family("whisper", defaults=WHISPER)
 def whisper(config: Config) -> Architecture:
     """Whisper (arXiv:2212.04356): two convolutions, an encoder of 30 s of sound, and a decoder; keys have no bias."""
-    hidden = config.hidden("d_model")
+    hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
     attention = heads_over(config, hidden, "encoder_attention_heads")
     mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
     sound, words = config.integer("max_source_positions"), config.integer("max_target_positions")
@@ -183,10 +187,10 @@ def whisper(config: Config) -> Architecture:
         layers=(config.layers("encoder_layers"), config.layers("decoder_layers")),
         mixer=mixer._replace(tensors=tuple(t for t in mixer.tensors if t.name != "self_attn.k_proj.bias")),
         feeds=(
-            dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True),
-            dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True),
+            dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True, activation=activation),
+            dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True, activation=activation),
         ),
-        bias=True,
+        style=Style(LAYER_NORM, BEFORE, config.number("dropout", default=0.0, most=1) > 0),
         embeddings=table,
         last=ends[0] + ends[1],
         fixed_tokens=sound,

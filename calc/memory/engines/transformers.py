@@ -20,8 +20,10 @@ def transformers(case: Case) -> Runtime:
     prompt_cache = case.sequences * case.sequence_bytes(min(demand.prompt_tokens, demand.tokens))
     amounts = held_amounts(case)
     activations, logits = prefill_peak(case)
-    copy = case.cache if old else case.cache // max(case.stage.architecture.attention_layers, 1)
-    spare = case.cache - prompt_cache - case.budget.recurrent_state  # of the cache not there yet at the prefill's peak
+    grows = case.cache - case.budget.recurrent_state  # states are written in place
+    layers = max(case.stage.architecture.attention_layers, 1)
+    copy = grows if old else grows // layers
+    spare = grows - prompt_cache  # of the cache not there yet at the prefill's peak
     if activations.bytes + logits.bytes - spare >= copy:
         amounts += [activations._replace(bytes=max(activations.bytes - spare, 0)), logits]
         if spare > 0:
@@ -30,8 +32,7 @@ def transformers(case: Case) -> Runtime:
             amounts[-2] = amounts[-2]._replace(label=name, formula=formula, template="{} − {}", numbers=parts)
     else:
         formula = r"M_{\text{cache}}" if old else r"\frac{M_{\text{cache}}}{L}"
-        layers = case.stage.architecture.attention_layers
-        template, numbers = ("{}", (case.cache,)) if old else ("{} / {}", (case.cache, layers))
+        template, numbers = ("{}", (grows,)) if old else ("{} / {}", (grows, layers))
         source = case.engine.source
         amounts.append(
             Amount("activations", "Cache copied as it grows", copy, ALLOCATED, formula, template, numbers, source)

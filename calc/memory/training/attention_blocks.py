@@ -1,6 +1,7 @@
 """Recording what mixes tokens: attention in tiles or written out, latent attention, and recurrences by their width."""
 
-from calc.architecture.stages import local_heads, local_share
+from calc.architecture.layers import Attention
+from calc.architecture.stages import local_heads
 from calc.memory.training.recorder import (
     KERNEL_STATE_BYTES,
     MASK_BYTES,
@@ -8,56 +9,57 @@ from calc.memory.training.recorder import (
     STATISTIC_BYTES,
     Recorder,
 )
-from calc.memory.training.run import (
-    CONCATENATED,
-    FUSED_QKV,
-    NARROW_SOFTMAX,
-    NO_ROTARY,
-    SOFT_CAP,
-)
 from calc.memory.training.tape import KERNEL, MATMUL, POINTWISE, VIEW, Op
+
+ENCODED = "encoder output"
 
 
 class AttentionRecorder(Recorder):
     """Writes down the operations of a layer's mixer."""
 
     def attention(self, value: str) -> str:
-        """Record attention: projections, positions, and the product in tiles or written out."""
+        """Record a layer's mixer: attention, latent attention, or what else it has."""
         attention = self.layer.attention
+        if attention is not None and attention.latent:
+            return self.latent_attention(value, attention)
         if attention is None or not {"self_attn.q_proj.weight", "self_attn.o_proj.weight"} <= self.tensors.keys():
-            return (
-                self.latent_attention(value) if attention is not None and attention.latent else self.other_mixer(value)
-            )
-        if attention.latent:
-            return self.latent_attention(value)
-        tape, size, batch = self.tape, attention.head_dim, self.batch
+            return self.other_mixer(value, "attention", "ssm")
+        mixed = self.softmax_attention(value, value, attention, "self_attn")
+        if self.layer.recurrence is None:
+            return mixed
+        return self.add(mixed, self.other_mixer(value, "ssm"), "both mixers")
+
+    def cross_attention(self, value: str) -> str:
+        """Record attention over an encoder's output, which all layers read and none keeps for itself."""
+        assert self.layer.cross is not None
+        return self.softmax_attention(value, self.tape.value(ENCODED, 0), self.layer.cross, "encoder_attn")
+
+    def softmax_attention(self, value: str, seen: str, attention: Attention, module: str) -> str:
+        """Record attention to `seen`: projections, positions, and the product in tiles or written out."""
+        tape, size, batch, width = self.tape, attention.head_dim, self.batch, self.numerics.compute
         heads = local_heads(attention.heads, batch.tensor)
         kv_heads = local_heads(attention.kv_heads, batch.tensor)
-        query, keys = heads * size, kv_heads * size
-        gated = self.tensors["self_attn.q_proj.weight"].shape[0] == 2 * attention.heads * size
-        q = self.matrix(value, "self_attn.q_proj", "q", self.hidden, query * (2 if gated else 1))
-        k = self.matrix(value, "self_attn.k_proj", "k", self.hidden, keys)
-        v = self.matrix(value, "self_attn.v_proj", "v", self.hidden, keys)
-        q, k = self.head_norm(q, "self_attn.q_norm", heads, size), self.head_norm(k, "self_attn.k_norm", kv_heads, size)
+        query, keys, mark = heads * size, kv_heads * size, "" if module == "self_attn" else f"{module}:"
+        gated = self.tensors[f"{module}.q_proj.weight"].shape[0] == 2 * attention.heads * size
+        q = self.matrix(value, f"{module}.q_proj", f"{mark}q", self.hidden, query * (2 if gated else 1))
+        k = self.matrix(seen, f"{module}.k_proj", f"{mark}k", self.hidden, keys)
+        v = self.matrix(seen, f"{module}.v_proj", f"{mark}v", self.hidden, keys)
+        q, k = self.head_norm(q, f"{module}.q_norm", heads, size), self.head_norm(k, f"{module}.k_norm", kv_heads, size)
         kept = (q, k, v)
-        if self.choices.family not in NO_ROTARY:
+        if attention.rotary:
             kept = q, k, v = self.positions(q, "q:rotated", query), self.positions(k, "k:rotated", keys), v
-        if self.choices.family in FUSED_QKV:  # slices of one tensor: one that is kept keeps all of it
-            whole = tape.value(
-                "qkv", self.rows * (query + 2 * keys) * self.numerics.compute, "queries, keys and values"
-            )
-            kept = (q, k, whole) if q == "q:rotated" else (whole, whole, whole)
-        out = self.product(q, k, v, heads, kv_heads, size, size, kept)
+        if attention.fused:  # slices of one tensor: one that is kept keeps all of it
+            whole = tape.value(f"{mark}qkv", self.rows * (query + 2 * keys) * width, "queries, keys and values")
+            kept = (q, k, whole) if attention.rotary else (whole, whole, whole)
+        out = self.product(attention, q, k, v, heads=heads, kv_heads=kv_heads, kept=kept, mark=mark)
         if gated:
-            gate = tape.value("gate", self.rows * query * self.numerics.compute, "attention gate")
-            gated_out = tape.value(
-                "context:gated", self.rows * query * self.numerics.compute, "attention output, gated"
-            )
+            gate = tape.value("gate", self.rows * query * width, "attention gate")
+            gated_out = tape.value("context:gated", self.rows * query * width, "attention output, gated")
             out = tape.add(Op(POINTWISE, (out,), gated_out, (out, gate)))
-        if self.choices.family in CONCATENATED and self.choices.flash and not self.numerics.autocast:
+        if attention.joined and self.choices.flash and not self.numerics.autocast:
             copied = tape.value("context:copied", tape.sizes[out], "attention output")
             out = tape.add(Op(POINTWISE, (out,), copied))
-        return self.matrix(out, "self_attn.o_proj", "attention", query, self.hidden)
+        return self.matrix(out, f"{module}.o_proj", f"{mark}attention", query, self.hidden)
 
     def head_norm(self, value: str, name: str, heads: int, size: int) -> str:
         """Record the norm over each head, or over all heads together, where the family has one."""
@@ -76,22 +78,25 @@ class AttentionRecorder(Recorder):
 
     def product(
         self,
+        attention: Attention,
         q: str,
         k: str,
         v: str,
+        *,
         heads: int,
         kv_heads: int,
-        size: int,
-        value_size: int,
         kept: tuple[str, ...] = (),
+        mark: str = "",
     ) -> str:
         """Record softmax(QK)V. Tiles keep operands, output and one log-sum a row; written out it keeps the scores too.
 
-        A mask, and attention written out, repeat keys and values for all query heads.
+        A mask, and attention written out, repeat keys and values for all query heads. `mark` tells the values of a
+        second attention in a layer from those of the first.
         """
+        size, value_size = attention.head_dim, attention.value_dim or attention.head_dim
         tape, batch, width = self.tape, self.batch, self.numerics.compute
         tape.labels[v] = "queries, keys and values"
-        output = tape.value("context", self.rows * heads * value_size * width, "attention output")
+        output = tape.value(f"{mark}context", self.rows * heads * value_size * width, "attention output")
         passing = 0
         key_rows = batch.sequences * batch.keys if batch.keys != batch.tokens else self.rows
         if (self.choices.mask or not self.choices.flash) and kv_heads != heads:
@@ -105,43 +110,46 @@ class AttentionRecorder(Recorder):
             # Context parallelism: a rank keeps its own keys and values, and those of the others pass by once more.
             passing = 2 * key_rows * kv_heads * max(size, value_size) * width
         if self.choices.flash:
-            sums = tape.value("log-sums", heads * self.rows * STATISTIC_BYTES, "attention row sums")
-            state = tape.value("kernel state", MASKED_KERNEL_STATE_BYTES if self.choices.mask else KERNEL_STATE_BYTES)
+            sums = tape.value(f"{mark}log-sums", heads * self.rows * STATISTIC_BYTES, "attention row sums")
+            state = tape.value(
+                f"{mark}kernel state", MASKED_KERNEL_STATE_BYTES if self.choices.mask else KERNEL_STATE_BYTES
+            )
             saves: tuple[str, ...] = (*(kept or (q, k, v)), output, sums, state)
             if self.choices.mask:
                 mask = batch.sequences * batch.tokens * batch.keys * width
                 saves += (tape.value("mask", mask, "padding mask"),)
             return tape.add(Op(KERNEL, (q, k, v), output, saves, 0, passing))
-        return self.written_out(q, k, v, heads, output)
+        return self.written_out(attention, q, k, v, heads=heads, output=output, mark=mark)
 
-    def written_out(self, q: str, k: str, v: str, heads: int, output: str) -> str:
+    def written_out(self, attention: Attention, q: str, k: str, v: str, *, heads: int, output: str, mark: str) -> str:
         """Record attention with its scores: softmax in FP32 and its copy, or softmax, dropout mask and its output."""
         tape, batch, width = self.tape, self.batch, self.numerics.compute
         scores = batch.sequences * heads * batch.tokens * batch.keys
         label = "attention scores"
-        product = tape.value("scores", scores * width)
+        product = tape.value(f"{mark}scores", scores * width)
         tape.add(Op(MATMUL, (q, k), product, (q, k)))
-        narrow = width == 4 or self.choices.family in NARROW_SOFTMAX
+        narrow = width == 4 or not attention.wide_softmax
         wide = product
         if not narrow:
-            wide = tape.add(Op(POINTWISE, (product,), tape.value("scores:fp32", scores * 4)))
-        if self.choices.family in SOFT_CAP:
-            tangent = tape.value("scores:tanh", scores * width, label)
-            capped = tape.value("scores:capped", tape.sizes[wide])
+            wide = tape.add(Op(POINTWISE, (product,), tape.value(f"{mark}scores:fp32", scores * 4)))
+        if attention.soft_cap:
+            tangent = tape.value(f"{mark}scores:tanh", scores * width, label)
+            capped = tape.value(f"{mark}scores:capped", tape.sizes[wide])
             wide = tape.add(Op(POINTWISE, (wide,), capped, (tangent,)))
-        weights = tape.value("softmax", tape.sizes[wide], label)
+        weights = tape.value(f"{mark}softmax", tape.sizes[wide], label)
         tape.add(Op(POINTWISE, (wide,), weights, (weights,)))
         if not narrow:
-            weights = tape.add(Op(POINTWISE, (weights,), tape.value("weights", scores * width, label)))
+            weights = tape.add(Op(POINTWISE, (weights,), tape.value(f"{mark}weights", scores * width, label)))
         if self.dropout:
-            mask = tape.value("scores:mask", scores * MASK_BYTES, label)
-            weights = tape.add(Op(POINTWISE, (weights,), tape.value("weights:dropped", scores * width, label), (mask,)))
+            mask = tape.value(f"{mark}scores:mask", scores * MASK_BYTES, label)
+            weights = tape.add(
+                Op(POINTWISE, (weights,), tape.value(f"{mark}weights:dropped", scores * width, label), (mask,))
+            )
         return tape.add(Op(MATMUL, (weights, v), output, (weights, v)))
 
-    def latent_attention(self, value: str) -> str:
+    def latent_attention(self, value: str, attention: Attention) -> str:
         """Record multi-head latent attention (arXiv:2405.04434): training forms keys and values of every head."""
-        attention, prefix = self.layer.attention, "self_attn."
-        assert attention is not None
+        prefix = "self_attn."
         heads, size = local_heads(attention.heads, self.batch.tensor), attention.head_dim
         width, rows = self.numerics.compute, self.rows
         if f"{prefix}q_a_proj.weight" in self.tensors and f"{prefix}q_b_proj.weight" in self.tensors:
@@ -156,7 +164,7 @@ class AttentionRecorder(Recorder):
             q = self.matrix(value, f"{prefix}q_proj", "q", self.hidden, heads * size)
         q = self.positions(q, "q:rotated", heads * size)
         if f"{prefix}kv_b_proj.weight" not in self.tensors:
-            return self.other_mixer(q)
+            return self.other_mixer(q, "attention")
         latent = self.tensors[f"{prefix}kv_a_proj_with_mqa.weight"].shape[0]
         rank = self.tensors[f"{prefix}kv_b_proj.weight"].shape[1]
         value_size = self.tensors[f"{prefix}o_proj.weight"].shape[1] // attention.heads
@@ -169,29 +177,16 @@ class AttentionRecorder(Recorder):
         keys = self.positions(kv, "k:rotated", heads * size)
         values = self.tape.value("v", rows * heads * value_size * width)
         self.tape.add(Op(VIEW, (kv,), values))
-        out = self.product(q, keys, values, heads, heads, size, value_size)
+        out = self.product(attention, q, keys, values, heads=heads, kv_heads=heads)
         return self.matrix(out, f"{prefix}o_proj", "attention", heads * value_size, self.hidden)
 
-    def other_mixer(self, value: str) -> str:
+    def other_mixer(self, value: str, *blocks: str) -> str:
         """Record a mixer whose operations are not known one by one: recurrences, and what is new in attention.
 
         Each of its matrices keeps its input, and the mixer its width once before and once after its kernel.
         """
         recurrence, tape, numerics = self.layer.recurrence, self.tape, self.numerics
-        last = value
-        matrices = [
-            tensor
-            for tensor in self.layer.tensors
-            if tensor.block in ("attention", "ssm") and tensor.name.endswith(".weight") and len(tensor.shape) == 2
-        ]
-        for tensor in matrices:
-            _, (outputs, inputs) = local_share(tensor, self.batch.tensor)
-            name = tensor.name.removesuffix(".weight")
-            source = value if inputs == self.hidden else last
-            if tape.sizes[source] != self.rows * inputs * numerics.compute:
-                taken = tape.value(f"{name}:input", self.rows * inputs * numerics.compute, "inputs of matrices")
-                source = tape.add(Op(POINTWISE, (source,), taken))
-            last = self.matrix(source, name, f"{name}:out", inputs, outputs)
+        last = self.matrices(value, *blocks)
         if recurrence is not None:
             width = -(-recurrence.width // self.batch.tensor)
             kept = tape.value("recurrence", 2 * self.rows * width * numerics.compute, "recurrence")

@@ -20,7 +20,6 @@ from calc.memory.training.plan import (
     PARAMETERS,
     Plan,
 )
-from calc.memory.training.run import NARROW_LOSS, NO_ROTARY
 
 
 class Device:
@@ -83,11 +82,9 @@ class Device:
 
     def inputs(self) -> int:
         """Return what a micro-batch comes with: token ids, a padding mask, and the frequencies of rotary positions."""
-        plan, attention = self.plan, self.stage.architecture.attention
-        rotary = attention is not None and plan.choices.family not in NO_ROTARY
-        return ID_BYTES * plan.batch.rows * (2 if plan.choices.mask else 1) + (
-            4 * attention.head_dim if attention is not None and rotary else 0
-        )
+        plan, rotary = self.plan, self.stage.architecture.rotary
+        ids = ID_BYTES * plan.batch.rows * (2 if plan.choices.mask else 1)
+        return ids + (4 * rotary.head_dim if rotary is not None else 0)
 
     def tables(self) -> int:
         """Return what is made of the input once and read by all layers, until the backward pass has left them.
@@ -97,15 +94,15 @@ class Device:
         """
         plan, batch, numerics = self.plan, self.plan.batch, self.plan.numerics
         size = 0
-        attention = self.stage.architecture.attention
-        if attention is not None and plan.choices.family not in NO_ROTARY:
-            size += 2 * batch.tokens * attention.head_dim * numerics.residual
+        rotary = self.stage.architecture.rotary
+        if rotary is not None:
+            size += 2 * batch.tokens * rotary.head_dim * numerics.residual
         if plan.checkpointing != "none":
             size += ID_BYTES * batch.tokens
         if plan.checkpointing != "none" and (plan.choices.mask or not plan.choices.flash):
             pairs = batch.sequences * batch.tokens * batch.keys
             size += pairs if plan.choices.flash else pairs * numerics.residual
-        if plan.choices.dropout and self.stage.is_first:
+        if self.stage.is_first and any(kind.style.dropout for kind in self.stage.architecture.kinds):
             size += batch.stream_rows * self.stage.architecture.hidden_size
         return size
 
@@ -186,8 +183,7 @@ class Device:
         if plan.layout.tensor > 1 and local_outputs(self.stage.architecture, plan.layout.tensor):
             megatron = plan.scheme.master > 0 and plan.stage_of_zero < PARAMETERS  # its usual sharding
             return IN_PLACE if megatron else DIVIDED
-        narrow = plan.scheme.id == "fp16-mixed" and plan.choices.family in NARROW_LOSS
-        return NARROW if narrow else FULL
+        return NARROW if plan.scheme.id == "fp16-mixed" and not self.stage.architecture.wide_logits else FULL
 
     @property
     def logits(self) -> Logits:

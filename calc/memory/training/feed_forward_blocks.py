@@ -3,12 +3,17 @@
 from calc.architecture.stages import local_share
 from calc.architecture.tensors import Tensor
 from calc.memory.training.recorder import Recorder
-from calc.memory.training.run import (
-    COMPOSED_GELU,
-    RELU,
-    SQUARED_RELU,
-)
 from calc.memory.training.tape import POINTWISE, Op
+
+INSIDE = "inside of the MLP"
+# Activation functions that transformers writes out in several operations, and what these keep beside the input.
+COMPOSED = {
+    "gelu_new": ("half", "tanh", "sum"),
+    "gelu_fast": ("half", "tanh", "sum", "scaled", "inner"),
+    "quick_gelu": ("sigmoid",),
+}
+WIDE = 4  # bytes of an element in FP32
+RAISED = ("tanh", "sum")  # what autocast makes FP32 in gelu_new, which raises to a power
 
 
 class FeedForwardRecorder(Recorder):
@@ -20,11 +25,7 @@ class FeedForwardRecorder(Recorder):
             routed = self.experts(value)
             shared = self.mlp(value, "mlp.shared_expert", self.rows)
             return self.add(routed, shared, "experts and shared") if shared else routed
-        for prefix in ("mlp", "feed_forward"):
-            found = self.mlp(value, prefix, self.rows)
-            if found:
-                return found
-        return ""
+        return self.mlp(value, "mlp", self.rows) or self.matrices(value, "mlp")
 
     def mlp(self, value: str, prefix: str, rows: int) -> str:
         """Record an MLP of two matrices, or of three with a gate (arXiv:2002.05202); empty if there is none."""
@@ -37,9 +38,8 @@ class FeedForwardRecorder(Recorder):
         if f"{prefix}.gate_proj.weight" in self.tensors:
             inner = self.gated(value, prefix, width, size, rows)
         else:
-            inner = self.activated(
-                self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, width, rows), size
-            )
+            up_values = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, width, rows)
+            inner = self.activated(up_values, prefix, size)
         return self.matrix(inner, f"{prefix}.down_proj", f"{prefix}:down", width, self.hidden, rows)
 
     def expert_tensor(self, tensor: Tensor) -> int:
@@ -50,30 +50,30 @@ class FeedForwardRecorder(Recorder):
         """Record gate and up: the activation keeps the gate, the product both of its factors."""
         tape = self.tape
         gate = self.matrix(value, f"{prefix}.gate_proj", f"{prefix}:gate", self.hidden, width, rows)
-        active = tape.value(f"{prefix}:active", size, "inside of the MLP")
-        tape.add(Op(POINTWISE, (gate,), active, (gate,)))
+        active = self.activated(gate, prefix, size)
         up = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, width, rows)
-        product = tape.value(f"{prefix}:product", size, "inside of the MLP")
-        tape.labels[gate] = tape.labels[up] = "inside of the MLP"
+        product = tape.value(f"{prefix}:product", size, INSIDE)
+        tape.labels[up] = INSIDE
         saves = (up,) if self.choices.compiled else (active, up)
         return tape.add(Op(POINTWISE, (active, up), product, saves))
 
-    def activated(self, value: str, size: int) -> str:
-        """Record the activation function of an MLP without a gate, as the family computes it."""
-        tape, family = self.tape, self.choices.family
-        active = tape.value("mlp:active", size, "inside of the MLP")
-        tape.labels[value] = "inside of the MLP"
+    def activated(self, value: str, prefix: str, size: int) -> str:
+        """Record the activation function as the family computes it: most keep their input."""
+        tape, name = self.tape, self.layer.activation
+        active = tape.value(f"{prefix}:active", size, INSIDE)
+        tape.labels[value] = INSIDE
         saves: tuple[str, ...] = (value,)
-        if family in RELU:
+        if name == "relu":
             saves = (active,)
-        elif family in SQUARED_RELU:
-            saves = (tape.value("mlp:relu", size, "inside of the MLP"),)
-        elif family in COMPOSED_GELU and not self.choices.compiled:
-            wide = size * 4 // self.numerics.compute if self.numerics.autocast else size
-            parts = (("half", size), ("tanh", wide), ("sum", wide))
-            saves += tuple(tape.value(f"mlp:gelu {part}", width, "inside of the MLP") for part, width in parts)
-            if wide != size:  # autocast raises to a power in FP32
-                saves = (tape.value("mlp:gelu power", wide, "inside of the MLP"), *saves[1:])
+        elif name == "relu2":
+            saves = (tape.value(f"{prefix}:relu", size, INSIDE),)
+        elif name in COMPOSED and not self.choices.compiled:
+            raised = name == "gelu_new" and self.numerics.autocast and self.numerics.compute < WIDE
+            wide = size * WIDE // self.numerics.compute if raised else size
+            if raised:
+                saves = (tape.value(f"{prefix}:power", wide, INSIDE),)
+            for part in COMPOSED[name]:
+                saves += (tape.value(f"{prefix}:{part}", wide if part in RAISED else size, INSIDE),)
         return tape.add(Op(POINTWISE, (value,), active, saves))
 
     def experts(self, value: str) -> str:

@@ -106,7 +106,7 @@ def kept_by_selection(tape: Tape, plan: Plan) -> int:
     names, matrices = {"input"}, 0
     for op in tape.ops:
         if op.kind == KERNEL:
-            names |= {op.output, *(name for name in op.saves if name in ("log-sums", "kernel state"))}
+            names |= {op.output, *(name for name in op.saves if name.endswith(("log-sums", "kernel state")))}
         if op.kind == MATMUL:
             matrices += 1
             if matrices % 2:

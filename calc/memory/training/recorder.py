@@ -1,16 +1,9 @@
 """Recording a layer: what all blocks are made of, which are norms, additions, dropout, and matrices with adapters."""
 
-from calc.architecture.layers import Layer
+from calc.architecture.layers import LAYER_NORM, WIDE_RMS, Layer
 from calc.architecture.stages import local_share
 from calc.architecture.tensors import Tensor
-from calc.memory.training.run import (
-    FUSED_QKV,
-    WIDE_NORM,
-    Adapters,
-    Batch,
-    Choices,
-    Numerics,
-)
+from calc.memory.training.run import Adapters, Batch, Choices, Numerics
 from calc.memory.training.tape import MATMUL, POINTWISE, VIEW, Op, Tape
 
 STATISTIC_BYTES = 4  # means, deviations and log-sums are FP32
@@ -35,18 +28,10 @@ class Recorder:
         self.batch, self.choices, self.adapters = batch, choices, adapters
         self.tape = Tape()
         self.tensors = {tensor.name: tensor for tensor in layer.tensors}
-        self.dropout = choices.dropout
+        self.dropout = layer.style.dropout
+        self.fused = layer.attention is not None and layer.attention.fused
         self.rows = batch.rows
         self.stream = self.tape.value("input", batch.stream_rows * hidden * numerics.residual, "layer input")
-
-    @property
-    def norms(self) -> list[str]:
-        """Names of the layer's norms over the hidden size, in the order of the family."""
-        return [
-            tensor.name.removesuffix(".weight")
-            for tensor in self.layer.tensors
-            if tensor.block == "norm" and tensor.name.endswith(".weight")
-        ]
 
     def elements(self, tensor: Tensor) -> int:
         """Return the elements of a tensor on this device."""
@@ -95,11 +80,11 @@ class Recorder:
         rows = self.batch.stream_rows if rows is None else rows
         size = self.hidden if size is None else size
         elements = rows * size
-        wide = 4 if tape.sizes[value] == 4 * elements or self.choices.family in WIDE_NORM else numerics.compute
+        wide = 4 if tape.sizes[value] == 4 * elements or self.layer.style.norm == WIDE_RMS else numerics.compute
         width = numerics.residual if numerics.autocast else numerics.compute
         output = tape.value(f"{name}:out", elements * width, "normalised inputs of matrices")
         gradient = self.gradient_bytes(name)
-        if f"{name}.bias" in self.tensors:
+        if self.layer.style.norm == LAYER_NORM:
             statistics = tape.value(f"{name}:statistics", 2 * rows * STATISTIC_BYTES, "norm statistics")
             return tape.add(Op(POINTWISE, (value,), output, (value, statistics), gradient))
         label = "inputs of norms in FP32"
@@ -129,7 +114,7 @@ class Recorder:
         weight = self.tensors.get(f"{name}.weight")
         elements = self.elements(weight) if weight is not None else inputs * outputs
         read, saves = value, ()
-        needs_cast = numerics.casts and tape.sizes[value] == rows * inputs * numerics.residual
+        needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
         if needs_cast:
             read = tape.value(self.cast_name(value, name), rows * inputs * numerics.compute, "inputs of matrices, cast")
         kept: tuple[str, ...] = (read,) if trained else saves
@@ -146,10 +131,26 @@ class Recorder:
             return tape.add(Op(MATMUL, (value,), out, kept, self.gradient_bytes(name), work))
         return self.low_rank(value, name, out, inputs, outputs, rows, kept, work)
 
+    def matrices(self, value: str, *blocks: str) -> str:
+        """Record the matrices of blocks one after the other, each with its input, where more is not known of them."""
+        tape, width, last = self.tape, self.numerics.compute, value
+        for tensor in self.layer.tensors:
+            if tensor.block not in blocks or not tensor.name.endswith(".weight") or len(tensor.shape) != 2:
+                continue
+            _, (outputs, inputs) = local_share(tensor, self.batch.tensor)
+            name = tensor.name.removesuffix(".weight")
+            source = value if inputs == self.hidden else last
+            if tape.sizes[source] != self.rows * inputs * width:
+                taken = tape.value(f"{name}:input", self.rows * inputs * width, "inputs of matrices")
+                source = tape.add(Op(POINTWISE, (source,), taken))
+            last = self.matrix(source, name, f"{name}:out", inputs, outputs)
+        return last
+
     def cast_name(self, value: str, matrix: str) -> str:
         """Return the name of a matrix's cast input: its own, or one for all that the family or a compiler fuses."""
-        fused = self.choices.family in FUSED_QKV and matrix.endswith(("q_proj", "k_proj", "v_proj"))
-        return f"{value}:cast" if fused or self.choices.compiled else f"{matrix}:cast"
+        one = self.choices.compiled or (self.fused and matrix.endswith(("q_proj", "k_proj", "v_proj")))
+        one = one or (self.layer.mlp_fused and matrix.endswith(("gate_proj", "up_proj")))
+        return f"{value}:cast" if one else f"{matrix}:cast"
 
     def low_rank(
         self, value: str, name: str, out: str, inputs: int, outputs: int, rows: int, kept: tuple[str, ...], work: int
@@ -167,7 +168,7 @@ class Recorder:
         masks: tuple[str, ...] = ()
         if self.adapters is not None and self.adapters.dropout:
             shared = name.replace(".k_proj", ".q_proj").replace(".v_proj", ".q_proj")
-            owner = shared if self.choices.family in FUSED_QKV else name
+            owner = shared if self.fused else name
             masks = (tape.value(f"{owner}:adapter mask", rows * inputs * MASK_BYTES, "dropout masks"),)
             read = tape.value(f"{owner}:adapter dropped", rows * inputs * width, "inputs of adapters")
         low = tape.value(f"{name}:low", rows * rank * width, "low-rank values")

@@ -1,12 +1,12 @@
-"""Recording a whole layer: its blocks in the order of its family, on one tape."""
+"""Recording a whole layer: its blocks in order, with the norms around them, on one tape."""
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from calc.architecture.layers import Layer
+from calc.architecture.layers import AFTER, AROUND, BEFORE, BESIDE, ON_OUTPUT, Layer
 from calc.memory.training.attention_blocks import AttentionRecorder
 from calc.memory.training.feed_forward_blocks import FeedForwardRecorder
 from calc.memory.training.run import (
-    SIDE_BY_SIDE,
     Adapters,
     Batch,
     Choices,
@@ -18,24 +18,47 @@ from calc.memory.training.tape import Tape
 class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
     """Writes down all operations of a layer."""
 
+    def blocks(self) -> list[tuple[str, Callable[[str], str]]]:
+        """Return what the layer is made of: a mixer, attention over an encoder's output, a feed-forward network."""
+        found = {tensor.block for tensor in self.layer.tensors}
+        blocks: list[tuple[str, Callable[[str], str]]] = []
+        if found & {"attention", "ssm"}:
+            blocks.append(("attention", self.attention))
+        if self.layer.cross is not None:
+            blocks.append(("cross attention", self.cross_attention))
+        if found & {"mlp", "expert"}:
+            blocks.append(("mlp", self.feed_forward))
+        return blocks
 
-def sublayers(norms: list[str], family: str = "llama") -> tuple[str, str, str, str, bool]:
-    """Return the norms before and after attention and before and after the MLP, and whether both read one input.
+    def in_turn(self) -> None:
+        """Record blocks that each read what the one before it has added to the stream."""
+        place, blocks, names = self.layer.style.place, self.blocks(), iter(self.layer.norms)
+        stream = self.stream
+        for number, (label, block) in enumerate(blocks, 1):
+            read = self.normed(stream, names) if place in (BEFORE, AROUND) else stream
+            mixed = self.drop(block(read), label)
+            if place in (ON_OUTPUT, AROUND):
+                mixed = self.normed(mixed, names)
+            stream = self.add(stream, mixed, "output" if number == len(blocks) else f"after {label}")
+            if place == AFTER:
+                stream = self.normed(stream, names)
 
-    >>> sublayers(["input_layernorm", "post_attention_layernorm"])
-    ('input_layernorm', '', 'post_attention_layernorm', '', False)
-    >>> sublayers(["ln_1"])
-    ('ln_1', '', 'ln_1', '', True)
-    """
-    if len(norms) == 1:
-        return norms[0], "", norms[0], "", True
-    if norms[:2] == ["ln_attn", "ln_mlp"] or family in SIDE_BY_SIDE:
-        return norms[0], "", norms[1], "", True
-    if norms[:1] == ["attention_layernorm"] or norms == ["post_attention_layernorm", "post_feedforward_layernorm"]:
-        return "", norms[0], "", norms[1], False
-    if len(norms) == 4:
-        return norms[0], norms[1], norms[2], norms[3], False
-    return (norms[0], "", norms[1], "", False) if len(norms) >= 2 else ("", "", "", "", False)
+    def side_by_side(self) -> None:
+        """Record blocks that read the same stream, through one norm or through one each."""
+        names = iter(self.layer.norms)
+        read = self.normed(self.stream, names)
+        outputs: list[str] = []
+        for label, block in self.blocks():
+            if outputs:
+                read = self.normed(self.stream, names, read)
+            outputs.append(self.drop(block(read), label))
+        both = self.add(outputs[0], outputs[1], "mixed and fed") if len(outputs) > 1 else outputs[0]
+        self.add(self.stream, both, "output")
+
+    def normed(self, value: str, names: Iterator[str], otherwise: str = "") -> str:
+        """Record the next of the layer's norms; where there is none left, or none here, nothing."""
+        name = next(names, "")
+        return self.norm(value, name) if name else otherwise or value
 
 
 @lru_cache(maxsize=512)
@@ -48,35 +71,10 @@ def record_layer(
     choices: Choices,
     adapters: Adapters | None = None,
 ) -> Tape:
-    """Return the tape of one layer on one device, forward from its input to its output.
-
-    Norms after the blocks stand before the addition to the stream, except in encoders, where they stand after it.
-    """
+    """Return the tape of one layer on one device, forward from its input to its output."""
     recorder = LayerRecorder(layer, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
-    before, after, before_mlp, after_mlp, shared = sublayers(recorder.norms, choices.family)
-    encoder = after == "attention_layernorm"
-    stream = recorder.stream
-    read = recorder.norm(stream, before) if before else stream
-    mixed = recorder.drop(recorder.attention(read), "attention")
-    if after and not encoder:
-        mixed = recorder.norm(mixed, after)
-    if shared:
-        second = read if before_mlp == before else recorder.norm(stream, before_mlp)
-        fed = recorder.feed_forward(second)
-        both = recorder.add(mixed, recorder.drop(fed, "mlp"), "mixed and fed") if fed else mixed
-        recorder.add(stream, both, "output")
-        return recorder.tape
-    stream = recorder.add(stream, mixed, "middle")
-    if encoder:
-        stream = recorder.norm(stream, after)
-    read = recorder.norm(stream, before_mlp) if before_mlp else stream
-    fed = recorder.feed_forward(read)
-    if not fed:
-        return recorder.tape
-    fed = recorder.drop(fed, "mlp")
-    if after_mlp and not encoder:
-        fed = recorder.norm(fed, after_mlp)
-    stream = recorder.add(stream, fed, "output")
-    if encoder:
-        recorder.norm(stream, after_mlp)
+    if layer.style.place == BESIDE:
+        recorder.side_by_side()
+    else:
+        recorder.in_turn()
     return recorder.tape

@@ -2,29 +2,6 @@
 
 from typing import NamedTuple
 
-# What attention, norms and activation functions are made of, as the published code of a family computes them.
-DROPOUT = ("gpt2", "gpt_bigcode", "opt", "bert", "roberta", "xlm-roberta", "distilbert")  # 10 % by default
-COMPOSED_GELU = ("gpt2", "gptj", "phi")  # "gelu_new": several operations, each of which keeps its operands
-FUSED_QKV = (
-    "gpt2",
-    "gpt_bigcode",
-    "gpt_neox",
-    "falcon",
-    "bloom",
-    "mpt",
-    "phi3",
-    "internlm2",
-)  # one matrix for the three
-NO_ROTARY = ("gpt2", "gpt_bigcode", "opt", "bert", "roberta", "xlm-roberta", "distilbert", "bloom", "mpt")
-WIDE_NORM = ("olmo2", "olmo3", "gemma", "gemma2", "gemma3_text")  # the norm's weight multiplies before the cast back
-SOFT_CAP = ("gemma2",)  # scores pass a hyperbolic tangent
-SIDE_BY_SIDE = ("gpt_neox",)  # attention and MLP read the stream through a norm each
-NARROW_SOFTMAX = (*(name for name in DROPOUT if name != "opt"), "falcon")  # written out in the compute type, not FP32
-CONCATENATED = ("phi3", "gpt_neox")  # rotated and plain parts are joined, which makes the attention output be copied
-NARROW_LOSS = ("qwen",)  # logits are not raised to FP32 before the loss, unless autocast does
-RELU = ("opt",)
-SQUARED_RELU = ("nemotron",)
-
 
 class Numerics(NamedTuple):
     """Bytes of the tensors of a precision scheme."""
@@ -83,8 +60,6 @@ class Choices(NamedTuple):
     flash: bool  # attention in tiles that keeps no scores (arXiv:2205.14135)
     mask: bool  # a padding mask: keys and values are repeated for all heads, and the mask is kept
     compiled: bool  # pointwise operations are fused, and recomputed from what matrices give
-    family: str
-    dropout: bool  # of blocks' outputs and of attention
     unpacks: bool = False  # the base is stored in fewer bits than it computes in
     all_gradients: bool = False  # frozen weights get gradients too, being parts of one flat parameter with adapters
     inputs_kept: bool = False  # 4-bit matrices hold their inputs until the next step's loss replaces this one's

@@ -191,8 +191,7 @@ def logit_steps(plan: Plan, size: int) -> list[Step]:
         return []
     vocab = local_outputs(plan.architecture, plan.layout.tensor)
     elements = plan.batch.rows * vocab
-    each = size // elements
-    left = size - each * elements
+    each, left = divmod(size, elements) if elements else (0, size)  # an encoder has a loss and no vocabulary
     numbers = f"{show_count(plan.batch.rows)} × {show_count(vocab)} × {each}" + (
         f" + {show_count(left)}" if left else ""
     )

@@ -1,0 +1,247 @@
+"""A forward pass: its operations for every family, and those of known models worked out by hand."""
+
+import math
+from functools import lru_cache
+
+import pytest
+
+from calc.architecture.config import Config
+from calc.architecture.families import read_config
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import Stage
+from calc.architecture.tensors import Tensor
+from calc.catalog import catalog
+from calc.memory.budget import Layout
+from calc.memory.weights import stage_weights_bytes
+from calc.performance.forward import Segment, forward
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Counted,
+    Experts,
+    Product,
+    Recurrence,
+    total_bytes,
+    total_flops,
+    total_sent,
+    weights_read,
+)
+from calc.performance.rank_model import RankModel, rank_model
+
+ALONE = Layout()
+FAMILIES = {}
+for model in catalog().models():
+    FAMILIES.setdefault(model.config["model_type"], model.id)
+MULTIPLIED = ("attention", "ssm", "mlp", "router", "expert", "shared_expert", "shared_expert_gate", "layer_other")
+
+
+@lru_cache
+def read(name: str) -> Architecture:
+    """Return the architecture of a model in the catalogue."""
+    return read_config(Config(catalog().model(name).config))
+
+
+def on_rank(name: str, weights: str = "bf16", layout: Layout = ALONE, *, fuses: bool = True) -> RankModel:
+    """Return a model on one rank of a layout, its cache in 16 bit."""
+    facts, architecture = catalog(), read(name)
+    plain = facts.number_format("bf16")
+    return rank_model(
+        stage=Stage(architecture, 0, architecture.layer_count),
+        weights=facts.weights_format(weights),
+        group=None,
+        keys=plain,
+        values=plain,
+        element_bytes=2,
+        layout=layout,
+        fuses=fuses,
+    )
+
+
+def of_kind(operations: tuple[Counted, ...], kind: type) -> list[Counted]:
+    """Return the operations of one kind."""
+    return [item for item in operations if isinstance(item.operation, kind)]
+
+
+def is_matrix(tensor: Tensor) -> bool:
+    """Return whether tokens are multiplied with a tensor; RecurrentGemma's gates are blocks of matrices."""
+    blocks = tensor.name.endswith("_gate_weight")
+    return blocks or (len(tensor.shape) == 2 and tensor.name.endswith((".weight", ".fn")))
+
+
+def linear_weights(architecture: Architecture) -> float:
+    """Return the elements of all matrices of the layers that one token uses."""
+    found = 0.0
+    for kind, count in architecture.kind_counts():
+        for tensor in kind.tensors:
+            if tensor.block in MULTIPLIED and is_matrix(tensor):
+                found += count * math.prod(tensor.shape) * (tensor.copies if tensor.active is None else tensor.active)
+    return found
+
+
+@pytest.mark.parametrize("name", FAMILIES.values())
+def test_matrices_cost_two_operations_for_each_weight_and_token(name: str) -> None:
+    """2 · T · N over the matrices of the layers for every family; what else is multiplied is the head or small."""
+    architecture, tokens = read(name), 16
+    encoding = tokens if architecture.has_encoder else 0
+    operations = forward(on_rank(name), Segment(1, tokens, 0, 0, encoding))
+    done = total_flops(operations, Product, Experts)
+    fixed = next((c.fixed_tokens for k in architecture.kinds for c in k.caches if c.part == "prompt"), None)
+    if fixed is not None:  # the encoder reads 30 s of sound however long the text is
+        assert done > 2 * tokens * linear_weights(architecture)
+        return
+    assert done == pytest.approx(2 * tokens * linear_weights(architecture), rel=5e-3)
+
+
+@pytest.mark.parametrize("name", FAMILIES.values())
+def test_a_pass_over_many_tokens_reads_every_weight(name: str) -> None:
+    """All that is stored but tables that are looked up, and towers."""
+    architecture, plain = read(name), catalog().number_format("bf16")
+    stage = Stage(architecture, 0, architecture.layer_count)
+    stored = stage_weights_bytes(stage=stage, tensor_parallel=1, expert_parallel=1, weights=plain)
+    for tensor in architecture.embeddings:
+        table = tensor.block == "token_embedding" and not architecture.tied
+        if table or tensor.block in ("vision", "audio", "other_embedding"):
+            stored -= 2 * tensor.elements
+    assert on_rank(name).weight_bytes == pytest.approx(stored, rel=1e-9)
+
+
+def test_a_step_of_llama_is_nine_operations() -> None:
+    """Llama 3.1 8B after 999 tokens: 8,030,261,248 parameters less the table's 128,256 × 4,096, and 1,000 entries."""
+    read_parameters = 8030261248 - 128256 * 4096
+    operations = forward(on_rank("llama-3.1-8b"), Segment(1, 1, 999, 1))
+    assert len(operations) == 9
+    norms = (2 * 32 + 1) * 4096
+    assert weights_read(operations) == 2 * (read_parameters - norms)
+    assert total_flops(operations, Product) == 2 * (read_parameters - norms)
+    assert total_bytes(operations, Attention) == 1000 * 131072
+    names = [item.operation.name for item in of_kind(operations, Product)]
+    assert names[:3] == ["self_attn.q_proj+k_proj+v_proj", "self_attn.o_proj", "mlp.gate_proj+up_proj"]
+
+
+def test_engines_that_join_nothing_multiply_seven_times_a_layer() -> None:
+    """The same operations and bytes of weights, in more products."""
+    joined, alone = (forward(on_rank("llama-3.1-8b", fuses=fuses), Segment(1, 1, 999, 1)) for fuses in (True, False))
+    assert [sum(item.times for item in of_kind(found, Product)) for found in (joined, alone)] == [
+        4 * 32 + 1,
+        7 * 32 + 1,
+    ]
+    assert weights_read(joined) == weights_read(alone)
+    assert total_flops(joined) == total_flops(alone)
+
+
+def test_a_prompt_pays_for_the_pairs_of_its_tokens() -> None:
+    """Causal attention over 2,000 tokens: 32 layers × 4 × 2,000 × 2,001 / 2 × 32 heads × 128."""
+    operations = forward(on_rank("llama-3.1-8b"), Segment(1, 2000, 0, 1))
+    assert total_flops(operations, Attention) == 32 * 4 * (2000 * 2001 / 2) * 32 * 128
+
+
+def test_logits_are_of_the_tokens_that_want_them() -> None:
+    """A prompt's last token alone, or all of them."""
+    last, every = (forward(on_rank("llama-3.1-8b"), Segment(1, 100, 0, outputs)) for outputs in (1, 100))
+    assert total_flops(every, Product) - total_flops(last, Product) == 2 * 99 * 128256 * 4096
+
+
+def test_a_batch_reads_the_experts_that_it_touches() -> None:
+    """Of 128 experts with 8 a token, one token reads 8, and 16 tokens 64 % of all."""
+    found = [of_kind(forward(on_rank("qwen3-30b-a3b"), Segment(n, 1, 0, 1)), Experts)[0].operation for n in (1, 16)]
+    assert [item.touched for item in found] == pytest.approx([8, 128 * (1 - (1 - 1 / 16) ** 16)])
+    assert found[0].weight_bytes == pytest.approx(8 * 3 * 768 * 2048 * 2)
+    assert found[1].flops == 16 * 8 * 2 * 3 * 768 * 2048
+
+
+def test_expert_ranks_share_the_tokens_of_data_ranks() -> None:
+    """DeepSeek-V3 on 16 data ranks: 16 experts on each, half a token's eight experts each, and all ranks' tokens."""
+    operations = forward(on_rank("deepseek-v3", "fp8", Layout(data=16, expert=16)), Segment(4, 1, 999, 1))
+    experts = of_kind(operations, Experts)[0].operation
+    assert (experts.tokens, experts.active, experts.experts) == (64, 0.5, 16)
+    (sent,) = of_kind(operations, Collective)
+    assert sent.operation.kind == "all-to-all" and sent.times == 2 * 58
+    alone = forward(on_rank("deepseek-v3", "fp8"), Segment(64, 1, 999, 1))
+    assert 16 * experts.flops == of_kind(alone, Experts)[0].operation.flops
+
+
+def test_tensor_ranks_divide_the_work_and_add_up_twice_a_layer() -> None:
+    """Llama 3.1 8B on four ranks: a fourth of the operations, 64 sums of a token's 4,096 elements."""
+    one, four = (forward(on_rank("llama-3.1-8b", layout=Layout(tensor=n)), Segment(8, 1, 999, 1)) for n in (1, 4))
+    assert total_flops(four) == total_flops(one) / 4
+    sums = next(item for item in of_kind(four, Collective) if item.operation.kind == "all-reduce")
+    assert (sums.times, sums.operation.message_bytes) == (64, 8 * 4096 * 2)
+    assert total_sent(one) == 0
+
+
+def test_latent_attention_looks_at_vectors_in_decoding_and_at_keys_in_a_prompt() -> None:
+    """DeepSeek-V3: 128 heads over 576 and 512 numbers of the cached vector, or over keys of 192 and values of 128."""
+    decoded = of_kind(forward(on_rank("deepseek-v3"), Segment(1, 1, 4095, 1)), Attention)[0].operation
+    assert decoded.latent and (decoded.key_dim, decoded.value_dim) == (576, 512)
+    assert decoded.flops == 2 * 4096 * 128 * (576 + 512)
+    assert decoded.cache_bytes == 4096 * 576 * 2
+    prompt = of_kind(forward(on_rank("deepseek-v3"), Segment(1, 4096, 0, 1)), Attention)[0].operation
+    assert not prompt.latent and prompt.flops == 2 * (4096 * 4097 / 2) * 128 * (192 + 128)
+
+
+def test_a_later_chunk_expands_the_cached_vectors_again() -> None:
+    """Keys and values of 4,096 cached tokens: each a product with 512 × 128 · (128 + 128)."""
+    operations = forward(on_rank("deepseek-v3"), Segment(1, 2048, 4096, 1))
+    again = next(item for item in operations if "cached latent" in item.operation.name)
+    assert again.operation.flops == 2 * 4096 * 512 * 128 * 256 and again.times == 61
+
+
+def test_windows_bound_what_is_looked_at_and_read() -> None:
+    """Gemma 3 4B: 29 layers look at 1,024 tokens, 5 at all; a prompt's pairs end at the window too."""
+    layers = of_kind(forward(on_rank("gemma-3-4b"), Segment(1, 1, 4095, 1)), Attention)
+    assert {(item.times, item.operation.pairs) for item in layers} == {(29, 1024), (5, 4096)}
+    assert sum(item.times * item.operation.cache_bytes for item in layers) == (29 * 1024 + 5 * 4096) * 4 * 512 * 2
+    prompt = of_kind(forward(on_rank("gemma-3-4b"), Segment(1, 4096, 0, 1)), Attention)
+    assert {item.operation.pairs for item in prompt} == {1024 * 1025 / 2 + 3072 * 1024, 4096 * 4097 / 2}
+
+
+def test_hybrids_read_and_write_a_state_of_fixed_size() -> None:
+    """Qwen3-Next: 36 layers with 32 FP32 matrices of 128 × 128 and a convolution, twice, however long the text."""
+    for tokens in (10, 10_000):
+        (state,) = of_kind(forward(on_rank("qwen3-next-80b-a3b"), Segment(1, 1, tokens, 1)), Recurrence)
+        assert state.times == 36
+        assert state.operation.bytes == 2 * (32 * 128 * 128 * 4 + 8192 * 4 * 2)
+
+
+def test_an_encoder_reads_the_prompt_once() -> None:
+    """T5: decoding passes no layer of the encoder, and makes no keys of its output again."""
+    model = on_rank("t5-base")
+    prefill, step = forward(model, Segment(1, 1, 0, 1, 512)), forward(model, Segment(1, 1, 9, 1, 0, 512))
+    over = next(item.operation for item in of_kind(step, Attention) if "encoder" in item.operation.name)
+    assert over.pairs == 512
+    one = next(kind for kind, _ in read("t5-base").kind_counts())
+    encoder = 12 * sum(math.prod(t.shape) for t in one.tensors if len(t.shape) == 2)
+    keys = 12 * 2 * 768 * 768
+    assert total_flops(prefill, Product) - total_flops(step, Product) == 2 * 512 * (encoder + keys)
+
+
+def test_a_vision_tower_takes_no_text() -> None:
+    """Qwen3-VL 2B multiplies text with what Qwen3 1.7B has."""
+    assert weights_read(forward(on_rank("qwen3-vl-2b"), Segment(1, 1, 0, 1))) == weights_read(
+        forward(on_rank("qwen3-1.7b"), Segment(1, 1, 0, 1))
+    )
+
+
+def test_context_ranks_divide_a_prompt() -> None:
+    """Four ranks each do a fourth of a prompt's operations, and of the cache that a decoding token looks at."""
+    one, four = (on_rank("llama-3.1-8b", layout=Layout(context=n)) for n in (1, 4))
+    prompts = [forward(model, Segment(1, 8192, 0, 0)) for model in (one, four)]
+    assert total_flops(prompts[1]) == pytest.approx(total_flops(prompts[0]) / 4)
+    steps = [forward(model, Segment(1, 1, 8191, 1)) for model in (one, four)]
+    assert total_bytes(steps[1], Attention) == total_bytes(steps[0], Attention) / 4
+
+
+def test_prompts_and_steps_share_a_pass() -> None:
+    """Mixed, tokens of a chunk and of eight sequences are one product, and weights are read once."""
+    model = on_rank("llama-3.1-8b")
+    chunk, steps = Segment(1, 504, 0, 1), Segment(8, 1, 999, 1)
+    mixed = forward(model, chunk, steps)
+    assert total_flops(mixed) == pytest.approx(total_flops(forward(model, chunk)) + total_flops(forward(model, steps)))
+    assert weights_read(mixed) == weights_read(forward(model, steps))
+    assert {item.operation.m for item in of_kind(mixed, Product)} == {512.0, 9.0}
+
+
+def test_stages_hand_hidden_states_on() -> None:
+    """Four stages hand each token on three times."""
+    operations = forward(on_rank("llama-3.1-8b", layout=Layout(pipeline=4)), Segment(2, 1, 99, 1))
+    assert total_sent(operations, "pipeline") == 3 * 2 * 4096 * 2

@@ -1,0 +1,132 @@
+"""The working of an answer: a reader with a pencil gets each value, and the last of them are what is reported."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.calculators import CALCULATORS
+from calc.catalog import catalog
+from calc.scenario import SHARING_ENGINES
+from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
+from tests.working import evaluated, every_step
+
+METHODS = ("full", "lora", "qlora")
+SHARDINGS = ("none", "zero-1", "zero-2", "zero-3")
+EXAMPLES = 100  # of each engine, and of each method with each sharding together
+CLOSE = 0.005  # numbers are written with four digits
+RATES = {
+    "inference": ("decode_tokens_per_s", "time_to_first_token_s"),
+    "training": ("step_s", "tokens_per_s_per_device", "model_flops_utilization", "duration_s"),
+}
+
+
+def reports(scenarios: Iterator[Scenario]) -> Iterator[tuple[Scenario, Report]]:
+    """Yield what the scenarios that can be had report."""
+    count = 0
+    for scenario in scenarios:
+        try:
+            yield scenario, estimate(scenario)
+        except ScenarioError:
+            continue
+        count += 1
+        if count == EXAMPLES:
+            return
+
+
+def served(engine: str) -> Iterator[Scenario]:
+    """Yield scenarios of one engine, with any model of the catalogue."""
+    rng, models = random.Random(f"working of {engine}"), catalog().ids("models")
+    while True:
+        found = inference(rng) | {"engine": engine, "model": rng.choice(models)}
+        if engine not in SHARING_ENGINES:
+            found.pop("memory_fraction", None)
+        yield found
+
+
+def trained(method: str) -> Iterator[Scenario]:
+    """Yield scenarios of one method with every sharding, precision and optimizer in turn, and any model."""
+    rng, models = random.Random(f"working of {method}"), catalog().ids("models")
+    place = 0
+    while True:
+        place += 1
+        yield training(rng) | {
+            "model": rng.choice(models),
+            "method": method,
+            "sharding": SHARDINGS[place % len(SHARDINGS)],
+            "precision": PRECISIONS[place % len(PRECISIONS)],
+            "optimizer": OPTIMIZERS[place % len(OPTIMIZERS)],
+        }
+
+
+def check_steps(report: Report, named: object) -> None:
+    """Check that each line of working gives its value."""
+    for step in every_step(report):
+        found = evaluated(step["substituted"])
+        assert found == pytest.approx(step["value"], rel=CLOSE, abs=1e-12), (named, step)
+
+
+def check_chain(scenario: Scenario, report: Report) -> None:
+    """Check that the working leads to what is reported: each part, their sum, the speeds and the costs."""
+    memory, speed, cost = report["memory"], report["speed"] or {}, report["cost"] or {}
+    for part in memory["parts"]:
+        if part["bytes"]:
+            assert part["steps"][-1]["value"] == part["bytes"], (scenario, part)
+            assert all(step in report["steps"] for step in part["steps"]), (scenario, part["id"])
+    reached = {step["value"] for step in report["steps"]}
+    parts = " + ".join(f"{part['bytes']:,}" for part in memory["parts"] if part["bytes"])
+    assert parts in {step["substituted"] for step in report["steps"]}, (scenario, parts)
+    assert memory["device_bytes"] in reached, scenario
+    for name in RATES[report["scenario"]["workload"]]:
+        if speed.get(name):
+            assert speed[name]["typical"] in reached, (scenario, name)
+    for name in ("rent", "energy_kwh", "electricity"):
+        one = (cost.get(name) or {}).get("per_run" if "step_s" in speed else "per_million_tokens")
+        if one and (scenario.get("training_tokens") or "step_s" not in speed):
+            assert one["typical"] in reached, (scenario, name, one)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_working_of_inference(engine: str) -> None:
+    """Each line gives its value, and the lines lead to parts, totals, speeds and costs, under every engine."""
+    for scenario, report in reports(served(engine)):
+        check_steps(report, scenario)
+        check_chain(scenario, report)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_working_of_training(method: str) -> None:
+    """The same of training, with every sharding, precision and optimizer."""
+    for scenario, report in reports(trained(method)):
+        check_steps(report, scenario)
+        check_chain(scenario, report)
+
+
+@pytest.mark.parametrize("name", CALCULATORS)
+def test_the_working_of_worked_examples(name: str) -> None:
+    """Each line of each worked example of a calculator gives its value."""
+    calculator = CALCULATORS[name]
+    for preset in calculator.presets:
+        check_steps(calculator.report(preset.values), preset)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2,048 × 128,256 × 14 + 8", 2048 * 128256 * 14 + 8),
+        ("max(3, 4.5) − min(1, 2,048)", 3.5),
+        ("⌈10 / 4⌉ × 6 × 10⁻³", 0.018),
+        ("1.5e+03 / (2 × 3)", 250),
+    ],
+)
+def test_the_pencil(written: str, value: float) -> None:
+    """The reader of these tests follows the signs that the working is written with."""
+    assert evaluated(written) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("written", ["", "as given", "2 +", "__import__('os')", "x × 2", "1,02"])
+def test_the_pencil_refuses_what_is_no_arithmetic(written: str) -> None:
+    """A line that says words where it should calculate is found."""
+    with pytest.raises(ValueError, match="no arithmetic"):
+        evaluated(written)
