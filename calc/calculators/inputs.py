@@ -164,14 +164,20 @@ def options_html(field: Choice, value: str) -> str:
     if field.kind in SEARCHED:
         if not value:
             return options
-        record = catalog().model(value) if field.kind == "models" else catalog().accelerator(value)
-        return options + element("option", text(record.name), value=value, selected=True)
+        return options + element("option", text(label_of(field, value)), value=value, selected=True)
     for group, listed in options_of(field):
         written = "".join(
             element("option", text(label), value=option, selected=option == value) for option, label in listed
         )
         options += element("optgroup", written, label=group) if group else written
     return options
+
+
+def label_of(field: Choice, value: str) -> str:
+    """Return what stands for a value of a long list; a model that a reader brought stands for itself."""
+    if value.startswith("{"):
+        return value
+    return (catalog().model(value) if field.kind == "models" else catalog().accelerator(value)).name
 
 
 def weights_group(record: WeightsFormat) -> str:
