@@ -21,7 +21,7 @@ export function choose(select, value) {
 
 // Show in the field what the select holds.
 export function show(select) {
-  const field = document.getElementById(`${select.id}-field`);
+  const field = /** @type {HTMLInputElement} */ (document.getElementById(`${select.id}-field`));
   if (field && field !== document.activeElement) field.value = select.selectedOptions[0]?.text ?? "";
 }
 

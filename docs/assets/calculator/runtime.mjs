@@ -3,18 +3,17 @@
 const SCRIPT_MS = 20_000; // for the worker's own script; from then on the worker says how long it may be silent
 const HANGING_MS = 15_000; // no calculation takes as long, even on a phone
 const READING_MS = 120_000; // of files
-const SILENT = "nothing happened";
-const TRIES = 2; // a machine that is busy may need a second one
+const SLOWER = 3; // a machine that was too busy the first time is given this many times as long the second time
 
 class Runtime extends EventTarget {
   state = "idle"; // idle, loading, ready or failed
   text = "";
   #worker = null;
   #timer = 0;
+  #tries = 0;
   #asked = new Map(); // by calculator: the newest request, and whether it is on its way; older ones are forgotten
   #numbered = new Map(); // requests on their way
   #count = 0;
-  #tries = 0;
 
   get started() {
     return this.state !== "idle";
@@ -22,6 +21,7 @@ class Runtime extends EventTarget {
 
   start() {
     if (this.started) return;
+    this.#tries += 1;
     this.#worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module", name: "python" });
     this.#worker.addEventListener("message", ({ data }) => this.#hear(data));
     this.#worker.addEventListener("error", (event) => this.#fail(event.message || "its script could not be loaded"));
@@ -29,11 +29,6 @@ class Runtime extends EventTarget {
   }
 
   retry() {
-    this.#tries = 0;
-    this.#restart();
-  }
-
-  #restart() {
     this.#worker?.terminate();
     for (const { watch } of this.#numbered.values()) clearTimeout(watch);
     this.#numbered.clear();
@@ -65,7 +60,6 @@ class Runtime extends EventTarget {
     if (message.kind === "progress") this.#become("loading", message.text, message.limit);
     else if (message.kind === "failed") this.#fail(message.reason);
     else if (message.kind === "ready") {
-      this.#tries = 0;
       this.#become("ready", "", 0);
       for (const owner of [...this.#asked.keys()]) this.#send(owner);
     } else if (message.kind === "answer") {
@@ -79,24 +73,29 @@ class Runtime extends EventTarget {
 
   #become(state, text, limit) {
     clearTimeout(this.#timer);
-    if (limit) this.#timer = setTimeout(() => this.#fail(`${SILENT} for ${limit / 1000} seconds`), limit);
+    const patience = this.#tries > 1 ? SLOWER * limit : limit;
+    if (patience) this.#timer = setTimeout(() => this.#stall(patience), patience);
     this.state = state;
     this.text = text;
     this.dispatchEvent(new Event("change"));
   }
 
+  // The machine may only be busy: once, a start that fell silent is repeated without asking.
+  #stall(patience) {
+    if (this.#tries === 1) this.retry();
+    else this.#fail(`nothing happened for ${patience / 1000} seconds`);
+  }
+
   // A calculation that does not end holds up all others: Python starts anew without it.
   #giveUp(answered) {
     const message = "The calculation did not end, and was stopped. Python starts again.";
-    this.#restart();
+    this.retry();
     answered({ ok: false, errors: [{ field: "", message }], status: message });
   }
 
   #fail(reason) {
     this.#worker.terminate();
-    this.#tries += 1;
-    if (this.#tries < TRIES && reason.startsWith(SILENT)) this.#restart();
-    else this.#become("failed", `Python could not be started: ${reason}.`, 0);
+    this.#become("failed", `Python could not be started: ${reason}.`, 0);
   }
 }
 
