@@ -32,6 +32,7 @@ OWNED = (
         "",
         0,
         MOST_PRICE,
+        topic="If you buy",
     ),
     Amount(
         "machine_price",
@@ -40,12 +41,31 @@ OWNED = (
         "",
         0,
         MOST_PRICE * 10,
+        topic="If you buy",
     ),
-    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", 1, 20),
-    Number("resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", 0, 100),
-    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", 1, 100),
-    Number("machine_watts", "Power of the rest of the machine", "Watts of all but the GPUs.", "150", 0, 1_000_000),
-    Number("idle_percent", "Idle power", "Per cent of the GPUs' power that they draw while they wait.", "15", 0, 100),
+    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", 1, 20, topic="If you buy"),
+    Number(
+        "resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", 0, 100, topic="If you buy"
+    ),
+    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", 1, 100, topic="Use and power"),
+    Number(
+        "machine_watts",
+        "Power of the rest of the machine",
+        "Watts of all but the GPUs.",
+        "150",
+        0,
+        1_000_000,
+        topic="Use and power",
+    ),
+    Number(
+        "idle_percent",
+        "Idle power",
+        "Per cent of the GPUs' power that they draw while they wait.",
+        "15",
+        0,
+        100,
+        topic="Use and power",
+    ),
     Amount(
         "pue", "PUE", "Power of the site for each watt of the machine: 1 where nothing is cooled apart.", "1.0", 1, 5
     ),

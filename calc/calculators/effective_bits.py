@@ -22,6 +22,7 @@ INPUTS = (
         "",
         options=tuple((size, size) for size in ("32", "64", "128", "256")),
         empty="The format's own",
+        topic="Details of the format",
     ),
     Choice(
         "importance_matrix",
@@ -30,6 +31,7 @@ INPUTS = (
         "",
         options=(("yes", "With one"), ("no", "Without")),
         empty="As usual for the mixture",
+        topic="Details of the format",
     ),
 )
 

@@ -25,8 +25,24 @@ INPUTS = (
         kind="accelerators",
     ),
     Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", 1, 4096),
-    Number("prompt_tokens", "Prompt", "Tokens that are read before the first is written.", "2048", 1, 100_000_000),
-    Number("output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", 1, 100_000_000),
+    Number(
+        "prompt_tokens",
+        "Prompt",
+        "Tokens that are read before the first is written.",
+        "2048",
+        1,
+        100_000_000,
+        topic="Lengths",
+    ),
+    Number(
+        "output_tokens",
+        "Output",
+        "Tokens that are written in answer to each prompt.",
+        "256",
+        1,
+        100_000_000,
+        topic="Lengths",
+    ),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", 1, 1_000_000),
     Amount(
         "price_per_hour",
@@ -35,6 +51,7 @@ INPUTS = (
         "",
         0,
         MOST_PRICE,
+        topic="Prices",
     ),
     Amount(
         "electricity_per_kwh",
@@ -43,6 +60,7 @@ INPUTS = (
         "",
         0,
         MOST_PRICE,
+        topic="Prices",
     ),
 )
 

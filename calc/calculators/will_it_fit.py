@@ -28,13 +28,22 @@ INPUTS = (
         1,
         100_000_000,
     ),
-    Number("sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", 1, 1_000_000),
+    Number(
+        "sequences",
+        "Sequences at once",
+        "Each one in progress holds a cache of its own.",
+        "1",
+        1,
+        1_000_000,
+        topic="Load and cache",
+    ),
     Choice(
         "kv_cache",
         "Number format of the cache",
         "16 bit unless your engine is told otherwise.",
         "bf16",
         kind="cache",
+        topic="Load and cache",
     ),
     Choice(
         "accelerator",
@@ -51,6 +60,7 @@ INPUTS = (
         "",
         kind="engines",
         empty="None: what the mathematics needs",
+        topic="Engine",
     ),
 )
 
