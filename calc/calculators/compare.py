@@ -7,7 +7,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Choice, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
@@ -154,7 +154,7 @@ def compare(read: dict[str, object]) -> Report:
     wanted = Wanted(found.demand._replace(sequences=report["scenario"]["sequences"]), found.engine, found.output_tokens)
     able = found.engine.runs_on if found.engine else VENDORS
     chosen = [record for record in facts.accelerators() if record.vendor in able and is_wanted(record, read)]
-    compared = Comparison(facts=facts, wanted=wanted, most_devices=int(str(read["most_devices"])))
+    compared = Comparison(facts=facts, wanted=wanted, most_devices=whole(read, "most_devices"))
     offers = ranked(compared.offers(chosen), str(read["rank"]))
     first = None
     if offers:

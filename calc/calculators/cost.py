@@ -12,7 +12,7 @@ from calc.calculators.speed import price_text
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate
-from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_report
+from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_of
 from calc.planning.ownership import (
     HOURS_A_YEAR,
     Purse,
@@ -99,9 +99,10 @@ def account(read: dict[str, object]) -> Report:
     report: Any = estimate(asked)
     facts = catalog()
     device, count = facts.accelerator(report["scenario"]["accelerator"]), report["scenario"]["accelerators"]
-    rent = price_report(newest_rent(facts, device), own.get("price_per_hour"))
-    bought = price_report(newest_purchase(facts, device), own.get("purchase_price"))
-    tariff: Any = price_report(newest_electricity(facts), own.get("electricity_per_kwh"))
+    rent = price_of(newest_rent(facts, device), own.get("price_per_hour"))
+    bought = price_of(newest_purchase(facts, device), own.get("purchase_price"))
+    tariff = price_of(newest_electricity(facts), own.get("electricity_per_kwh"))
+    assert tariff is not None  # the catalogue has a price of electricity: a test holds it
     boards = count * (device.quantity("power") or 0.0)
     use = Use(
         busy_w=boards + own["machine_watts"],
@@ -111,9 +112,11 @@ def account(read: dict[str, object]) -> Report:
     )
     purse = None
     if bought:
-        price = count * each(bought) + (own.get("machine_price") or 0.0)
-        purse = Purse(price, own["resale_percent"] / 100, each(tariff), count * each(rent) if rent else None)
-    found = {"rent": rent, "bought": bought, "tariff": tariff, "use": use, "purse": purse, "power_known": boards > 0}
+        price = count * bought.each + (own.get("machine_price") or 0.0)
+        purse = Purse(price, own["resale_percent"] / 100, tariff.each, count * rent.each if rent else None)
+    prices = {"rent": rent, "bought": bought, "tariff": tariff}
+    shown = {name: found and found.report() for name, found in prices.items()}
+    found = {**shown, "use": use, "purse": purse, "power_known": boards > 0}
     return {**report, "account": found, "own": own}
 
 

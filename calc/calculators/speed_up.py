@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
-from calc.calculators.inputs import Amount, Number
+from calc.calculators.inputs import Amount, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
@@ -42,8 +42,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 def compare(values: dict[str, object]) -> Report:
     """Return the report on two times."""
-    numbers = {name: float(str(value)) for name, value in values.items()}
-    found = SpeedUp(numbers["before_s"], numbers["after_s"], int(numbers["items"]))
+    numbers = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    found = SpeedUp(numbers["before_s"], numbers["after_s"], whole(values, "items"))
     prices = [numbers.get(name, 0.0) for name in ("before_per_hour", "after_per_hour")]
     saved = found.saved_cost(*prices)
     price = numbers.get("price")

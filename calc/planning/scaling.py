@@ -8,7 +8,7 @@ from calc.catalog.runs import Law
 from calc.derivation import Step, Warn
 from calc.errors import ScenarioError, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
-from calc.planning.cost import newest_rent, price_report
+from calc.planning.cost import Paid, newest_rent, price_of
 from calc.planning.runs import run_of, utilization_of
 from calc.units import HOUR_S
 
@@ -58,7 +58,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     usual = facts.coefficient("training-utilization")
     utilization = positive(scenario, "utilization", most=1.0) or usual.value
     own_price = positive(scenario, "price_per_hour")
-    price = price_report(newest_rent(facts, device), own_price)
+    price = price_of(newest_rent(facts, device), own_price)
     own_size = positive(scenario, "parameters")
 
     steps: list[Step] = []
@@ -76,7 +76,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         devices=devices,
         power_w=device.quantity("power"),
         usage=positive(scenario, "usage", least=1.0) or 1.0,
-        price_per_hour=None if price is None else float(str(price["each"])),
+        price_per_hour=None if price is None else price.each,
     )
     steps.append(
         Step(
@@ -102,7 +102,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         "flops": flops,
         "laws": answers,
         "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
-        "price": price,
+        "price": None if price is None else price.report(),
         "steps": [step.as_dict() for step in steps],
         "warnings": [warning._asdict() for warning in doubts(flops, own_size, answers, chosen)],
     }
@@ -140,7 +140,7 @@ def budget_of(
     amount: float,
     law: Law,
     reached_flops_per_s: float,
-    price: Report | None,
+    price: Paid | None,
     own_size: float | None,
     steps: list[Step],
 ) -> float:
@@ -156,10 +156,9 @@ def budget_of(
     elif given == "money":
         if price is None:
             raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
-        each = float(str(price["each"]))
-        found = amount / each * HOUR_S * reached_flops_per_s
+        found = amount / price.each * HOUR_S * reached_flops_per_s
         formula = r"\frac{m}{p} \cdot 3600 \cdot P \cdot u"
-        numbers = f"{amount:,g} / {each:g} × 3,600 × {reached_flops_per_s:.4g}"
+        numbers = f"{amount:,g} / {price.each:g} × 3,600 × {reached_flops_per_s:.4g}"
     elif given == "parameters":
         found = budget(law=law, parameters=amount * BILLION)
         formula, numbers = r"N_{\text{best}}(C) = N", f"the best size by {law.name} is {amount:g} × 10^9, for C"
