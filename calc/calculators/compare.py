@@ -59,10 +59,19 @@ INPUTS = (
         kind="weights",
     ),
     Choice("engine", "Engine", "The program that runs the model.", "llama.cpp", kind="engines"),
-    Number("prompt_tokens", "Prompt", "Tokens that are read before the first is written.", "2048", 1, 100_000_000),
-    Number("output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", 1, 100_000_000),
-    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", 1, 1_000_000),
-    Number("most_devices", "Most GPUs", "Kinds of which it would take more are left out.", "8", 1, 64),
+    Number(
+        "prompt_tokens",
+        "Prompt",
+        "Tokens that are read before the first is written.",
+        "2048",
+        least=1,
+        most=100_000_000,
+    ),
+    Number(
+        "output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", least=1, most=100_000_000
+    ),
+    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    Number("most_devices", "Most GPUs", "Kinds of which it would take more are left out.", "8", least=1, most=64),
     Choice("segment", "Made for", "Where makers mean them to stand.", "", options=SEGMENTS, empty="Anything"),
     Choice(
         "vendor",

@@ -30,27 +30,51 @@ OWNED = (
         "Price of a GPU to buy",
         "In US dollars. Empty: the newest in the catalogue, with its day.",
         "",
-        0,
-        MOST_PRICE,
+        least=0,
+        most=MOST_PRICE,
     ),
     Amount(
         "machine_price",
         "Price of the machine around them",
         "In US dollars: case, processor, memory, supply. Empty: nothing.",
         "",
-        0,
-        MOST_PRICE * 10,
+        least=0,
+        most=MOST_PRICE * 10,
     ),
-    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", 1, 20),
-    Number("resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", 0, 100),
-    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", 1, 100),
-    Number("machine_watts", "Power of the rest of the machine", "Watts of all but the GPUs.", "150", 0, 1_000_000),
-    Number("idle_percent", "Idle power", "Per cent of the GPUs' power that they draw while they wait.", "15", 0, 100),
-    Amount(
-        "pue", "PUE", "Power of the site for each watt of the machine: 1 where nothing is cooled apart.", "1.0", 1, 5
+    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", least=1, most=20),
+    Number("resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", least=0, most=100),
+    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", least=1, most=100),
+    Number(
+        "machine_watts",
+        "Power of the rest of the machine",
+        "Watts of all but the GPUs.",
+        "150",
+        least=0,
+        most=1_000_000,
+    ),
+    Number(
+        "idle_percent",
+        "Idle power",
+        "Per cent of the GPUs' power that they draw while they wait.",
+        "15",
+        least=0,
+        most=100,
     ),
     Amount(
-        "run_hours", "Hours of a run", "A job whose cost you want to know, such as a fine-tune.", "24", 0, MOST_PRICE
+        "pue",
+        "PUE",
+        "Power of the site for each watt of the machine: 1 where nothing is cooled apart.",
+        "1.0",
+        least=1,
+        most=5,
+    ),
+    Amount(
+        "run_hours",
+        "Hours of a run",
+        "A job whose cost you want to know, such as a fine-tune.",
+        "24",
+        least=0,
+        most=MOST_PRICE,
     ),
 )
 OWNED_NAMES = tuple(field.name for field in OWNED)
@@ -252,8 +276,8 @@ def steps(report: Report) -> list[Step]:
             r"\frac{PUE \cdot (u \cdot P_{\text{busy}} + (1 - u) \cdot P_{\text{idle}})}{1000 \cdot u}",
             f"{use.pue:g} × ({busy:g} × {use.busy_w:g} + {1 - busy:g} × {use.idle_w:g}) / (1,000 × {busy:g})",
             use.kwh_a_busy_hour,
-            "kWh",
-            "pue-standard",
+            unit="kWh",
+            source="pue-standard",
         )
     ]
     if purse is None:
@@ -266,8 +290,8 @@ def steps(report: Report) -> list[Step]:
             r"\frac{C \cdot (1 - r)}{u \cdot L} + e \cdot E",
             f"{purse.purchase:,.2f} × (1 − {back:g}) / ({busy:g} × {life:,.0f}) + {price:g} × {show_number(energy, 4)}",
             owned_per_busy_hour(purse=purse, use=use, life_hours=life),
-            "USD",
-            str(tariff["source"] or "pue-standard"),
+            unit="USD",
+            source=str(tariff["source"] or "pue-standard"),
         )
     )
     hours = break_even_busy_hours(purse=purse, use=use)
@@ -279,8 +303,8 @@ def steps(report: Report) -> list[Step]:
                 f"{purse.purchase:,.2f} × (1 − {back:g}) / "
                 f"({purse.rent_per_hour:g} − {price:g} × {show_number(energy, 4)})",
                 hours,
-                "h",
-                str((account["rent"] or {}).get("source") or "pue-standard"),
+                unit="h",
+                source=str((account["rent"] or {}).get("source") or "pue-standard"),
             )
         )
     return found

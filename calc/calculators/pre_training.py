@@ -26,9 +26,9 @@ INPUTS = (
     Choice(
         "accelerator", "GPU", "Compared by the memory that its driver reports.", "h100-sxm-80gb", kind="accelerators"
     ),
-    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "8", 1, 4096),
+    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "8", least=1, most=4096),
     Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
-    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", 1, 4096),
+    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", least=1, most=4096),
     Choice(
         "sequence_parallel",
         "Sequence parallel",
@@ -37,9 +37,11 @@ INPUTS = (
         options=(("yes", "Yes"),),
         empty="No",
     ),
-    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", 1, 4096),
-    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", 1, 4096),
-    Number("expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", 1, 4096),
+    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", least=1, most=4096),
+    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", least=1, most=4096),
+    Number(
+        "expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", least=1, most=4096
+    ),
     PRECISION,
     OPTIMIZER,
     CHECKPOINTING,

@@ -140,7 +140,7 @@ def warnings(tenants: list[Tenant], names: list[str]) -> Iterator[Report]:
     layout = Layout()
     for tenant, name in zip(tenants, names, strict=True):
         case, runtime = tenant.serving.fullest(tenant.demand, layout)
-        served = Served(tenant.serving, tenant.demand, layout, case, runtime, None)
+        served = Served(tenant.serving, tenant.demand, layout, case, runtime=runtime, most=None)
         for warning in serving_warnings(served):
             if warning.code in ("format-of-another-engine", "engine-not-on-device", "share-too-small"):
                 yield {**warning._asdict(), "message": f"{name}: {warning.message}"}

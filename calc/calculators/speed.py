@@ -24,25 +24,34 @@ INPUTS = (
         "rtx-4090",
         kind="accelerators",
     ),
-    Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", 1, 4096),
-    Number("prompt_tokens", "Prompt", "Tokens that are read before the first is written.", "2048", 1, 100_000_000),
-    Number("output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", 1, 100_000_000),
-    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", 1, 1_000_000),
+    Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", least=1, most=4096),
+    Number(
+        "prompt_tokens",
+        "Prompt",
+        "Tokens that are read before the first is written.",
+        "2048",
+        least=1,
+        most=100_000_000,
+    ),
+    Number(
+        "output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", least=1, most=100_000_000
+    ),
+    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     Amount(
         "price_per_hour",
         "Price of a GPU for an hour",
         "In US dollars. Empty: the newest rent in the catalogue, with its day.",
         "",
-        0,
-        MOST_PRICE,
+        least=0,
+        most=MOST_PRICE,
     ),
     Amount(
         "electricity_per_kwh",
         "Price of a kWh",
         "In US dollars. Empty: the newest in the catalogue, with its day.",
         "",
-        0,
-        MOST_PRICE,
+        least=0,
+        most=MOST_PRICE,
     ),
 )
 

@@ -13,12 +13,37 @@ from calc.units import DAY_S, HOUR_S, show_count, show_dollars, show_number
 LEAST_S, MOST_S, MOST_PRICE = 0.001, 10_000_000, 100_000_000
 
 INPUTS = (
-    Amount("before_s", "Time before", "Seconds that one page, text or request takes.", "30", LEAST_S, MOST_S),
-    Amount("after_s", "Time after", "Seconds that the same one takes on the new machine.", "4", LEAST_S, MOST_S),
-    Number("items", "How many a day", "Pages, texts or requests.", "1000", 1, 10_000_000_000),
-    Amount("before_per_hour", "An hour of the old machine", "In US dollars; empty if it costs nothing.", "", 0, 10**6),
-    Amount("after_per_hour", "An hour of the new machine", "In US dollars; empty if it costs nothing.", "", 0, 10**6),
-    Amount("price", "Price of the new machine", "In US dollars, to buy it; empty if it is rented.", "", 0, MOST_PRICE),
+    Amount(
+        "before_s", "Time before", "Seconds that one page, text or request takes.", "30", least=LEAST_S, most=MOST_S
+    ),
+    Amount(
+        "after_s", "Time after", "Seconds that the same one takes on the new machine.", "4", least=LEAST_S, most=MOST_S
+    ),
+    Number("items", "How many a day", "Pages, texts or requests.", "1000", least=1, most=10_000_000_000),
+    Amount(
+        "before_per_hour",
+        "An hour of the old machine",
+        "In US dollars; empty if it costs nothing.",
+        "",
+        least=0,
+        most=10**6,
+    ),
+    Amount(
+        "after_per_hour",
+        "An hour of the new machine",
+        "In US dollars; empty if it costs nothing.",
+        "",
+        least=0,
+        most=10**6,
+    ),
+    Amount(
+        "price",
+        "Price of the new machine",
+        "In US dollars, to buy it; empty if it is rented.",
+        "",
+        least=0,
+        most=MOST_PRICE,
+    ),
 )
 
 PRESETS = (

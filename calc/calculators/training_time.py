@@ -33,12 +33,14 @@ MEMORY_UNITS = ("B",)  # of the steps that another calculator shows
 INPUTS = (
     Choice("model", "Model", "Its operations follow from its config.json.", "llama-3.1-8b", kind="models"),
     Choice("accelerator", "GPU", "Its rates, and its links to others.", "h100-sxm-80gb", kind="accelerators"),
-    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", 1, 16_384),
+    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", least=1, most=16_384),
     Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
-    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", 1, 4096),
-    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", 1, 4096),
-    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", 1, 4096),
-    Number("expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", 1, 4096),
+    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", least=1, most=4096),
+    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", least=1, most=4096),
+    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", least=1, most=4096),
+    Number(
+        "expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", least=1, most=4096
+    ),
     Choice(
         "method",
         "Method",

@@ -182,7 +182,7 @@ def gguf_model(contents: Contents) -> ImportedModel:
         raise refused(f"{name} is not modelled: {message} {show_count(parameters)}")
     title = files[0].metadata.get("general.name")
     return imported(
-        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found
+        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found=found
     )
 
 
@@ -206,7 +206,7 @@ def config_model(contents: Contents) -> ImportedModel:
     title = given.get("_name_or_path") or given.get("architectures") or given.get("model_type")
     title = title[0] if isinstance(title, list) and title else title
     title = title.rstrip("/").rpartition("/")[2] if isinstance(title, str) else ""
-    result = imported(title, names, config, architecture, found)
+    result = imported(title, names, config, architecture, found=found)
     note = " Its towers that see or hear are left out: the language model is modelled alone." if partly else ""
     return result._replace(sentence=result.sentence + note)
 

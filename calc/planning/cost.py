@@ -115,8 +115,8 @@ def cost_of(
                 r"\frac{n \cdot p}{3600} \cdot \frac{10^6}{r}",
                 f"{devices:,} × {price.each:g} / 3,600 × 1,000,000 / {show_number(rate['typical'], 4)}",
                 per_million["typical"],
-                price.currency,
-                price.source or ROOFLINE,
+                unit=price.currency,
+                source=price.source or ROOFLINE,
             )
         )
     watts = accelerator.quantity("power")
@@ -128,8 +128,8 @@ def cost_of(
                 r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{10^6}{r}",
                 f"{devices:,} × {watts:g} / 3,600,000 × 1,000,000 / {show_number(rate['typical'], 4)}",
                 energy["typical"],
-                "kWh",
-                accelerator.facts["power"].source,
+                unit="kWh",
+                source=accelerator.facts["power"].source,
             )
         )
     tariff = price_of(newest_electricity(facts), electricity_per_kwh)
@@ -142,8 +142,8 @@ def cost_of(
                 r"E \cdot p",
                 f"{show_number(energy['typical'], 4)} × {tariff.each:g}",
                 costs["typical"],
-                tariff.currency,
-                tariff.source or ROOFLINE,
+                unit=tariff.currency,
+                source=tariff.source or ROOFLINE,
             )
         )
     return {"rent": rent, "energy_kwh_per_million_output_tokens": energy, "electricity": electricity}, steps
@@ -172,12 +172,14 @@ def run_cost_of(
         run = {name: value * tokens / MILLION for name, value in million.items()} if tokens else None
         return {"per_million_tokens": million, "per_run": run}
 
-    def working(name: str, formula: str, factor: str, of: dict[str, dict[str, float] | None], *unit: str) -> None:
+    def working(
+        name: str, formula: str, factor: str, of: dict[str, dict[str, float] | None], *, unit: str, source: str
+    ) -> None:
         amount, shown = (tokens, of["per_run"]) if tokens else (int(MILLION), of["per_million_tokens"])
         what = "the run" if tokens else "a million tokens"
         numbers = f"{devices:,} × {factor} × {amount:,} / {show_number(tokens_per_s['typical'], 4)}"
         assert shown is not None
-        steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], *unit))
+        steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], unit=unit, source=source))
 
     price = price_of(newest_rent(facts, accelerator), price_per_hour)
     if price:
@@ -185,19 +187,19 @@ def run_cost_of(
         report["rent"] = {"price": price.report(), "per_hour": devices * price.each, **rent}
         source = price.source or ROOFLINE
         formula = r"\frac{n \cdot p}{3600} \cdot \frac{D}{r}"
-        working("Rent", formula, f"{price.each:g} / 3,600", rent, price.currency, source)
+        working("Rent", formula, f"{price.each:g} / 3,600", rent, unit=price.currency, source=source)
     watts = accelerator.quantity("power")
     if not watts:
         return report, steps
     energy = costs(devices * watts / KWH_J)
     report["energy_kwh"] = energy
     formula = r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{D}{r}"
-    working("Energy", formula, f"{watts:g} / 3,600,000", energy, "kWh", accelerator.facts["power"].source)
+    working("Energy", formula, f"{watts:g} / 3,600,000", energy, unit="kWh", source=accelerator.facts["power"].source)
     tariff = price_of(newest_electricity(facts), electricity_per_kwh)
     if tariff:
         paid = costs(devices * watts / KWH_J * tariff.each)
         report["electricity"] = {"price": tariff.report(), **paid}
         source = tariff.source or ROOFLINE
         factor = f"{watts:g} / 3,600,000 × {tariff.each:g}"
-        working("Electricity", formula + r" \cdot p", factor, paid, tariff.currency, source)
+        working("Electricity", formula + r" \cdot p", factor, paid, unit=tariff.currency, source=source)
     return report, steps

@@ -62,7 +62,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     own_size = positive(scenario, "parameters")
 
     steps: list[Step] = []
-    flops = budget_of(given, amount, chosen, peak * utilization, price, own_size, steps)
+    flops = budget_of(given, amount, chosen, peak * utilization, price=price, own_size=own_size, steps=steps)
     if not LEAST_FLOPS <= flops <= MOST_FLOPS:
         raise ScenarioError(
             "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
@@ -84,8 +84,8 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
             r"\frac{C}{P \cdot u \cdot 3600}",
             f"{flops:.4g} / ({peak:.4g} × {utilization:g} × 3,600)",
             run.device_hours,
-            "h",
-            rate.source,
+            unit="h",
+            source=rate.source,
         )
     )
     return {
@@ -167,7 +167,7 @@ def budget_of(
             raise ScenarioError("parameters", "is needed for a run: how many billion parameters the model has")
         found = training_flops(parameters=own_size * BILLION, tokens=amount * BILLION)
         formula, numbers = r"6 N D", f"6 × {own_size:g} × 10^9 × {amount:g} × 10^9"
-    steps.append(Step(name, formula, numbers, found, "FLOP", source))
+    steps.append(Step(name, formula, numbers, found, unit="FLOP", source=source))
     return found
 
 
@@ -212,16 +212,21 @@ def optimum_steps(law: Law, flops: float) -> list[Step]:
         formula = r"N_0 \left( \frac{C}{C_0} \right)^{p}"
         numbers = f"{c['optimal_n']:g} × ({flops:.4g} / {c['optimal_at']:g})^{c['optimal_power']:g}"
     steps = [
-        Step(f"Best size by {law.name}", formula, numbers, best.parameters, "parameters", law.source),
+        Step(f"Best size by {law.name}", formula, numbers, best.parameters, unit="parameters", source=law.source),
         Step(
-            "Tokens", r"\frac{C}{6 N}", f"{flops:.4g} / (6 × {best.parameters:.4g})", best.tokens, "tokens", law.source
+            "Tokens",
+            r"\frac{C}{6 N}",
+            f"{flops:.4g} / (6 × {best.parameters:.4g})",
+            best.tokens,
+            unit="tokens",
+            source=law.source,
         ),
     ]
     if best.loss is not None and law.form == "sum":
         size = f"{c['a']:g} / {best.parameters:.4g}^{c['alpha']:g}"
         numbers = f"{c['e']:g} + {size} + {c['b']:g} / {best.tokens:.4g}^{c['beta']:g}"
         formula = r"E + \frac{A}{N^{\alpha}} + \frac{B}{D^{\beta}}"
-        steps.append(Step("Loss, in nats per token", formula, numbers, best.loss, "", law.source))
+        steps.append(Step("Loss, in nats per token", formula, numbers, best.loss, unit="", source=law.source))
     return steps
 
 

@@ -46,7 +46,7 @@ def draw(*, models: tuple[str, ...], formats: tuple[str, ...]) -> Plot:
     summary = f"Bits per weight of {first} and of {last}: {'; '.join(said)}."
     caption = "Bits per weight over the whole model, against its parameters"
     data: dict[str, list[Row]] = {"points": points, "ends": ends}
-    return Plot(caption, summary, drawing(), data, ("Model", "Parameters", *names), rows)
+    return Plot(caption, summary, drawing(), data, headings=("Model", "Parameters", *names), rows=rows)
 
 
 def count_of(report: Report) -> int:

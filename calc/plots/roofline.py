@@ -51,11 +51,11 @@ def draw(**scenario: object) -> Plot:
     bandwidth, rate = machine.bandwidth, machine.matrix_rate
     ridge = rate / bandwidth
     passes = [
-        passed(DECODE, in_words(count), count == own, speed.decode.work, speed.decode.times)
+        passed(DECODE, in_words(count), count == own, speed.decode.work, times=speed.decode.times)
         for count, speed in speeds.items()
     ]
     first = speeds[own].prefill
-    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, first.times))
+    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, times=first.times))
     places = [dot.intensity for dot in passes]
     slowest = min(dot.tflops for dot in passes) * TERA
     start, end = (
@@ -88,7 +88,7 @@ def draw(**scenario: object) -> Plot:
     caption = f"Roofline: what the device can do (line), and what passes of {name} reach (dots)"
     headings = ("Pass", "Sequences", "Operations for a byte", "Reached", "Of the roof")
     rows = [[dot.series, dot.counted, dot.per_byte, dot.shown, reached(dot, bandwidth, rate)] for dot in passes]
-    return Plot(caption, summary, drawing(), data, headings, rows)
+    return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
 def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Dot:
@@ -96,7 +96,15 @@ def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Dot:
     operations = work.matrix_flops + work.expert_flops + work.attention_flops
     intensity = operations / (work.weight_bytes + work.cache_bytes)
     tflops = operations / times.total / TERA
-    return Dot(name, counted, intensity, tflops, show_number(intensity), f"{show_number(tflops)} TFLOPS", own)
+    return Dot(
+        name,
+        counted,
+        intensity,
+        tflops,
+        per_byte=show_number(intensity),
+        shown=f"{show_number(tflops)} TFLOPS",
+        own=own,
+    )
 
 
 def labelled(passes: list[Dot]) -> list[Row]:
