@@ -50,6 +50,7 @@ FIELDS = (
     "sequence_tokens",
     "varied_lengths",
     "gradient_accumulation",
+    "virtual_stages",
     "training_tokens",
     "network_gbit_per_s",
     "price_per_hour",
@@ -75,6 +76,7 @@ DEFAULTS: dict[str, object] = {
     "micro_batch": 1,
     "sequence_tokens": 2048,
     "varied_lengths": False,
+    "virtual_stages": 1,
 }
 
 

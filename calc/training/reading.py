@@ -125,6 +125,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stated={"compile", "varied_lengths"} <= reader.given.keys(),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:
         usual = PER_OPERATION if plan.choices.flash else SCORES
