@@ -116,8 +116,8 @@ def test_there_are_many() -> None:
 def test_the_way_back(config: dict[str, Any], architecture: Architecture, name: str) -> None:
     """The same tensors, layers, caches and states.
 
-    A file does not say how Phi's rotary frequencies are scaled, nor what only training knows and what a config may choose
-    anew of its family: dropout and the activation function.
+    A file does not say how Phi's rotary frequencies are scaled, nor dropout, which only training has, nor which
+    activation function a config names.
     """
     back = read_config(Config(config_of([converted(config, architecture, name)])))
     ignored: dict[str, Any] = {"family": "", "context_tokens": None}
