@@ -66,13 +66,36 @@ INPUTS = (
         "2048",
         least=1,
         most=100_000_000,
+        topic="Lengths",
     ),
     Number(
-        "output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", least=1, most=100_000_000
+        "output_tokens",
+        "Output",
+        "Tokens that are written in answer to each prompt.",
+        "256",
+        least=1,
+        most=100_000_000,
+        topic="Lengths",
     ),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
-    Number("most_devices", "Most GPUs", "Kinds of which it would take more are left out.", "8", least=1, most=64),
-    Choice("segment", "Made for", "Where makers mean them to stand.", "", options=SEGMENTS, empty="Anything"),
+    Number(
+        "most_devices",
+        "Most GPUs",
+        "Kinds of which it would take more are left out.",
+        "8",
+        least=1,
+        most=64,
+        topic="Which GPUs",
+    ),
+    Choice(
+        "segment",
+        "Made for",
+        "Where makers mean them to stand.",
+        "",
+        options=SEGMENTS,
+        empty="Anything",
+        topic="Which GPUs",
+    ),
     Choice(
         "vendor",
         "Maker",
@@ -80,8 +103,9 @@ INPUTS = (
         "",
         options=tuple((vendor, vendor) for vendor in VENDORS),
         empty="Any",
+        topic="Which GPUs",
     ),
-    Choice("size", "Memory of one", "As advertised.", "", options=size_options(), empty="Any size"),
+    Choice("size", "Memory of one", "As advertised.", "", options=size_options(), empty="Any size", topic="Which GPUs"),
     Choice(
         "rank",
         "Best first by",
@@ -89,7 +113,14 @@ INPUTS = (
         "decode",
         options=tuple((name, words) for name, (words, _, _) in RANKS.items()),
     ),
-    Choice("rows", "Show", "Of those that serve it.", BEST, options=((BEST, f"The best {BEST}"), ("all", "All"))),
+    Choice(
+        "rows",
+        "Show",
+        "Of those that serve it.",
+        BEST,
+        options=((BEST, f"The best {BEST}"), ("all", "All")),
+        topic="Which GPUs",
+    ),
 )
 
 PRESETS = (

@@ -32,6 +32,7 @@ OWNED = (
         "",
         least=0,
         most=MOST_PRICE,
+        topic="If you buy",
     ),
     Amount(
         "machine_price",
@@ -40,10 +41,29 @@ OWNED = (
         "",
         least=0,
         most=MOST_PRICE * 10,
+        topic="If you buy",
     ),
-    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", least=1, most=20),
-    Number("resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", least=0, most=100),
-    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", least=1, most=100),
+    Number(
+        "life_years", "Years of use", "After them it is sold or thrown away.", "4", least=1, most=20, topic="If you buy"
+    ),
+    Number(
+        "resale_percent",
+        "Resale",
+        "Per cent of the price that come back at the end.",
+        "0",
+        least=0,
+        most=100,
+        topic="If you buy",
+    ),
+    Number(
+        "busy_percent",
+        "Busy",
+        "Per cent of all hours in which it works.",
+        "50",
+        least=1,
+        most=100,
+        topic="Use and power",
+    ),
     Number(
         "machine_watts",
         "Power of the rest of the machine",
@@ -51,6 +71,7 @@ OWNED = (
         "150",
         least=0,
         most=1_000_000,
+        topic="Use and power",
     ),
     Number(
         "idle_percent",
@@ -59,6 +80,7 @@ OWNED = (
         "15",
         least=0,
         most=100,
+        topic="Use and power",
     ),
     Amount(
         "pue",

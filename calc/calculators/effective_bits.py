@@ -23,6 +23,7 @@ INPUTS = (
         "",
         options=tuple((size, size) for size in GROUPS),
         empty="The format's own",
+        topic="Details of the format",
     ),
     Choice(
         "importance_matrix",
@@ -31,6 +32,7 @@ INPUTS = (
         "",
         options=(("yes", "With one"), ("no", "Without")),
         empty="As usual for the mixture",
+        topic="Details of the format",
     ),
 )
 

@@ -36,6 +36,7 @@ INPUTS = (
         "16",
         least=1,
         most=65_536,
+        topic="Adapters",
     ),
     PRECISION,
     Choice(
@@ -51,6 +52,7 @@ INPUTS = (
             ("fp32", "FP32"),
         ),
         empty="As usual for the method",
+        topic="Adapters",
     ),
     OPTIMIZER,
     CHECKPOINTING,
@@ -62,7 +64,14 @@ INPUTS = (
     OFFLOAD,
     Choice("accelerator", "GPU", "Compared by the memory that its driver reports.", "rtx-4090", kind="accelerators"),
     Number("accelerators", "Number of GPUs", "Each works on sequences of its own.", "1", least=1, most=4096),
-    Choice("sharding", "Divided over the GPUs", "One GPU has nothing to divide.", "none", options=SHARDING_OPTIONS),
+    Choice(
+        "sharding",
+        "Divided over the GPUs",
+        "One GPU has nothing to divide.",
+        "none",
+        options=SHARDING_OPTIONS,
+        topic="Several GPUs",
+    ),
 )
 
 PRESETS = (

@@ -8,7 +8,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
-from calc.calculators.inputs import Values, field_html
+from calc.calculators.inputs import Values, fields_html
 from calc.errors import ScenarioError, nearest
 
 
@@ -73,13 +73,14 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     values = calculator.values(changed or {})
     report = calculator.report(values)
     identity = prefix or calculator.id
-    fields = "".join(field_html(field, identity, values[field.name]) for field in calculator.inputs)
+    fields = fields_html(calculator.inputs, identity, values)
     reset = element("button", "Reset", type="reset", class_="calc-reset")
     heading = element("legend", text(calculator.question))
     form = element("form", element("fieldset", heading + fields) + reset, class_="calc-form", id=identity, method="get")
     live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
-    answer = element("div", calculator.render(report), class_="calc-answer")
-    inner = form + import_html(calculator.inputs, identity) + live + answer
+    asked = element("div", form + import_html(calculator.inputs, identity) + live, class_="calc-asked")
+    answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
+    inner = asked + answer
     attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None}
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
 

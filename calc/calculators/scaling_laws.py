@@ -38,9 +38,31 @@ INPUTS = (
         least=1e-6,
         most=1e6,
     ),
-    Choice("law", "Law of the working", "The table has all of them.", "besiroglu-2024", options=LAWS),
-    Choice("accelerator", "GPU", "Its dense 16-bit rate and its power count.", "h100-sxm-80gb", kind="accelerators"),
-    Number("accelerators", "Number of GPUs", "They share the work.", "1024", least=1, most=1_000_000),
+    Choice(
+        "law",
+        "Law of the working",
+        "The table has all of them.",
+        "besiroglu-2024",
+        options=LAWS,
+        topic="Law and machine",
+    ),
+    Choice(
+        "accelerator",
+        "GPU",
+        "Its dense 16-bit rate and its power count.",
+        "h100-sxm-80gb",
+        kind="accelerators",
+        topic="Law and machine",
+    ),
+    Number(
+        "accelerators",
+        "Number of GPUs",
+        "They share the work.",
+        "1024",
+        least=1,
+        most=1_000_000,
+        topic="Law and machine",
+    ),
     Amount(
         "utilization",
         "Share of the peak",
@@ -48,9 +70,16 @@ INPUTS = (
         "",
         least=0.001,
         most=1,
+        topic="Law and machine",
     ),
     Amount(
-        "usage", "Power usage effectiveness", "What the building draws over what the GPUs draw.", "1.2", least=1, most=3
+        "usage",
+        "Power usage effectiveness",
+        "What the building draws over what the GPUs draw.",
+        "1.2",
+        least=1,
+        most=3,
+        topic="Law and machine",
     ),
     Amount(
         "price_per_hour",
@@ -59,6 +88,7 @@ INPUTS = (
         "",
         least=0.001,
         most=1e6,
+        topic="Law and machine",
     ),
 )
 

@@ -32,9 +32,16 @@ INPUTS = (
         "2048",
         least=1,
         most=100_000_000,
+        topic="Lengths",
     ),
     Number(
-        "output_tokens", "Output", "Tokens that are written in answer to each prompt.", "256", least=1, most=100_000_000
+        "output_tokens",
+        "Output",
+        "Tokens that are written in answer to each prompt.",
+        "256",
+        least=1,
+        most=100_000_000,
+        topic="Lengths",
     ),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     Amount(
@@ -44,6 +51,7 @@ INPUTS = (
         "",
         least=0,
         most=MOST_PRICE,
+        topic="Prices",
     ),
     Amount(
         "electricity_per_kwh",
@@ -52,6 +60,7 @@ INPUTS = (
         "",
         least=0,
         most=MOST_PRICE,
+        topic="Prices",
     ),
 )
 

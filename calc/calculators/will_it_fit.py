@@ -29,7 +29,13 @@ INPUTS = (
         most=100_000_000,
     ),
     Number(
-        "sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", least=1, most=1_000_000
+        "sequences",
+        "Sequences at once",
+        "Each one in progress holds a cache of its own.",
+        "1",
+        least=1,
+        most=1_000_000,
+        topic="Load and cache",
     ),
     Choice(
         "kv_cache",
@@ -37,6 +43,7 @@ INPUTS = (
         "16 bit unless your engine is told otherwise.",
         "bf16",
         kind="cache",
+        topic="Load and cache",
     ),
     Choice(
         "accelerator",
@@ -53,6 +60,7 @@ INPUTS = (
         "",
         kind="engines",
         empty="None: what the mathematics needs",
+        topic="Engine",
     ),
 )
 

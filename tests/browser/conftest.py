@@ -72,3 +72,16 @@ def watched(context: BrowserContext) -> Watched:
 def live(page: Page) -> None:
     """Wait until Python answers."""
     page.wait_for_selector("gpu-calculator[data-state=ready]", timeout=BOOT_MS)
+
+
+def unfold(page: Page) -> None:
+    """Open the parts of a form that are folded."""
+    page.evaluate("document.querySelectorAll('.calc-topic').forEach(part => { part.open = true })")
+
+
+def pick(page: Page, label: str, typed: str) -> None:
+    """Choose from a long list as a reader does: type a part of a name and take the first entry."""
+    field = page.get_by_role("combobox", name=label, exact=True)
+    field.fill(typed)
+    page.wait_for_selector(".calc-list:visible [role=option]")
+    field.press("Enter")
