@@ -7,7 +7,7 @@ from calc.calculators.rendering import Report, answer_html, verdict_html
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.scenario import STORED, read_format, read_model, read_stored
+from calc.scenario import STORED, chosen_weights, read_model, read_stored
 from calc.units import show_count, show_gb, show_gib, show_large_count
 
 COMPARED = ("bf16", "fp8", "int8", "awq", "nf4-dq", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "q2_k")
@@ -60,12 +60,12 @@ def scenario(read: dict[str, object]) -> dict[str, object]:
 def blocks_of(report: Report, weights: object = None) -> list[StoredBlock]:
     """Return what the report's model stores, in the report's format or in another one."""
     facts, model = catalog(), report["scenario"]["model"]
-    *_, architecture, _ = read_model(model, facts)
+    found = read_model(model, facts)
     if (weights or report["scenario"]["weights"]) == STORED:
         sizes = read_stored(model)
-        return [] if sizes is None else file_blocks(architecture=architecture, weights=sizes)
-    stored, group = read_format(weights or report["scenario"]["weights"], "weights", facts)
-    return stored_blocks(architecture=architecture, weights=stored, group=group)
+        return [] if sizes is None else file_blocks(architecture=found.architecture, weights=sizes)
+    stored, group = chosen_weights(weights or report["scenario"]["weights"], found, facts)
+    return stored_blocks(architecture=found.architecture, weights=stored, group=group)
 
 
 def name_of(weights: object) -> str:

@@ -49,10 +49,11 @@ FORMULAS = {
 def answer(fields: dict[str, Any]) -> Report:
     """Return what is sent and how long it takes, with the working. Raises ScenarioError for a field."""
     accelerator, devices, link, network = devices_of(fields)
-    model_id, model_name, architecture, _ = read_model(fields["model"], catalog())
+    model = read_model(fields["model"], catalog())
+    architecture = model.architecture
     sharing, tokens = str(fields["traffic"]), int(fields["tokens"])
     if sharing == EXPERTS and not architecture.experts:
-        raise ScenarioError("traffic", f"{model_name} has no experts to divide")
+        raise ScenarioError("traffic", f"{model.name} has no experts to divide")
     if sharing == STAGES and devices > architecture.layer_count:
         raise ScenarioError("accelerators", f"must not be more than the {architecture.layer_count} layers as stages")
     listed = listed_messages(fields, architecture, devices)
@@ -71,7 +72,7 @@ def answer(fields: dict[str, Any]) -> Report:
         steps.append(Step("Computing", formula, numbers, work.seconds, unit="s", source="roofline"))
     return {
         "scenario": {**fields, "accelerator": accelerator.id, "accelerators": devices},
-        "model": {"id": model_id or None, "name": model_name, "parameters_total": parameters_total(architecture)},
+        "model": {"id": model.id or None, "name": model.name, "parameters_total": parameters_total(architecture)},
         "speed": None,
         "sent": sent,
         "seconds": seconds,

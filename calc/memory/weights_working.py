@@ -3,7 +3,7 @@
 from math import prod
 
 from calc.architecture.stages import Stage, local_share
-from calc.catalog.records import Mixture, NumberFormat, StoredWeights
+from calc.catalog.records import Mixture, NumberFormat, Recipe, StoredWeights
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
 from calc.memory.stored_weights import stored_weights_steps
@@ -43,7 +43,7 @@ def weights_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
         entry = sums.setdefault((tensor.block, number_format), [0, 0])
         entry[0] += number * prod(shape)
         entry[1] += number * stored_bytes(shape=shape, number_format=number_format, group=demand.group)
-    mixed = isinstance(demand.weights, Mixture)
+    mixed = isinstance(demand.weights, Mixture | Recipe)
     steps = [
         block_step(block, elements, stored, number_format, mixed=mixed)
         for (block, number_format), (elements, stored) in sums.items()
