@@ -32,6 +32,7 @@ from calc.catalog.schema import (
     SOURCE_RULES,
     VENDORS,
 )
+from calc.catalog.support import check_support
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
 
@@ -69,6 +70,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
+        ("support", "support.toml"),
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
@@ -257,6 +259,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "engines": check_engine,
     "trainers": check_engine,
     "accelerators": check_accelerator,
+    "support": check_support,
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,

@@ -25,6 +25,8 @@ from calc.catalog.records import (
 )
 from calc.catalog.schema import LINK_FACTS
 
+from calc.catalog.support import make_support
+
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
     """Return the facts among the fields of a checked entry."""
@@ -172,6 +174,7 @@ def make_source(entry_id: str, entry: Entry) -> Source:
 
 MAKERS = {
     "accelerators": make_accelerator,
+    "support": make_support,
     "links": make_link,
     "protocols": make_protocol,
     "machines": make_machine,
