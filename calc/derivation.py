@@ -24,8 +24,8 @@ INFO, CAUTION, WRONG = "info", "caution", "wrong"
 class Warn(NamedTuple):
     """Something that a reader should know, tied to the scenario field that causes it.
 
-    Its severity is "info" for what was taken or is otherwise than one may think, "caution" for what costs speed, room or
-    certainty, and "wrong" for what cannot be as it is asked.
+    Its severity is "info" for what was taken or is otherwise than one may think, "caution" for what costs speed, room
+    or certainty, and "wrong" for what cannot be as it is asked.
     """
 
     code: str

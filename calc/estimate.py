@@ -8,12 +8,13 @@ from calc.architecture.families import left_out
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.derivation import Part, Step, Warn
+from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.layout import best_layout, candidates, check_layout
+from calc.planning.support import Runs, what_runs
 from calc.scenario import (
     MOST_TOKENS,
     PUBLISHED,
@@ -31,6 +32,7 @@ from calc.scenario import (
     read_weights,
     whole,
 )
+from calc.units import show_gib
 
 if TYPE_CHECKING:
     from calc.planning.serving import Serving
@@ -96,7 +98,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         from calc.training.report import training_report  # most scenarios, and the first page, need it not
 
         return training_report(scenario, facts)
-    reader = Reader(scenario)
+    reader, works = Reader(scenario), Runs(None, ())
     asked = read_asked(reader)
     demand, accelerator = asked.demand, read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
@@ -107,6 +109,15 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := asked.serving(accelerator):
         found = under_engine(serving, asked, demand, layout, most=sequences == "max")
         demand = found.demand
+        works = what_runs(
+            facts=facts,
+            engine=asked.engine,
+            device=accelerator,
+            weights=demand.weights,
+            architecture=demand.architecture,
+        )
+        if works.runs is False:
+            found = found._replace(speed=None, speed_steps=())
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
     else:
         found = without_engine(bare(demand, layout, accelerator, most=sequences == "max"))
@@ -117,7 +128,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         reader.filled["weights"] = demand.weights.id
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
-    risks = warnings(demand, layout, accelerator, asked.context_limit)
+    risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -129,10 +140,14 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **found.memory,
         },
+        **works.as_dict(),
         "speed": found.speed,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
-        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
+        "warnings": [
+            warning._asdict()
+            for warning in (*doubts(reader, layout.devices), *risks)
+        ],
         "catalog": facts.version,
     }
 
@@ -252,7 +267,7 @@ def doubts(reader: Reader, devices: int) -> list[Warn]:
     model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
-        found.append(Warn("config-incomplete", message, "model.config"))
+        found.append(Warn("config-incomplete", message, "model.config", INFO))
     return found
 
 
@@ -269,15 +284,20 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
                 f"{accelerator.name} does not compute in {demand.weights.name}: it is converted to another format first"
             )
             found.append(Warn("format-not-native", message, "weights"))
-        if accelerator.segment == "soc":
+        if accelerator.segment == "soc" and "memory_usable" in accelerator.facts:
+            whole_memory = show_gib(accelerator.quantity("memory") or 0)
+            message = f"of the {whole_memory} that {accelerator.name} shares with its system programs get "
+            message += f"{show_gib(accelerator.capacity_bytes)}; memory_limit says otherwise"
+            found.append(Warn("memory-shared", message, "accelerator", INFO))
+        elif accelerator.segment == "soc":
             message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"
             found.append(Warn("memory-shared", message, "accelerator"))
         elif accelerator.memory_fact.basis == "advertised":
             message = f"no driver report of {accelerator.name} is known: the advertised size stands in for it"
-            found.append(Warn("capacity-advertised", message, "accelerator"))
+            found.append(Warn("capacity-advertised", message, "accelerator", INFO))
     if demand.sequences < layout.data:
         message = f"{demand.sequences} sequences leave some of the {layout.data} data-parallel ranks idle"
-        found.append(Warn("ranks-idle", message, "parallelism.data"))
+        found.append(Warn("ranks-idle", message, "parallelism.data", INFO))
     if layout.tensor > 1 and accelerator is not None:
         from calc.performance.fabric import tensor_warnings
 

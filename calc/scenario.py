@@ -1,5 +1,6 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,10 +22,11 @@ from calc.catalog.records import (
     Weights,
     WeightsFormat,
 )
-from calc.derivation import Warn
+from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
+from calc.units import show_gib
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -47,6 +49,8 @@ FIELDS = (
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
+    "memory_limit",
+    "display",
     "attention",
     "gpu_layers",
     "price_per_hour",
@@ -63,7 +67,7 @@ DEFAULTS: dict[str, object] = {
     "batched_tokens": 2048,
     "attention": "flash",
 }
-ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers")
+ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx")
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
 DEGREES = ("tensor", "pipeline", "data", "expert", "context")
@@ -74,6 +78,11 @@ STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+SIZE_UNITS = {
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+}
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -412,15 +421,49 @@ def read_price(reader: Reader, field: str) -> float | None:
 
 
 def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
-    """Return the accelerator, None where the scenario names none."""
+    """Return the accelerator with what a program may use of it, None where the scenario names none."""
     value = reader.given.get("accelerator")
+    limits = [name for name in ("memory_limit", "display") if reader.given.get(name)]
     if value is None:
+        if limits:
+            raise ScenarioError(limits[0], "needs an accelerator: what a program may use of what?")
         return None
     if not isinstance(value, str):
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return accelerator
+    return limited(reader, accelerator, catalog)
+
+
+def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device with as much memory as the scenario leaves to programs: a limit, and less where a display is."""
+    size, whole_memory = None, int(accelerator.facts["memory"].value)
+    if "memory_limit" in reader.given:
+        size = read_size(reader.given["memory_limit"], "memory_limit")
+        if size > whole_memory:
+            message = (
+                f"must not be more than the {show_gib(whole_memory)} of {accelerator.name}, as {show_gib(size)} is"
+            )
+            raise ScenarioError("memory_limit", message)
+        reader.filled["memory_limit"] = size
+    display = reader.given.get("display", False)
+    if not isinstance(display, bool):
+        raise ScenarioError("display", f"must be true or false, not {display!r:.60}")
+    if display:
+        reader.filled["display"] = True
+        taken = catalog.coefficient("display")
+        size = max((accelerator.capacity_bytes if size is None else size) - round(taken.value), 0)
+    return accelerator if size is None else accelerator.limited_to(size, accelerator.memory_fact.source)
+
+
+def read_size(value: object, field: str) -> int:
+    """Return bytes from a whole number of them, or from a text such as "48 GiB" or "48GB"."""
+    if isinstance(value, str):
+        found = SIZE.fullmatch(value.strip().casefold())
+        if found is None or found[2] not in SIZE_UNITS:
+            raise ScenarioError(field, f'must be bytes, or a text such as "48 GiB", not {value!r:.60}')
+        value = round(float(found[1]) * SIZE_UNITS[found[2]])
+    return whole(value, field, 2**20, 2**50)
 
 
 def named_count(reader: Reader) -> int | None:
@@ -453,8 +496,8 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
-        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model")]
-    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights")] if by_name else []
+        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
 
 
 def shown_weights(value: object) -> str:

@@ -131,6 +131,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     """Return whether it runs at all, and the answer in a headline and a sentence."""
     scenario, memory, speed = report["scenario"], report["memory"], report["speed"]
     count = scenario["sequences"]
+    if stopped := does_not_run(report):
+        return stopped
     if speed is None:
         name, engine = catalog().accelerator(scenario["accelerator"]).name, engine_of(report)
         under = f" under {engine.name}" if engine else ""

@@ -24,7 +24,6 @@ from calc.catalog.records import (
     Source,
 )
 from calc.catalog.schema import LINK_FACTS
-
 from calc.catalog.support import make_support
 
 
@@ -140,8 +139,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
-    head = {**entry, **lists, "coefficients": coefficients}
+    aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
+    head = {**entry, "aliases": aliases, "coefficients": coefficients}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

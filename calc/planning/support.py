@@ -9,6 +9,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
 from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, MAYBE, MLX, NO, YES, Support
+from calc.derivation import WRONG, Warn
 
 
 class Runs(NamedTuple):
@@ -16,11 +17,19 @@ class Runs(NamedTuple):
 
     runs: bool | None
     because: tuple[tuple[str, str], ...]
+    on_device: bool = False  # whether the engine itself runs on the device, whatever the model
 
     def as_dict(self) -> dict[str, object]:
         """Return the two fields of a report."""
         listed = [{"message": message, "source": source} for message, source in self.because]
         return {"runs": self.runs, "runs_because": listed}
+
+    def warnings(self) -> list[Warn]:
+        """Return what a reader should know: that it does not run, or that nobody says it does."""
+        said = "; ".join(message for message, _ in self.because)
+        if self.runs is False:
+            return [Warn("does-not-run", said, "engine", WRONG)]
+        return [Warn("not-known-to-run", said, "engine")] if self.runs is None and self.because else []
 
 
 def format_names(weights: Weights) -> list[str]:
@@ -59,17 +68,20 @@ def what_runs(
     if device is not None:
         asked.insert(0, (DEVICE, "", f"{device.architecture} of {device.vendor}"))
     for about, name, words in asked:
-        fact = closest([item for item in known if item.about == about and (not item.names or name in item.names)], device)
+        fact = closest(
+            [item for item in known if item.about == about and (not item.names or name in item.names)], device
+        )
         if fact is not None:
             found.append(fact)
         elif device is not None or about == FAMILY:
             silent.append((f"nothing is known of {engine.name} and {words}", engine.platforms))
+    on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
     stated = {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
     if stated[NO]:
-        return Runs(False, tuple(stated[NO]))
+        return Runs(False, tuple(stated[NO]), on_device)
     if stated[MAYBE] or silent or device is None or not format_names(weights):
-        return Runs(None, (*stated[MAYBE], *silent))
-    return Runs(True, tuple(stated[YES]))
+        return Runs(None, (*stated[MAYBE], *silent), on_device)
+    return Runs(True, tuple(stated[YES]), on_device)
 
 
 def sold_in_multiples(device: Accelerator) -> bool:
