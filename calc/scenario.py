@@ -144,7 +144,9 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         model = catalog.model(value)
         architecture = known_architecture(catalog, model.id)
         said = catalog.named_format(value)
-        found = ReadModel(model.id, model.name, architecture, model.context_tokens, model.config, model.id, said)
+        found = ReadModel(
+            model.id, model.name, architecture, model.context_tokens, config=model.config, written=model.id, said=said
+        )
         if value in model.published:
             return found._replace(config={**model.config, **model.published[value]}, written=value)
         return found
@@ -154,7 +156,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
-        return ReadModel("", name, architecture, architecture.context_tokens, config.values, "")
+        return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
     known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
@@ -294,7 +296,7 @@ def read_excluded(value: Mapping[str, object], field: str, catalog: Catalog) -> 
     plain = catalog.number_format("bf16")
     name = f"{base.name} without {', '.join(map(str, blocks))}"
     rules = tuple(Rule(plain, block=str(block)) for block in dict.fromkeys(blocks))
-    return Recipe(base.id, name, base._replace(group=group or base.group), plain, rules)
+    return Recipe(base.id, name, base._replace(group=group or base.group), plain, rules=rules)
 
 
 def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:

@@ -7,7 +7,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Choice, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
@@ -64,8 +64,8 @@ INPUTS = (
         "Prompt",
         "Tokens that are read before the first is written.",
         "2048",
-        1,
-        100_000_000,
+        least=1,
+        most=100_000_000,
         topic="Lengths",
     ),
     Number(
@@ -73,13 +73,19 @@ INPUTS = (
         "Output",
         "Tokens that are written in answer to each prompt.",
         "256",
-        1,
-        100_000_000,
+        least=1,
+        most=100_000_000,
         topic="Lengths",
     ),
-    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", 1, 1_000_000),
+    Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     Number(
-        "most_devices", "Most GPUs", "Kinds of which it would take more are left out.", "8", 1, 64, topic="Which GPUs"
+        "most_devices",
+        "Most GPUs",
+        "Kinds of which it would take more are left out.",
+        "8",
+        least=1,
+        most=64,
+        topic="Which GPUs",
     ),
     Choice(
         "segment",
@@ -188,7 +194,7 @@ def compare(read: dict[str, object]) -> Report:
     wanted = Wanted(found.demand._replace(sequences=report["scenario"]["sequences"]), found.engine, found.output_tokens)
     able = found.engine.runs_on if found.engine else VENDORS
     chosen = [record for record in facts.accelerators() if record.vendor in able and is_wanted(record, read)]
-    compared = Comparison(facts=facts, wanted=wanted, most_devices=int(str(read["most_devices"])))
+    compared = Comparison(facts=facts, wanted=wanted, most_devices=whole(read, "most_devices"))
     offers = ranked(compared.offers(chosen), str(read["rank"]))
     first = None
     if offers:

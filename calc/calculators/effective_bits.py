@@ -11,6 +11,7 @@ from calc.scenario import STORED, chosen_weights, read_model, read_stored
 from calc.units import show_count, show_gb, show_gib, show_large_count
 
 COMPARED = ("bf16", "fp8", "int8", "awq", "nf4-dq", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "q2_k")
+GROUPS = {"32": 32, "64": 64, "128": 128, "256": 256}
 
 INPUTS = (
     Choice("model", "Model", "Its shape decides how much stays 16 bit.", "llama-3.1-8b", kind="models"),
@@ -20,7 +21,7 @@ INPUTS = (
         "Group",
         "Weights that share a scale, where the format lets you choose.",
         "",
-        options=tuple((size, size) for size in ("32", "64", "128", "256")),
+        options=tuple((size, size) for size in GROUPS),
         empty="The format's own",
         topic="Details of the format",
     ),
@@ -50,7 +51,7 @@ def scenario(read: dict[str, object]) -> dict[str, object]:
     """Return the scenario: the model's weights alone, with one token."""
     weights: object = read["weights"]
     if "group_size" in read:
-        weights = {"format": weights, "group_size": int(str(read["group_size"]))}
+        weights = {"format": weights, "group_size": GROUPS[str(read["group_size"])]}
     elif "importance_matrix" in read:
         weights = {"format": weights, "importance_matrix": read["importance_matrix"] == "yes"}
     return {"model": read["model"], "weights": weights, "context_tokens": 1}

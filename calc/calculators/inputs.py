@@ -1,6 +1,6 @@
 """The inputs of a calculator: their labels, help and defaults, and how typed text becomes a scenario's value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from calc.calculators.html import element, text
@@ -79,6 +79,13 @@ def read(field: Input, typed: str) -> object:
     if not digits.isascii() or not digits.isdigit() or not field.least <= int(digits[:16]) <= field.most:
         raise ScenarioError(field.name, f"must be a whole number from {field.least:,} to {field.most:,}")
     return int(digits)
+
+
+def whole(read_values: Mapping[str, object], name: str) -> int:
+    """Return a value that a `Number` has read."""
+    value = read_values[name]
+    assert isinstance(value, int)
+    return value
 
 
 def read_amount(field: Amount, typed: str) -> float | None:

@@ -78,18 +78,18 @@ OFFLOAD = Choice(
     topic="How it is trained",
 )
 MICRO_BATCH = Number(
-    "micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", 1, 2**20, topic="Batch"
+    "micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", least=1, most=2**20, topic="Batch"
 )
 ACCUMULATION = Number(
     "gradient_accumulation",
     "Micro-batches accumulated",
     "Their gradients add up to one step.",
     "1",
-    1,
-    2**20,
+    least=1,
+    most=2**20,
     topic="Batch",
 )
-SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", 1, 2**30)
+SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", least=1, most=2**30)
 SHARDING_OPTIONS = (
     ("none", "Nothing: each GPU has a copy"),
     ("zero-1", "Optimizer states (ZeRO-1)"),

@@ -245,7 +245,7 @@ class Catalog:
     def source(self, source: str) -> Source:
         """Return the source that a fact names: an entry under sources/, or the page at an address."""
         if source.startswith("https://"):
-            return Source(source, source.removeprefix("https://"), "", "documentation", source, "", "")
+            return Source(source, source.removeprefix("https://"), "", "documentation", url=source, note="", checked="")
         record = self._record("sources", source)
         assert isinstance(record, Source)
         return record

@@ -85,7 +85,7 @@ def read_tables(root: Path = DATA) -> Tables:
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
-            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
+            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files=files)
     lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():

@@ -184,7 +184,7 @@ def gguf_model(contents: Contents) -> ImportedModel:
         raise refused(f"{name} is not modelled: {message} {show_count(parameters)}")
     title = files[0].metadata.get("general.name")
     return imported(
-        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found
+        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found=found
     )
 
 
@@ -208,7 +208,7 @@ def config_model(contents: Contents) -> ImportedModel:
     title = given.get("_name_or_path") or given.get("architectures") or given.get("model_type")
     title = title[0] if isinstance(title, list) and title else title
     title = title.rstrip("/").rpartition("/")[2] if isinstance(title, str) else ""
-    result = imported(title, names, config, architecture, found)
+    result = imported(title, names, config, architecture, found=found)
     if found is None:
         result = as_published(result, given, architecture)
     note = " Its towers that see or hear are left out: the language model is modelled alone." if partly else ""

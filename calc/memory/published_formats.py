@@ -75,7 +75,7 @@ def published_format(config: Values, architecture: Architecture, find: Find) -> 
         rules += of_modules(listed(quantization, name), left)
     for module, number_format in stated.others:
         rules += of_modules((module,), number_format)
-    recipe = Recipe("published", stated.base.name, stated.base, left, merged(rules))
+    recipe = Recipe("published", stated.base.name, stated.base, left, rules=merged(rules))
     return settled(architecture, recipe)
 
 
@@ -157,9 +157,9 @@ def fp8(quantization: Values, find: Find) -> Stated:
 
 def gptq(quantization: Values, find: Find) -> Stated:
     """Return GPTQ, also as AutoRound packs it; `dynamic` leaves out modules or gives them other bits."""
-    bits = whole_number(quantization, "bits", 4, 2, 8)
+    bits = whole_number(quantization, "bits", 4, 2, most=8)
     found = find("gptq-int8" if bits == 8 else "gptq-int4")
-    base = in_groups(found, whole_number(quantization, "group_size", 128, -1, 65_536))
+    base = in_groups(found, whole_number(quantization, "group_size", 128, -1, most=65_536))
     if bits not in (4, 8):
         base = base._replace(id=f"gptq-int{bits}", name=f"GPTQ, {bits} bit", bits=bits, group_bits=16 + bits)
     dynamic = quantization.get("dynamic") or {}
@@ -175,7 +175,7 @@ def gptq(quantization: Values, find: Find) -> Stated:
 
 def awq(quantization: Values, find: Find) -> Stated:
     """Return AWQ."""
-    return Stated(in_groups(find("awq"), whole_number(quantization, "group_size", 128, -1, 65_536)))
+    return Stated(in_groups(find("awq"), whole_number(quantization, "group_size", 128, -1, most=65_536)))
 
 
 def bitsandbytes(quantization: Values, find: Find) -> Stated:
@@ -209,8 +209,8 @@ def compressed(quantization: Values, find: Find) -> Stated:
 
 def by_arguments(arguments: Values, packed: str, field: str, find: Find) -> NumberFormat:
     """Return the number format that bits, type, strategy and group describe."""
-    bits = whole_number(arguments, "num_bits", 8, 2, 16)
-    size = whole_number(arguments, "group_size", 0, -1, 65_536)
+    bits = whole_number(arguments, "num_bits", 8, 2, most=16)
+    size = whole_number(arguments, "group_size", 0, -1, most=65_536)
     strategy = str(arguments.get("strategy") or ("group" if size > 0 else "tensor"))
     if arguments.get("type") == "float" and bits == 4:
         return find("mxfp4-linear" if "mxfp4" in packed else "nvfp4")
@@ -271,15 +271,15 @@ def modelopt(quantization: Values, find: Find) -> Stated:
         known = ", ".join(MODELOPT)
         raise ScenarioError(f"{FIELD}.quant_algo", f"{algorithm!r:.40} is not modelled; modelled are {known}")
     base = find(MODELOPT[algorithm])
-    return Stated(in_groups(base, whole_number(quantization, "group_size", base.group, -1, 65_536)))
+    return Stated(in_groups(base, whole_number(quantization, "group_size", base.group, -1, most=65_536)))
 
 
 def mlx(quantization: Values, find: Find) -> Stated:
     """Return MLX's affine groups, embedding and output matrix among them, or its MXFP4."""
     if quantization.get("mode") in ("mxfp4", "nvfp4"):
         return Stated(find("mlx-mxfp4" if quantization["mode"] == "mxfp4" else "nvfp4"))
-    bits = whole_number(quantization, "bits", 4, 2, 8)
-    size = whole_number(quantization, "group_size", 64, 16, 1024)
+    bits = whole_number(quantization, "bits", 4, 2, most=8)
+    size = whole_number(quantization, "group_size", 64, 16, most=1024)
     others = [
         (str(name), in_groups(find(f"mlx-{item.get('bits', bits)}bit"), size))
         for name, item in quantization.items()

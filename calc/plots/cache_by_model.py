@@ -48,7 +48,7 @@ def draw(*, models: tuple[tuple[str, str], ...]) -> Plot:
         [show_count(tokens), *(show_binary(sizes[name][place]) for name in names)]
         for place, tokens in enumerate(LENGTHS)
     ]
-    return Plot(caption, summary, drawing(names), {"points": points}, ("Tokens", *names), rows)
+    return Plot(caption, summary, drawing(names), {"points": points}, headings=("Tokens", *names), rows=rows)
 
 
 def kept(model: str, tokens: int) -> int:

@@ -139,18 +139,18 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     doubts = name_doubts(reader, facts, layout.devices)
     found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
-        plan,
-        model.id,
-        model.name,
-        context_limit,
-        accelerator,
-        reader.filled,
-        sorted(set(reader.defaults)),
-        found,
-        tokens_of_run,
-        read_network(reader),
-        read_price(reader, "price_per_hour"),
-        read_price(reader, "electricity_per_kwh"),
+        plan=plan,
+        model_id=model.id,
+        model_name=model.name,
+        context_limit=context_limit,
+        accelerator=accelerator,
+        filled=reader.filled,
+        defaults=sorted(set(reader.defaults)),
+        warnings=found,
+        training_tokens=tokens_of_run,
+        network_bytes_per_s=read_network(reader),
+        price_per_hour=read_price(reader, "price_per_hour"),
+        electricity_per_kwh=read_price(reader, "electricity_per_kwh"),
     )
 
 

@@ -20,7 +20,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the whole site, built as `mkdocs build` builds it."""
     folder = tmp_path_factory.mktemp("site")
     with serving(folder) as address:
-        command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--site-dir",
+            str(folder),
+        ]  # quiet, warnings would not count
         subprocess.run(command, cwd=ROOT, env=os.environ | {"SITE_URL": address}, check=True)
         yield address
 
