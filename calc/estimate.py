@@ -144,10 +144,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "speed": found.speed,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
-        "warnings": [
-            warning._asdict()
-            for warning in (*doubts(reader, layout.devices), *risks)
-        ],
+        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
 

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.engines import bounded_by_memory, engine_assumptions, engine_of, place
+from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
