@@ -6,7 +6,7 @@ from typing import TypeVar
 T = TypeVar("T")
 Scenario = Mapping[str, object]
 Problem = tuple[str, str]  # a field, and what is wrong with it
-MOST_READS = 200  # of a scenario, to find all that is wrong with it
+MOST_READS = 64  # of a scenario in all ways to mend it; from then on one way does
 MOST_WAYS = 8  # of mending a field; one with more is left out instead
 
 
@@ -59,7 +59,7 @@ class Diagnosis:
     def after(self, error: ScenarioError, scenario: Scenario, seen: tuple[str, ...] = ()) -> list[Problem]:
         """Return the problem that an error tells of, if it is a new one, and those beside it."""
         again = any(f"{field}.".startswith(f"{error.field}.") for field in seen)  # it, or what is left around it
-        mended = self.mended(scenario, error, again) if self.left > 0 else []
+        mended = self.mended(scenario, error, again)[: None if self.left > 0 else 1]
         later = [self.problems(other, (*seen, error.field)) for other in mended]
         common = [problem for problem in later[0] if all(problem in other for other in later)] if later else []
         return common if again else [(error.field, error.message), *common]

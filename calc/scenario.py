@@ -117,12 +117,13 @@ class Reader:
         return whole(self.take(name, default), name, least, most)
 
 
-def whole(value: object, field: str, least: int, most: int) -> int:
+def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
     """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ScenarioError(field, f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}")
+        message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        raise ScenarioError(field, message, instead=instead)
     return value
 
 
@@ -363,7 +364,7 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
             raise ScenarioError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
-    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE) for name in DEGREES}
+    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, (1, 2)) for name in DEGREES}
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
