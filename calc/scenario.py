@@ -364,7 +364,9 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
             raise ScenarioError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
-    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, (1, 2)) for name in DEGREES}
+    degrees = {
+        name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES
+    }
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
