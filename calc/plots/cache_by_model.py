@@ -53,7 +53,7 @@ def draw(*, models: tuple[tuple[str, str], ...]) -> Plot:
 
 def kept(model: str, tokens: int) -> int:
     """Return the bytes that are kept of one sequence of `tokens`, in 16 bit."""
-    report: Any = estimate({"model": model, "context_tokens": tokens})
+    report: Any = estimate({"model": model, "weights": "bf16", "context_tokens": tokens})
     return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] in KEPT)
 
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
 from calc.calculators import CALCULATORS
+from calc.catalog import catalog
 from macros.links import CALCULATOR_PAGES
 from tests.browser.conftest import BOOT_MS, Watched, live, pick, unfold
 
@@ -368,3 +369,39 @@ def test_the_answer_is_in_view(watched: Watched, site: str) -> None:
             page.mouse.wheel(0, scrolled)
             page.wait_for_timeout(100)
             expect(page.locator(".calc-verdict")).to_be_in_viewport(ratio=1)
+
+
+def test_an_answer_is_taken_along(context: BrowserContext, site: str) -> None:
+    """Markdown and a link are copied; the link says the day of its facts, and of an older one what it answered then."""
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    watched = Watched(context)
+    page = watched.page
+    page.goto(site + FIT)
+    page.click("[data-take=markdown]")
+    live(page)
+    expect(page.locator(".calc-taken")).to_have_text("Copied.")
+    note = page.evaluate("navigator.clipboard.readText()")
+    assert "- Model: Llama 3.1 8B" in note and "16.15 GiB of 23.99 GiB" in note
+    page.fill("[name=context_tokens]", "16384")
+    expect(page.locator(".calc-verdict")).to_contain_text("17.15 GiB")
+    page.click("[data-take=link]")
+    expect(page.locator(".calc-taken")).to_have_text("Link copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert "context_tokens=16384" in link and f"catalog={catalog().version}" in link
+    page.goto(link.replace(f"catalog={catalog().version}", "catalog=2024-01-01"))
+    expect(page.locator(".calc-before")).to_contain_text("facts of 2024-01-01, and answered then: ✓ It fits")
+    assert watched.complaints == []
+
+
+def test_an_example_fills_in_the_form(watched: Watched, site: str) -> None:
+    """Choosing a worked example answers it; changing a field says that the values are one's own."""
+    page = watched.page
+    page.goto(site + FIT)
+    examples = page.get_by_label("Example", exact=True)
+    expect(examples.locator("option:checked")).to_have_text("Llama 3.1 8B on an RTX 4090")
+    examples.select_option(label="… in 4 bit on an RTX 3060")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("RTX 3060")
+    expect(page).to_have_url(re.compile("weights=awq"))
+    page.fill("[name=context_tokens]", "4096")
+    expect(examples.locator("option:checked")).to_have_text("Your own values")

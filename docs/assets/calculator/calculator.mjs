@@ -4,7 +4,9 @@
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { runtime } from "./runtime.mjs";
+import { before, offerTaking } from "./taking.mjs";
 
+const OWN = "own"; // values that are no worked example
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
 const ADDRESS_MS = 200; // after the last change: browsers take milliseconds to change an address, and limit how often
 const LOOK_MS = 1000; // a calculator that is looked at this long will probably be used
@@ -51,7 +53,15 @@ class Calculator extends HTMLElement {
       use: (fields, told) => this.#use(fields, told),
       say: (text) => this.#say(text),
     });
+    offerTaking(this, listen, {
+      fields: () => this.#fields,
+      address: () => this.#address().href,
+      status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
+      say: (text) => this.#say(text),
+    });
+    this.#offerExamples(listen);
     this.#startWhenLookedAt();
+    this.#tellBefore();
     if (this.#readAddress()) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
@@ -121,15 +131,55 @@ class Calculator extends HTMLElement {
     clearTimeout(this.#writing);
     const push = this.#push;
     [this.#writing, this.#push] = [0, false];
+    const address = this.#address();
+    if (address.href === location.href) return;
+    if (push) history.pushState(history.state, "", address);
+    else history.replaceState(history.state, "", address);
+  }
+
+  // The page's address with the form's values; what another link said of its own answer does not belong to these.
+  #address() {
     const address = new URL(location.href);
+    for (const key of ["catalog", "was"]) address.searchParams.delete(key);
     for (const control of this.#controls) {
       const value = this.#linked[control.name] ?? control.value;
       if (value === initial(control)) address.searchParams.delete(this.#key(control.name));
       else address.searchParams.set(this.#key(control.name), value);
     }
-    if (address.href === location.href) return;
-    if (push) history.pushState(history.state, "", address);
-    else history.replaceState(history.state, "", address);
+    return address;
+  }
+
+  // Worked examples fill in the form; when a field is changed the list says that the values are the reader's own.
+  #offerExamples(listen) {
+    const list = this.#examples;
+    list.parentElement.hidden = false;
+    listen(list, "input", (event) => event.stopPropagation());
+    listen(list, "change", (event) => {
+      event.stopPropagation();
+      if (list.value !== OWN) this.#use(this.#exampleValues(list.value), "");
+    });
+  }
+
+  get #examples() {
+    return /** @type {HTMLSelectElement} */ (this.querySelector(".calc-example select"));
+  }
+
+  #exampleValues(written) {
+    const values = JSON.parse(written);
+    return Object.fromEntries(this.#controls.map((control) => [control.name, values[control.name] ?? initial(control)]));
+  }
+
+  #nameExample() {
+    const now = JSON.stringify(this.#controls.map(({ name, value }) => [name, this.#linked[name] ?? value]));
+    const known = [...this.#examples.options].find(({ value }) => value !== OWN && JSON.stringify(Object.entries(this.#exampleValues(value))) === now);
+    this.#examples.value = known?.value ?? OWN;
+  }
+
+  #tellBefore() {
+    const told = before(this);
+    if (!told) return;
+    const note = Object.assign(document.createElement("p"), { className: "calc-before", textContent: told });
+    this.#line.before(note);
   }
 
   #edit(event) {
@@ -260,6 +310,7 @@ class Calculator extends HTMLElement {
 
   // The heading of each folded part says how many of its fields were changed.
   #count() {
+    this.#nameExample();
     for (const topic of this.querySelectorAll(".calc-topic")) {
       const within = this.#controls.filter((control) => topic.contains(control));
       const changed = within.filter((control) => (this.#linked[control.name] ?? control.value) !== initial(control)).length;
