@@ -5,10 +5,9 @@ from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
-from calc.estimate import settle
+from calc.estimate import read_question
 from calc.planning.measured import bucket, format_of
 from calc.planning.serving_report import serve, serving_fit, serving_parts, serving_speed, serving_totals
-from calc.scenario import Reader
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
@@ -62,13 +61,14 @@ def start_of(engine: str) -> dict[str, float]:
 def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float) -> Item:
     """Return a row as an item; raises SkipError where its speed is not modelled."""
     try:
-        asked, demand, accelerator, layout, most = settle(Reader(scenario))
+        question = read_question(scenario)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
+    asked, demand, accelerator = question.asked, question.demand, question.accelerator
     serving = asked.serving(accelerator)
     if serving is None or accelerator is None:
         raise SkipError("no engine or no accelerator")
-    served = serve(serving, demand, layout, most=most)
+    served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
@@ -93,16 +93,17 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
 def memory_item_of(row: Row) -> Item:
     """Return a row of memory as an item; raises SkipError where its scenario is refused or has no such figure."""
     try:
-        asked, demand, accelerator, layout, most = settle(Reader(inference_memory.scenario_of(row)))
+        question = read_question(inference_memory.scenario_of(row))
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
+    asked, demand, accelerator = question.asked, question.demand, question.accelerator
     serving = asked.serving(accelerator)
     assert serving is not None
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
         serving.engine = engine._replace(values=dict(values))
-        served = serve(serving, demand, layout, most=most)
+        served = serve(serving, demand, question.layout, most=question.most)
         memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
         if row["metric"] == "kv_cache_available":
             memory |= serving_fit(served)
