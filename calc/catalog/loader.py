@@ -27,12 +27,9 @@ from calc.catalog.schema import (
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
-<<<<<<< HEAD
-    RANGE_RULES,
-=======
     PUBLISHED_RULES,
+    RANGE_RULES,
     SCOPES,
->>>>>>> main
     SOURCE_KINDS,
     SOURCE_RULES,
 )
