@@ -1,6 +1,8 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
+import re
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
@@ -21,10 +23,11 @@ from calc.catalog.records import (
     Weights,
     WeightsFormat,
 )
-from calc.derivation import Warn
+from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
+from calc.units import show_gib
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -47,6 +50,8 @@ FIELDS = (
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
+    "memory_limit",
+    "display",
     "attention",
     "gpu_layers",
     "price_per_hour",
@@ -63,9 +68,11 @@ DEFAULTS: dict[str, object] = {
     "batched_tokens": 2048,
     "attention": "flash",
 }
-ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers")
+ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx")
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
+# Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
+STAND_INS = {"model": ("llama-3.1-8b", "bloom-560m")}
 DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
@@ -74,6 +81,11 @@ STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+SIZE_UNITS = {
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+}
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -106,7 +118,7 @@ class Reader:
         value = self.take(name)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}")
+            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
@@ -114,12 +126,13 @@ class Reader:
         return whole(self.take(name, default), name, least, most)
 
 
-def whole(value: object, field: str, least: int, most: int) -> int:
+def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
     """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ScenarioError(field, f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}")
+        message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        raise ScenarioError(field, message, instead=instead)
     return value
 
 
@@ -152,6 +165,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         return found
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
         config = Config(value["config"])
+        check_json(config.values, config.field)
         architecture = read_config(config)
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
@@ -161,15 +175,15 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
 
-def finite(value: object, level: int = 0) -> object:
-    """Return a value with null in place of infinite numbers, which configs of Mamba 2 hold and JSON does not know."""
+def check_json(value: object, field: str, level: int = 0) -> None:
+    """Raise ScenarioError, by path, for what no JSON text says: numbers without end, and nesting without need."""
     if level == MOST_LEVELS:
-        return None
-    if isinstance(value, Mapping):
-        return {key: finite(item, level + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item, level + 1) for item in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+        raise ScenarioError(field, f"nests deeper than {MOST_LEVELS} levels")
+    if isinstance(value, float) and not isfinite(value):
+        raise ScenarioError(field, f"must be a finite number, not {value}")
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        check_json(item, f"{field}.{key}", level + 1)
 
 
 def known_architecture(catalog: Catalog, model_id: str) -> Architecture:
@@ -359,7 +373,9 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
             raise ScenarioError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
-    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE) for name in DEGREES}
+    degrees = {
+        name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES
+    }
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
@@ -376,7 +392,8 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         name = reader.filled["engine"] = known
     if name not in ENGINES:
         hint = nearest(str(name), ENGINES)
-        raise ScenarioError("engine", f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}")
+        message = f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}"
+        raise ScenarioError("engine", message, instead=ENGINES)
     share = reader.given.get("memory_fraction")
     if share is None:
         return (None if name == "none" else catalog.engine(str(name))), None
@@ -412,15 +429,49 @@ def read_price(reader: Reader, field: str) -> float | None:
 
 
 def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
-    """Return the accelerator, None where the scenario names none."""
+    """Return the accelerator with what a program may use of it, None where the scenario names none."""
     value = reader.given.get("accelerator")
+    limits = [name for name in ("memory_limit", "display") if reader.given.get(name)]
     if value is None:
+        if limits:
+            raise ScenarioError(limits[0], "needs an accelerator: what a program may use of what?")
         return None
     if not isinstance(value, str):
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return accelerator
+    return limited(reader, accelerator, catalog)
+
+
+def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device with as much memory as the scenario leaves to programs: a limit, and less where a display is."""
+    size, whole_memory = None, int(accelerator.facts["memory"].value)
+    if "memory_limit" in reader.given:
+        size = read_size(reader.given["memory_limit"], "memory_limit")
+        if size > whole_memory:
+            message = (
+                f"must not be more than the {show_gib(whole_memory)} of {accelerator.name}, as {show_gib(size)} is"
+            )
+            raise ScenarioError("memory_limit", message)
+        reader.filled["memory_limit"] = size
+    display = reader.given.get("display", False)
+    if not isinstance(display, bool):
+        raise ScenarioError("display", f"must be true or false, not {display!r:.60}")
+    if display:
+        reader.filled["display"] = True
+        taken = catalog.coefficient("display")
+        size = max((accelerator.capacity_bytes if size is None else size) - round(taken.value), 0)
+    return accelerator if size is None else accelerator.limited_to(size, accelerator.memory_fact.source)
+
+
+def read_size(value: object, field: str) -> int:
+    """Return bytes from a whole number of them, or from a text such as "48 GiB" or "48GB"."""
+    if isinstance(value, str):
+        found = SIZE.fullmatch(value.strip().casefold())
+        if found is None or found[2] not in SIZE_UNITS:
+            raise ScenarioError(field, f'must be bytes, or a text such as "48 GiB", not {value!r:.60}')
+        value = round(float(found[1]) * SIZE_UNITS[found[2]])
+    return whole(value, field, 2**20, 2**50)
 
 
 def named_count(reader: Reader) -> int | None:
@@ -453,8 +504,8 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
-        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model")]
-    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights")] if by_name else []
+        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
 
 
 def shown_weights(value: object) -> str:

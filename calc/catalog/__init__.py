@@ -37,6 +37,7 @@ from calc.catalog.records import (
     Source,
     WeightsFormat,
 )
+from calc.catalog.support import Support
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ DATED = (
     "machines",
     "processors",
     "engines",
+    "support",
 )
 MOST_LISTED = 40  # names in a message
 
@@ -281,6 +283,15 @@ class Catalog:
         record = self._record("links", self.find("links", name, field))
         assert isinstance(record, Link)
         return record
+
+    def support(self, engine: str) -> list[Support]:
+        """Return what is known of what an engine runs."""
+        found = self.derived.get(f"support {engine}")
+        if not isinstance(found, list):
+            listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
+            found = [item for item in listed if isinstance(item, Support) and item.engine == engine]
+            self.derived[f"support {engine}"] = found
+        return found
 
     def laws(self) -> "list[Law]":
         """Return the scaling laws, in the order in which they were published."""

@@ -30,8 +30,8 @@ from calc.catalog.schema import (
     SCOPES,
     SOURCE_KINDS,
     SOURCE_RULES,
-    VENDORS,
 )
+from calc.catalog.support import check_support
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
 
@@ -69,6 +69,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
+        ("support", "support.toml"),
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
@@ -90,7 +91,8 @@ def read_tables(root: Path = DATA) -> Tables:
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
-        check_names(check, kind, tables[kind], files)
+        if kind != "support":  # facts that nobody looks up by a name
+            check_names(check, kind, tables[kind], files)
     if check.problems:
         raise CatalogError(check.problems)
     return tables
@@ -220,10 +222,8 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
         return
     for field in ("source", "platforms"):
         check_reference(check, f"{where}.{field}", entry[field], tables)
-    coefficients, vendors = entry["coefficients"], entry["runs_on"]
-    assert isinstance(coefficients, dict) and isinstance(vendors, list)
-    for vendor in vendors:
-        check.choice(f"{where}.runs_on", vendor, VENDORS)
+    coefficients = entry["coefficients"]
+    assert isinstance(coefficients, dict)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -257,6 +257,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "engines": check_engine,
     "trainers": check_engine,
     "accelerators": check_accelerator,
+    "support": check_support,
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,

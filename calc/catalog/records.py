@@ -89,13 +89,18 @@ class Accelerator(NamedTuple):
 
     @property
     def memory_fact(self) -> Fact:
-        """The memory a program can count on: as the driver reports it where that is known, else as advertised."""
-        return self.facts.get("memory_reported") or self.facts["memory"]
+        """The memory a program can count on: what it is given where that is known, or what the driver reports."""
+        return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]
 
     @property
     def capacity_bytes(self) -> int:
         """`memory_fact` in bytes."""
         return int(self.memory_fact.value)
+
+    def limited_to(self, size_bytes: int, source: str) -> "Accelerator":
+        """Return the device with that much of its memory for programs."""
+        limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
+        return self._replace(facts={**self.facts, "memory_usable": limit})
 
     @property
     def sixteen_bit(self) -> Fact | None:
@@ -197,12 +202,16 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
-    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
-    platforms: str  # the source of it
+    platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether measurements say how fast it is."""
+        return "range_decode" in self.values
 
     @property
     def splits_layers(self) -> bool:

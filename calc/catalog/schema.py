@@ -8,6 +8,7 @@ RATE = ("operations_per_s", ("dense",), 1e11, 1e18)
 ACCELERATOR_FACTS: dict[str, FactRule] = {
     "memory": ("bytes", ("advertised",), 2**30, 2**42),
     "memory_reported": ("bytes", ("driver",), 2**30, 2**42),
+    "memory_usable": ("bytes", ("program",), 2**29, 2**42),
     "memory_type": ("text", ("",), 0, 0),
     "bandwidth": ("bytes_per_s", ("peak",), 1e10, 1e14),
     "memory_bus": ("bits", ("width",), 16, 65536),
@@ -161,7 +162,6 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
-    "runs_on": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
