@@ -301,4 +301,5 @@ def test_the_ladder_says_which_format_fits() -> None:
                 "memory"
             ]
             assert ("fits" in said and "not" not in said) == memory["fits"], name
-    assert "Q4_K_M: 21.28 GiB, fits with 2.72 GiB to spare" in draw("format-ladder", **case, weights="q4_k_m").summary
+    summary = draw("format-ladder", **case, weights="q4_k_m").summary
+    assert "Q4_K_M (yours): 21.28 GiB, fits with 2.72 GiB to spare" in summary
