@@ -11,7 +11,6 @@ from macros import sources
 from macros.links import stand_on
 from macros.sources import kinds, named_in, step_sources, uses
 
-
 UNSOURCED = ("claims", "glossary", "measured", "ranges")  # the last two are written from rows that name their sources
 
 
