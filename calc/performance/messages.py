@@ -8,12 +8,15 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
-from calc.performance.roofline import machine
+from calc.architecture.stages import Stage
+from calc.performance.forward import EXPERT, PIPELINE, TENSOR as TENSOR_RANKS, Segment, forward
+from calc.performance.kernels import kernels
+from calc.performance.operations import Collective, Experts, Product, total_flops, weights_read
+from calc.performance.rank_model import rank_model
 
 TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS = "tensor", "sharded", "gradients", "stages", "experts"
 SHARINGS = (TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS)
 TRAINED = (SHARDED, GRADIENTS)  # what happens in a training step; the others are of one forward pass
-KERNELS = "vllm"  # whose measured shares of a device's rates stand for those of good kernels
 
 
 class Messages(NamedTuple):

@@ -170,6 +170,7 @@ class Comparison:
             demand=wanted.demand,
             layout=layout,
             accelerator=accelerator,
+            engine=wanted.engine.id,
             values=wanted.engine.values,
             output_tokens=wanted.output_tokens,
             cached_tokens=0,

@@ -185,6 +185,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
         demand=served.demand,
         layout=served.layout,
         accelerator=serving.accelerator,
+        engine=serving.engine.id,
         values=values,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens,
@@ -203,8 +204,8 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     if not served.demand.architecture.writes:  # one pass is all there is
         return one_pass_speed(served, report, speed)
     report["max_sequences"] = served.most
-    report["bound_by"] = speed.decode.times.bound_by
-    report["prefill_bound_by"] = speed.prefill.times.bound_by
+    report["bound_by"] = speed.decode.time.bound_by
+    report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
 
@@ -212,7 +213,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
     """Return the speed of a model that passes over its texts once: no figures of tokens written."""
     kept = ("prefill_tokens_per_s", "time_to_first_token_s")
-    bound = speed.prefill.times.bound_by
+    bound = speed.prefill.time.bound_by
     found: Report = {name: report[name] for name in kept}
     found |= {"max_sequences": served.most, "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)

@@ -1,7 +1,7 @@
 """The roofline of a device, with the passes of a scenario under it: prefill, and decoding at several batches."""
 
-from calc.performance.flops import Work
-from calc.performance.roofline import Times
+from calc.performance.operations import total_flops, weights_read
+from calc.performance.schedules import PassTime, state_bytes
 from calc.plots.placed import in_words, place
 from calc.plots.plot import (
     TEXT,
@@ -33,15 +33,15 @@ def draw(**scenario: object) -> Plot:
     placed = place(scenario)
     found, own = timed(placed), placed.demand.sequences
     speeds = {count: found.speed(count) for count in sorted({*BATCHES, own})}
-    machine = speeds[own].machine
-    bandwidth, rate = machine.bandwidth, machine.matrix_rate
+    device = speeds[own].passes.kernels
+    bandwidth, rate = device.bandwidth, device.rate_of(placed.demand.weights.native or "bf16")
     ridge = rate / bandwidth
     passes = [
-        passed(DECODE, in_words(count), count == own, speed.decode.work, speed.decode.times)
+        passed(DECODE, in_words(count), count == own, speed.decode.time)
         for count, speed in speeds.items()
     ]
     first = speeds[own].prefill
-    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, first.times))
+    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.time))
     places = [float(str(row["intensity"])) for row in passes]
     slowest = min(float(str(row["tflops"])) for row in passes) * TERA
     start, end = (
@@ -86,17 +86,17 @@ def draw(**scenario: object) -> Plot:
     return Plot(caption, summary, drawing(), data, headings, rows)
 
 
-def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Row:
+def passed(name: str, counted: str, own: bool, time: PassTime) -> Row:
     """Return a pass as a dot: its operations over its bytes, and its operations over its time."""
-    operations = work.matrix_flops + work.expert_flops + work.attention_flops
-    intensity = operations / (work.weight_bytes + work.cache_bytes)
+    operations = total_flops(time.operations)
+    intensity = operations / (weights_read(time.operations) + state_bytes(time.operations))
     return {
         "series": name,
         "counted": counted,
         "intensity": intensity,
-        "tflops": operations / times.total / TERA,
+        "tflops": operations / time.total / TERA,
         "per_byte": show_number(intensity),
-        "shown": f"{show_number(operations / times.total / TERA)} TFLOPS",
+        "shown": f"{show_number(operations / time.total / TERA)} TFLOPS",
         "own": own,
     }
 

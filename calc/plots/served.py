@@ -39,6 +39,7 @@ class Timed(NamedTuple):
             demand=served.demand,
             layout=served.layout,
             accelerator=accelerator,
+            engine=self.serving.engine.id,
             values=self.serving.engine.values,
             output_tokens=asked.output_tokens,
             cached_tokens=asked.cached_tokens,
