@@ -24,6 +24,8 @@ from calc.catalog.records import (
     Accelerator,
     Coefficient,
     Engine,
+    KernelFamily,
+    KernelLaw,
     Link,
     Machine,
     Mixture,
@@ -254,6 +256,23 @@ class Catalog:
         from calc.catalog.runs import make_law
 
         return [make_law(law_id, entry) for law_id, entry in self._tables["laws"].items()]
+
+    def kernel_family(self, name: str) -> KernelFamily:
+        """Return the family of devices of that id."""
+        record = self._record("kernel_families", name)
+        assert isinstance(record, KernelFamily)
+        return record
+
+    def kernel_families(self) -> Iterator[KernelFamily]:
+        """Iterate over the families of devices that kernels run alike on."""
+        return (self.kernel_family(entry_id) for entry_id in self.ids("kernel_families"))
+
+    def kernel_laws(self) -> Iterator[KernelLaw]:
+        """Iterate over the laws of kernels."""
+        for entry_id in self.ids("kernels"):
+            record = self._record("kernels", entry_id)
+            assert isinstance(record, KernelLaw)
+            yield record
 
     def runs(self) -> "list[Run]":
         """Return the published training runs; a built copy of the package has none."""

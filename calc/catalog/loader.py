@@ -16,6 +16,7 @@ from calc.catalog.hardware import (
     check_processor,
     check_protocol,
 )
+from calc.catalog.kernel_tables import check_family, check_law
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -73,6 +74,8 @@ def read_tables(root: Path = DATA) -> Tables:
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
+        ("kernel_families", "kernel_families.toml"),
+        ("kernels", "kernels.toml"),
         ("claims", "claims/*.toml"),
         ("glossary", "glossary.toml"),
         ("laws", "laws.toml"),
@@ -249,6 +252,8 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "prices": check_price,
     "models": check_model,
     "coefficients": check_coefficient,
+    "kernel_families": check_family,
+    "kernels": check_law,
 }
 # What only pages show, when the site is built.
 NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")

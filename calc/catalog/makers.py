@@ -10,6 +10,8 @@ from calc.catalog.records import (
     Engine,
     EngineCoefficient,
     Fact,
+    KernelFamily,
+    KernelLaw,
     Link,
     Machine,
     Mismatch,
@@ -139,6 +141,22 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 
+FAMILY_DEFAULTS: Entry = {"like": "", "matrix_factor": 1.0, "memory_factor": 1.0, "operations_per_byte": 0.0}
+
+
+def make_kernel_family(entry_id: str, entry: Entry) -> KernelFamily:
+    """Return the record of a family of devices."""
+    lists: Entry = {field: tuple(entry[field]) for field in ("covers", "measured")}  # type: ignore[arg-type]
+    return KernelFamily(**{"id": entry_id, **FAMILY_DEFAULTS, **entry, **lists})  # type: ignore[arg-type]
+
+
+def make_kernel_law(entry_id: str, entry: Entry) -> KernelLaw:
+    """Return a kernel law's record."""
+    lists: Entry = {field: tuple(entry.get(field, ())) for field in ("kernels", "engines")}  # type: ignore[arg-type]
+    defaults: Entry = {"error": 0.0, "rows": 0, "reason": ""}
+    return KernelLaw(**{"id": entry_id, **defaults, **entry, **lists})  # type: ignore[arg-type]
+
+
 def make_coefficient(entry_id: str, entry: Entry) -> Coefficient:
     """Return a coefficient's record; one without a range is exact."""
     values = {"id": entry_id, "low": entry["value"], "high": entry["value"], **entry}
@@ -162,5 +180,7 @@ MAKERS = {
     "engines": make_engine,
     "trainers": make_engine,
     "sources": make_source,
+    "kernel_families": make_kernel_family,
+    "kernels": make_kernel_law,
     "coefficients": make_coefficient,
 }

@@ -210,6 +210,40 @@ class Engine(NamedTuple):
         return round(self.values[name])
 
 
+class KernelFamily(NamedTuple):
+    """Devices that kernels run alike on: of an architecture and class, with the family that it is like."""
+
+    id: str
+    name: str
+    covers: tuple[str, ...]  # "architecture/class", or a maker's name for what no other family covers
+    measured: tuple[str, ...]  # ids of the devices whose kernels were measured
+    like: str  # the family whose laws serve where this one has none
+    matrix_factor: float  # on the share of the rate that the family it is like reaches
+    memory_factor: float  # the same of the bandwidth
+    operations_per_byte: float  # of bandwidth, where the maker publishes no rate
+    reason: str
+    source: str
+    checked: str
+
+
+class KernelLaw(NamedTuple):
+    """How long a kind of kernel takes on a family of devices: numbers by name, for `calc.performance.kernel_laws`."""
+
+    id: str
+    name: str
+    family: str
+    kind: str
+    kernels: tuple[str, ...]
+    engines: tuple[str, ...]  # whose own kernels these are; empty: those of most
+    rate: str  # the accelerator fact that arithmetic is measured against
+    values: dict[str, float]
+    error: float  # median of |log(computed / measured)| on shapes that were left out of the fit
+    rows: int  # measurements behind it, 0 where nobody measured it
+    reason: str
+    source: str
+    checked: str
+
+
 class Mixture(NamedTuple):
     """What llama.cpp stores a whole model in: the name of rules that choose a number format for each tensor."""
 
