@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Route, expect
 
 from calc.calculators import CALCULATORS
 from macros.links import CALCULATOR_PAGES
@@ -170,6 +170,22 @@ def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> N
     page.click("text=Retry")
     live(page)
     expect(page.locator(".calc-verdict")).to_contain_text("17.15 GiB")
+
+
+def test_a_busy_machine_is_given_a_second_start(watched: Watched, site: str) -> None:
+    """A start that falls silent is repeated once by itself, and Python answers without a click."""
+    page = watched.page
+    silent: list[Route] = []
+    page.context.route("**/worker.mjs", lambda route: route.fallback() if silent else silent.append(route))
+    page.clock.install()
+    page.goto(site + FIT)
+    page.fill("[name=context_tokens]", "16384")
+    while not silent:
+        page.wait_for_timeout(50)
+    page.clock.fast_forward(25_000)
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("17.15 GiB")
+    assert watched.complaints == []
 
 
 def test_a_mistake_of_ours_is_said_and_survived(watched: Watched, site: str) -> None:

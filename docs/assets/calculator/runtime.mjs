@@ -1,12 +1,14 @@
 // The one Python of a tab: started on first intent, shared by all calculators, kept by instant navigation.
 
 const SCRIPT_MS = 20_000; // for the worker's own script; from then on the worker says how long it may be silent
+const SLOWER = 3; // a machine that was too busy the first time is given this many times as long the second time
 
 class Runtime extends EventTarget {
   state = "idle"; // idle, loading, ready or failed
   text = "";
   #worker = null;
   #timer = 0;
+  #tries = 0;
   #asked = new Map(); // by calculator: the newest request, and whether it is on its way; older ones are forgotten
   #numbered = new Map(); // requests on their way
   #count = 0;
@@ -17,6 +19,7 @@ class Runtime extends EventTarget {
 
   start() {
     if (this.started) return;
+    this.#tries += 1;
     this.#worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module", name: "python" });
     this.#worker.addEventListener("message", ({ data }) => this.#hear(data));
     this.#worker.addEventListener("error", (event) => this.#fail(event.message || "its script could not be loaded"));
@@ -65,10 +68,17 @@ class Runtime extends EventTarget {
 
   #become(state, text, limit) {
     clearTimeout(this.#timer);
-    if (limit) this.#timer = setTimeout(() => this.#fail(`nothing happened for ${limit / 1000} seconds`), limit);
+    const patience = this.#tries > 1 ? SLOWER * limit : limit;
+    if (patience) this.#timer = setTimeout(() => this.#stall(patience), patience);
     this.state = state;
     this.text = text;
     this.dispatchEvent(new Event("change"));
+  }
+
+  // The machine may only be busy: once, a start that fell silent is repeated without asking.
+  #stall(patience) {
+    if (this.#tries === 1) this.retry();
+    else this.#fail(`nothing happened for ${patience / 1000} seconds`);
   }
 
   #fail(reason) {
