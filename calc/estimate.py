@@ -18,6 +18,7 @@ from calc.scenario import (
     MOST_TOKENS,
     Reader,
     finite,
+    in_version,
     name_doubts,
     read_accelerator,
     read_cache_format,
@@ -173,6 +174,7 @@ def read_asked(reader: Reader) -> Asked:
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
     engine, fraction = read_engine(reader, facts)
+    engine = in_version(reader, engine)
     model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
     reader.filled["model"] = model_id or finite(reader.given["model"])
     weights, group = read_weights(reader, facts)

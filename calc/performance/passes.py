@@ -45,10 +45,8 @@ class Passes(NamedTuple):
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
         return Segment(sequences, 1, context, 1.0)
 
-    def mixed_step_s(
-        self, *, prompt_tokens: int, before: int, sequences: float, context: int
-    ) -> float:
-        """Return the seconds of a step that takes `prompt_tokens` of one prompt along with the decoding of sequences."""
+    def mixed_step_s(self, *, prompt_tokens: int, before: int, sequences: float, context: int) -> float:
+        """Return the seconds of a step that takes `prompt_tokens` of a prompt along with decoding sequences."""
         segments = [self.step(sequences=sequences, context=context)] if sequences else []
         if prompt_tokens:
             segments.append(self.prompt(sequences=1, tokens=prompt_tokens, before=before))
@@ -61,6 +59,7 @@ def passes_of(
     layout: Layout,
     accelerator: Accelerator,
     engine: str,
+    era: str,
     values: Mapping[str, float],
     attention: str,
 ) -> Passes | None:
@@ -73,6 +72,13 @@ def passes_of(
         found.group(PIPELINE, joined(accelerator, ranks=2, stride=layout.tensor))
         found.group(CONTEXT, joined(accelerator, ranks=layout.context, stride=layout.tensor))
         found.group(EXPERT, joined(accelerator, ranks=layout.expert))
-    schedule = schedule_of(values, accelerator, device_class(accelerator), attention)
+    schedule = schedule_of(
+        values,
+        era=era,
+        weights=demand.weights,
+        accelerator=accelerator,
+        market=device_class(accelerator),
+        attention=attention,
+    )
     model = whole_rank(demand, layout, fuses=bool(values["fuses"]))
     return Passes(demand, layout, model, found, schedule)

@@ -1,14 +1,14 @@
 """How an engine puts the operations of a pass together: its kernels beside the law's, launches, and the host's part.
 
-An engine's coefficients (catalogue, `engines`) say how its kernels compare with those that the laws were fitted on, what
-the host does between steps and for each sequence, and whether it launches kernels one by one or replays a graph of them.
+An engine's coefficients (catalogue, `engines`) say how its kernels compare with those that the laws were fitted on,
+what the host does between steps and for each sequence, and whether it launches kernels one by one or replays a graph.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from calc.catalog.records import Accelerator
-from calc.performance.kernels import Kernels
+from calc.catalog.records import Accelerator, NumberFormat, Weights
+from calc.performance.kernels import PLAIN, Kernels
 from calc.performance.operations import (
     Attention,
     Collective,
@@ -32,12 +32,14 @@ class Factors(NamedTuple):
 
     reading: float
     working: float
+    launches: float = 1.0  # kernels that the host launches for one product
 
 
 class Schedule(NamedTuple):
     """What an engine of an era does with the operations of a pass on a device."""
 
     values: Mapping[str, float]
+    weights: Weights
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
     experts: Factors
@@ -45,9 +47,9 @@ class Schedule(NamedTuple):
     step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
-    graph_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
-    pointwise_kernels: float  # where an engine that fuses what stands side by side has one
-    loops_experts: bool  # experts are launched one by one
+    captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
+    pointwise_kernels: float  # where an engine that fuses what stands side by side has one, each passing over memory
+    loops_experts: bool  # all experts of a layer are launched one by one, with tokens or without
     cache_passes: float  # times that a step reads or writes the whole cache, beside attention
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     found: dict[str, Factors]
@@ -56,8 +58,16 @@ class Schedule(NamedTuple):
         """Return how an engine's products in a kernel compare with the law's."""
         known = self.found.get(kernel)
         if known is None:
-            kinds = ("",) if kernel in PLAIN_KERNELS else (kernel, QUANTIZED, "")
-            known = self.found[kernel] = Factors(self.of("weights_factor", kinds), self.of("matrix_factor", kinds))
+            kinds: tuple[str, ...] = ("",)
+            if kernel not in PLAIN_KERNELS:
+                kinds = (
+                    (self.weights.id, kernel, QUANTIZED, "")
+                    if kernel == kernel_of(self.weights)
+                    else (kernel, QUANTIZED, "")
+                )
+            known = self.found[kernel] = Factors(
+                self.of("weights_factor", kinds), self.of("matrix_factor", kinds), self.of("product_launches", kinds)
+            )
         return known
 
     def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
@@ -87,15 +97,18 @@ def device_classes(accelerator: Accelerator, market: str) -> tuple[str, ...]:
     return f"{architecture} {market}", architecture, accelerator.vendor, market
 
 
-def schedule_of(values: Mapping[str, float], accelerator: Accelerator, market: str, attention: str) -> Schedule:
+def schedule_of(
+    values: Mapping[str, float], *, era: str, weights: Weights, accelerator: Accelerator, market: str, attention: str
+) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
-    classes, ways = device_classes(accelerator, market), (attention, "")
+    classes, ways = (*device_classes(accelerator, market), era), (attention, "")
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)
 
     return Schedule(
         values=values,
+        weights=weights,
         classes=classes,
         attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
         experts=Factors(of("expert_reading_factor"), of("expert_factor")),
@@ -103,13 +116,18 @@ def schedule_of(values: Mapping[str, float], accelerator: Accelerator, market: s
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
-        graph_sequences=values["graph_sequences"],
-        pointwise_kernels=values["pointwise_kernels"],
-        loops_experts=bool(values["loops_experts"]),
-        cache_passes=values["cache_passes"],
-        repeats_heads=bool(values["repeats_heads"]),
+        captured_sequences=of("captured_sequences"),
+        pointwise_kernels=of("pointwise_kernels"),
+        loops_experts=bool(of("loops_experts")),
+        cache_passes=of("cache_passes"),
+        repeats_heads=bool(of("repeats_heads")),
         found={},
     )
+
+
+def kernel_of(weights: Weights) -> str:
+    """Return how matrices of a format are multiplied; empty for a file of many formats."""
+    return weights.kernel if isinstance(weights, NumberFormat) else ""
 
 
 class Timed(NamedTuple):
@@ -155,15 +173,14 @@ class PassTime(NamedTuple):
         return max(sums, key=sums.__getitem__)
 
 
-def pass_time(
-    operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float
-) -> PassTime:
+def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float) -> PassTime:
     """Return the seconds of a pass over `sequences`; `decoding` of them have one new token, 0 where a prompt is read.
 
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
     the host launches kernel by kernel while the device works.
     """
-    bandwidth, ridge = kernels.bandwidth, kernels.ridge
+    bandwidth = kernels.bandwidth
+    ridge = kernels.rate(PLAIN) / bandwidth
     parts: list[Timed] = []
     device = launches = 0.0
     for operation, times in operations:
@@ -172,15 +189,16 @@ def pass_time(
         if isinstance(operation, Collective):
             seconds, bound = seconds * schedule.links, LINKS
         elif isinstance(operation, Pointwise):
-            count *= schedule.pointwise_kernels
+            count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:
             moved, flops = operation.bytes / bandwidth, operation.flops / (ridge * bandwidth)
             if isinstance(operation, Product):
                 factors = schedule.product(operation.kernel)
+                count = factors.launches
             elif isinstance(operation, Experts):
                 factors = combined(schedule.product(operation.kernel), schedule.experts)
                 if schedule.loops_experts:
-                    count = operation.touched * (operation.matrices + 2)
+                    count = operation.experts * (operation.matrices * factors.launches + 2.0)
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
             working = flops / (flops + moved) if flops else 0.0
@@ -190,7 +208,7 @@ def pass_time(
         parts.append(Timed(operation, times, seconds, bound))
         device += times * seconds
         launches += times * count
-    alone = decoding == sequences and decoding <= schedule.graph_sequences
+    alone = decoding == sequences and decoding <= schedule.captured_sequences
     host = 0.0 if alone else launches * schedule.launch_s
     return PassTime(tuple(parts), device, host, schedule.step_s + sequences * schedule.sequence_s)
 
@@ -200,7 +218,7 @@ UNCHANGED = Factors(1.0, 1.0)
 
 def combined(first: Factors, second: Factors) -> Factors:
     """Return both factors together."""
-    return Factors(first.reading * second.reading, first.working * second.working)
+    return Factors(first.reading * second.reading, first.working * second.working, first.launches)
 
 
 def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:

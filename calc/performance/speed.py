@@ -45,7 +45,7 @@ class Speed(NamedTuple):
     def balanced_batch(self) -> int:
         """The sequences from which on a step's products take longer than reading their weights.
 
-        Where the time of one token, which is that of reading, meets the line through the origin that many tokens lie on.
+        Where the time of one token, which is that of reading, meets the line that many tokens lie on.
         """
         one, many = (self.product_s(count) for count in (1, MANY_TOKENS))
         return max(1, round(one / many * MANY_TOKENS))
@@ -70,26 +70,36 @@ class Speed(NamedTuple):
         return found
 
 
-def speed_of(
-    *,
-    demand: Demand,
-    layout: Layout,
-    accelerator: Accelerator,
-    engine: str,
-    values: Mapping[str, float],
-    output_tokens: int,
-    cached_tokens: int,
-    batched_tokens: int | None,
-    attention: str = "flash",
-    device_share: float = 1.0,
-) -> Speed | None:
+class Question(NamedTuple):
+    """What a speed is asked of: a demand on devices, under an engine."""
+
+    demand: Demand
+    layout: Layout
+    accelerator: Accelerator
+    engine: str
+    era: str
+    output_tokens: int
+    cached_tokens: int
+    batched_tokens: int | None  # of a pass over prompts; None where whole prompts pass at once
+    attention: str = "flash"
+    device_share: float = 1.0  # of the layers
+
+
+def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known.
 
     Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
     their weights to the device in each pass, which multiplies there.
     """
+    demand, layout, accelerator = question.demand, question.layout, question.accelerator
     passes = passes_of(
-        demand=demand, layout=layout, accelerator=accelerator, engine=engine, values=values, attention=attention
+        demand=demand,
+        layout=layout,
+        accelerator=accelerator,
+        engine=question.engine,
+        era=question.era,
+        values=values,
+        attention=question.attention,
     )
     if passes is None:
         return None
@@ -97,11 +107,12 @@ def speed_of(
     first = prefill(
         passes,
         sequences=sequences,
-        cached_tokens=cached_tokens,
-        batched_tokens=batched_tokens,
+        cached_tokens=question.cached_tokens,
+        batched_tokens=question.batched_tokens,
         overlaps=values["overlaps_prefill"],
     )
-    step = decode(passes, sequences=sequences, output_tokens=output_tokens, overlaps=bool(values["overlaps_decode"]))
+    output, device_share = question.output_tokens, question.device_share
+    step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
     read = 0.0
     if device_share < 1:
         away = 1 - device_share
@@ -112,7 +123,7 @@ def speed_of(
         operations = step.time.operations
         read = away * (weights_read(operations) + state_bytes(operations)) / values["host_bandwidth"]
         step = step._replace(step_s=device_share * step.step_s + read)
-    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output_tokens, device_share, read)
+    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read)
 
 
 def prefill(

@@ -10,11 +10,11 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Price
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines.vllm import is_large_device
-from calc.performance.speed import speed_of
+from calc.performance.speed import Question, speed_of
 from calc.planning.cost import MILLION, newest_purchase, newest_rent
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
-from calc.planning.serving_report import prefill_tokens
+from calc.planning.serving_report import prefill_tokens, rates_known
 from calc.units import HOUR_S, KWH_J
 
 HELD = ("weights", "kv_cache", "recurrent_state")
@@ -166,17 +166,20 @@ class Comparison:
         wanted = self.wanted
         if wanted.engine is None or not wanted.demand.architecture.writes:
             return None
-        found = speed_of(
+        if not rates_known(wanted.engine, accelerator):
+            return None
+        question = Question(
             demand=wanted.demand,
             layout=layout,
             accelerator=accelerator,
             engine=wanted.engine.id,
-            values=wanted.engine.values,
+            era=wanted.engine.era,
             output_tokens=wanted.output_tokens,
             cached_tokens=0,
             batched_tokens=prefill_tokens,
             attention=wanted.attention,
         )
+        found = speed_of(question, wanted.engine.values)
         return found.figures() if found else None
 
     def offers(self, accelerators: Iterable[Accelerator]) -> list[Offer]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
@@ -12,7 +13,7 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import Speed, speed_of
+from calc.performance.speed import Question, Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.layout import division
 from calc.planning.serving import Serving
@@ -179,20 +180,8 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
-    if serving.accelerator is None:
-        return None
-    speed = speed_of(
-        demand=served.demand,
-        layout=served.layout,
-        accelerator=serving.accelerator,
-        engine=serving.engine.id,
-        values=values,
-        output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
-        batched_tokens=prefill_tokens(served.case),
-        attention=serving.attention,
-        device_share=device_share(served),
-    )
+    question = speed_question(served, output_tokens, cached_tokens)
+    speed = speed_of(question, values) if question else None
     if speed is None:
         return None
     typical = speed.figures()
@@ -208,6 +197,30 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
+
+
+def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
+    """Return what a speed is asked of, None without an accelerator, or where no source has its rates."""
+    serving = served.serving
+    if serving.accelerator is None or not rates_known(serving.engine, serving.accelerator):
+        return None
+    return Question(
+        demand=served.demand,
+        layout=served.layout,
+        accelerator=serving.accelerator,
+        engine=serving.engine.id,
+        era=serving.engine.era,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens,
+        batched_tokens=prefill_tokens(served.case),
+        attention=serving.attention,
+        device_share=device_share(served),
+    )
+
+
+def rates_known(engine: Engine, accelerator: Accelerator) -> bool:
+    """Return whether a device's rate is published, or the engine's own runs stand in for it as on Apple's."""
+    return accelerator.sixteen_bit is not None or accelerator.vendor in engine.runs_on
 
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:

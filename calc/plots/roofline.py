@@ -34,12 +34,9 @@ def draw(**scenario: object) -> Plot:
     found, own = timed(placed), placed.demand.sequences
     speeds = {count: found.speed(count) for count in sorted({*BATCHES, own})}
     device = speeds[own].passes.kernels
-    bandwidth, rate = device.bandwidth, device.rate_of(placed.demand.weights.native or "bf16")
+    bandwidth, rate = device.bandwidth, device.rate(placed.demand.weights.native or "bf16")
     ridge = rate / bandwidth
-    passes = [
-        passed(DECODE, in_words(count), count == own, speed.decode.time)
-        for count, speed in speeds.items()
-    ]
+    passes = [passed(DECODE, in_words(count), count == own, speed.decode.time) for count, speed in speeds.items()]
     first = speeds[own].prefill
     passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.time))
     places = [float(str(row["intensity"])) for row in passes]

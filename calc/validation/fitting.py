@@ -11,95 +11,59 @@ from unittest.mock import patch
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Weights
-from calc.memory.budget import Layout
-from calc.performance.decode import step_of
-from calc.performance.flops import Work
-from calc.performance.prefill import seconds_of
-from calc.performance.roofline import kernel_class, machine, pass_times
-from calc.performance.speed import speed_of
+from calc.catalog.records import NumberFormat
+from calc.performance.speed import Question, speed_of
 from calc.planning import serving_report
 from calc.validation.scores import Row, SkipError
 
 # What is estimated: everything measured that is not set by an engine's code. Others keep their value.
 FITTED = (
-    "weights_share",
-    "cache_share",
-    "matrix_share",
-    "attention_share",
-    "expert_share",
-    "layer_gap_s",
+    "weights_factor",
+    "matrix_factor",
+    "cache_factor",
+    "attention_factor",
+    "expert_reading_factor",
+    "expert_factor",
     "step_s",
     "sequence_s",
-    "host_layer_s",
-    "host_expert_s",
-    "pcie_latency_s",
+    "launch_s",
 )
-# Where an estimate begins, whatever the catalogue says.
+# Where an estimate begins, whatever the catalogue says: kernels as fast as their laws.
 START = {
-    "weights_share": 0.7,
-    "cache_share": 0.6,
-    "matrix_share": 0.5,
-    "attention_share": 0.4,
-    "expert_share": 0.3,
-    "layer_gap_s": 3e-5,
-    "step_s": 5e-4,
+    "weights_factor": 1.0,
+    "matrix_factor": 1.0,
+    "cache_factor": 1.0,
+    "attention_factor": 1.0,
+    "expert_reading_factor": 1.0,
+    "expert_factor": 1.0,
+    "step_s": 1e-3,
     "sequence_s": 1e-5,
-    "host_layer_s": 8e-4,
-    "host_expert_s": 5e-5,
-    "pcie_latency_s": 5e-5,
+    "launch_s": 5e-6,
 }
 LARGEST_ERROR = 1.0  # a row that is wrong by more than e counts no more
 
 
 class Prepared(NamedTuple):
-    """A row with the work of its passes."""
+    """A row with what its speed is asked of."""
 
     row: Row
     engine: str
     figure: str
     measured: float
-    accelerator: Accelerator
-    weights: Weights
-    layout: Layout
-    attention: str
-    prefill: Work
-    passes: int
-    decode: Work
-    parts: int
-    sequences: int
-    prompt_tokens: int
-    output_tokens: int
+    question: Question
 
     @property
     def group(self) -> tuple[str, ...]:
         """Rows that count together as one."""
-        return (self.row["source_key"], self.figure, kernel_class(self.weights, self.accelerator))
+        weights = self.question.demand.weights
+        kind = weights.kernel if isinstance(weights, NumberFormat) else weights.id
+        return (self.row["source_key"], self.figure, kind)
 
     def predict(self, values: Mapping[str, float]) -> float:
         """Return the figure under the coefficients given."""
-        device = machine(
-            accelerator=self.accelerator,
-            weights=self.weights,
-            values=values,
-            layout=self.layout,
-            attention=self.attention,
-        )
-        assert device is not None
-        stages = self.layout.pipeline
-        pass_s = pass_times(self.prefill, device, self.layout, decode=False).total
-        first = seconds_of(passes=self.passes, pass_s=pass_s, stages=stages, overlaps=values["overlaps_prefill"])
-        step = pass_times(self.decode, device, self.layout, decode=True).total
-        step = step_of(pass_s=step, parts=self.parts, stages=stages)
-        return {
-            "prefill_tokens_per_s": self.sequences * self.prompt_tokens / first,
-            "decode_tokens_per_s": self.sequences / step,
-            "time_to_first_token_s": first,
-            "time_per_output_token_s": step,
-            "output_tokens_per_s": self.sequences
-            * self.output_tokens
-            / (first + step * max(self.output_tokens - 1, 0)),
-        }[self.figure]
+        speed = speed_of(self.question, values)
+        assert speed is not None
+        return speed.figures()[self.figure]
 
     def error(self, values: Mapping[str, float]) -> float:
         """Return the absolute logarithm of predicted over measured."""
@@ -108,10 +72,10 @@ class Prepared(NamedTuple):
 
 def prepare(row: Row, scenario: Mapping[str, Any], figure: str, measured: float) -> Prepared:
     """Return a row with the work of its passes; raises SkipError where its speed is not modelled."""
-    found: list[tuple[dict[str, Any], Any]] = []
+    found: list[tuple[Question, Any]] = []
 
-    def recording(**arguments: Any) -> Any:
-        found.append((arguments, speed_of(**arguments)))
+    def recording(question: Question, values: Mapping[str, float]) -> Any:
+        found.append((question, speed_of(question, values)))
         return found[-1][1]
 
     try:
@@ -121,24 +85,7 @@ def prepare(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         raise SkipError(f"refused: {error.field}") from None
     if not found or found[-1][1] is None:
         raise SkipError("no speed")
-    arguments, speed = found[-1]
-    return Prepared(
-        row,
-        scenario["engine"],
-        figure,
-        measured,
-        arguments["accelerator"],
-        arguments["demand"].weights,
-        arguments["layout"],
-        arguments["attention"],
-        speed.prefill.work,
-        speed.prefill.passes,
-        speed.decode.work,
-        speed.decode.parts,
-        speed.together,
-        speed.prompt_tokens,
-        speed.output_tokens,
-    )
+    return Prepared(row, scenario["engine"], figure, measured, found[-1][0])
 
 
 def loss(items: Iterable[Prepared], values: Mapping[str, float]) -> float:
