@@ -25,6 +25,7 @@ from calc.catalog.records import (
     Source,
 )
 from calc.catalog.schema import LINK_FACTS
+from calc.catalog.support import make_support
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
@@ -50,7 +51,7 @@ def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), **entry}
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
@@ -68,13 +69,15 @@ FORMAT_DEFAULTS: Entry = {
     "flattened": False,
     "cache": False,
     "native": "",
+    "suffixes": (),
 }
 
 
 def make_number_format(entry_id: str, entry: Entry) -> NumberFormat:
     """Return a number format's record."""
     values = {"id": entry_id, "kernel": entry_id.replace("_", "-"), **FORMAT_DEFAULTS, **entry}
-    values["aliases"] = tuple(values["aliases"])  # type: ignore[arg-type]
+    for name in ("aliases", "suffixes"):
+        values[name] = tuple(values[name])  # type: ignore[arg-type]
     return NumberFormat(**values)  # type: ignore[arg-type]
 
 
@@ -137,9 +140,9 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
+    aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
     eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
-    head = {**entry, **lists, "coefficients": coefficients, "eras": eras}
+    head = {**entry, "aliases": aliases, "coefficients": coefficients, "eras": eras}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 
@@ -172,6 +175,7 @@ def make_source(entry_id: str, entry: Entry) -> Source:
 
 MAKERS = {
     "accelerators": make_accelerator,
+    "support": make_support,
     "links": make_link,
     "protocols": make_protocol,
     "machines": make_machine,

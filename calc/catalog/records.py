@@ -90,13 +90,18 @@ class Accelerator(NamedTuple):
 
     @property
     def memory_fact(self) -> Fact:
-        """The memory a program can count on: as the driver reports it where that is known, else as advertised."""
-        return self.facts.get("memory_reported") or self.facts["memory"]
+        """The memory a program can count on: what it is given where that is known, or what the driver reports."""
+        return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]
 
     @property
     def capacity_bytes(self) -> int:
         """`memory_fact` in bytes."""
         return int(self.memory_fact.value)
+
+    def limited_to(self, size_bytes: int, source: str) -> "Accelerator":
+        """Return the device with that much of its memory for programs."""
+        limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
+        return self._replace(facts={**self.facts, "memory_usable": limit})
 
     @property
     def sixteen_bit(self) -> Fact | None:
@@ -147,6 +152,9 @@ class Model(NamedTuple):
     source: str
     checked: str
     note: str
+    published: dict[
+        str, dict[str, object]
+    ]  # those of the repositories that store it otherwise, with what they say of it
 
 
 class NumberFormat(NamedTuple):
@@ -156,7 +164,7 @@ class NumberFormat(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     bits: float
-    scope: str  # "all": every tensor; "linear": the layers' matrices; "experts": those of the experts, if there are any
+    scope: str  # one of SCOPES: which tensors it is for where nothing else is said
     group: int  # elements that share a scale; 0 if none do
     group_rows: int  # rows over which a group extends: 1, or the height of a block
     group_bits: int  # scale and zero point of a group
@@ -169,6 +177,7 @@ class NumberFormat(NamedTuple):
     cache: bool  # engines keep KV caches in it
     native: str  # the accelerator fact that shows the hardware computes in it; empty if it is unpacked to 16 bit
     kernel: str  # how matrices in it are multiplied: a law of kernels.toml
+    suffixes: tuple[str, ...]  # ends of repository names that say so
     summary: str
     source: str
     checked: str
@@ -218,8 +227,7 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
-    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
-    platforms: str  # the source of it
+    platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
@@ -235,6 +243,11 @@ class Engine(NamedTuple):
             return self._replace(era=next(era.id for era in reversed(self.eras) if era.measured))
         numbers = version_numbers(version)
         return self._replace(era=next((era.id for era in reversed(self.eras) if era.reached(numbers)), self.eras[0].id))
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether measurements say how fast it is."""
+        return "range_decode" in self.values
 
     @property
     def splits_layers(self) -> bool:
@@ -295,7 +308,34 @@ class Mixture(NamedTuple):
     native: str = ""  # no device computes in one: weights are unpacked
 
 
-WeightsFormat = NumberFormat | Mixture
+class Rule(NamedTuple):
+    """Which tensors of a recipe are in another number format: by their block, or by the names that modules have."""
+
+    number_format: NumberFormat
+    block: str = ""
+    pattern: str = ""  # a regular expression
+    layers: frozenset[int] | None = None  # None: all
+    in_layer: bool = False  # the pattern is for a name within a layer, not for one from the model down
+    by_number: bool = False  # the pattern looks at numbers of layers
+
+
+class Recipe(NamedTuple):
+    """What a repository stores a model in: one number format, and where it has another one; the last rule decides."""
+
+    id: str
+    name: str
+    base: NumberFormat
+    plain: NumberFormat  # of what no format is for: embeddings, norms, and what is left out
+    rules: tuple[Rule, ...]
+
+    @property
+    def native(self) -> str:
+        """The accelerator fact that shows that the hardware computes in its number format."""
+        return self.base.native
+
+
+WeightsFormat = NumberFormat | Mixture  # what the catalogue has a name for
+ModelFormat = WeightsFormat | Recipe
 
 
 class Link(NamedTuple):
@@ -438,4 +478,4 @@ class StoredWeights(NamedTuple):
         return {"embeddings": self.embeddings, "layers": self.layers, "head": self.head}
 
 
-Weights = WeightsFormat | StoredWeights
+Weights = ModelFormat | StoredWeights

@@ -7,7 +7,7 @@ what the host does between steps and for each sequence, and whether it launches 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from calc.catalog.records import Accelerator, NumberFormat, Weights
+from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
 from calc.performance.kernels import PLAIN, Kernels
 from calc.performance.operations import (
     Attention,
@@ -127,6 +127,8 @@ def schedule_of(
 
 def kernel_of(weights: Weights) -> str:
     """Return how matrices of a format are multiplied; empty for a file of many formats."""
+    if isinstance(weights, Recipe):
+        return weights.base.kernel
     return weights.kernel if isinstance(weights, NumberFormat) else ""
 
 

@@ -75,7 +75,14 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
         numbers = f"{steps[-1].value:,.0f} {sign.replace('-', '−')} {abs(change):,}"
         return [
             *steps,
-            Step(f"{amount.label} as the engine holds it", formula, numbers, amount.bytes, "B", steps[-1].source),
+            Step(
+                f"{amount.label} as the engine holds it",
+                formula,
+                numbers,
+                amount.bytes,
+                unit="B",
+                source=steps[-1].source,
+            ),
         ]
     return steps
 
@@ -127,6 +134,15 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     low = weights * (1 - values["range_weights"]) + (value - weights - kept) * below
     high = weights * (1 + values["range_weights"]) + (value - weights) * above
     return [min(int(low), value), max(int(high), value)]
+
+
+def margin(engine: Engine, runtime: Runtime) -> int:
+    """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
+    sizes = {amount.id: amount.bytes for amount in runtime.amounts}
+    exact = sum(sizes.get(name, 0) for name in ("kv_cache", "recurrent_state"))
+    rest = max(runtime.needed - exact - sizes["weights"], 0)
+    share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
+    return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
 
 
 def pool_range(served: Served, pool: int) -> list[int]:
@@ -200,9 +216,9 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
 
 
 def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
-    """Return what a speed is asked of, None without an accelerator, or where no source has its rates."""
+    """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
     serving = served.serving
-    if serving.accelerator is None or not rates_known(serving.engine, serving.accelerator):
+    if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
         return None
     return Question(
         demand=served.demand,
@@ -218,9 +234,10 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
     )
 
 
-def rates_known(engine: Engine, accelerator: Accelerator) -> bool:
-    """Return whether a device's rate is published, or the engine's own runs stand in for it as on Apple's."""
-    return accelerator.sixteen_bit is not None or accelerator.vendor in engine.runs_on
+def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
+    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
+    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
+    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
 
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:

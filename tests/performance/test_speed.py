@@ -213,7 +213,6 @@ WARNED: list[tuple[dict[str, object], str]] = [
     ({"accelerator": "rtx-4090", "parallelism": {"tensor": 2}}, "tensor-over-pcie"),
     ({"accelerator": "rtx-3090", "parallelism": {"tensor": 4}}, "link-needs-bridge"),
     ({"accelerator": "rtx-3090", "weights": "fp8"}, "format-not-native"),
-    ({"accelerator": "rtx-3090", "weights": "q4_k_m"}, "format-of-another-engine"),
     ({"accelerator": "rtx-3090", "memory_fraction": 0.3}, "share-too-small"),
 ]
 
