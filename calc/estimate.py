@@ -16,7 +16,6 @@ from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_t
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
 from calc.scenario import (
-    MOST_TOKENS,
     PUBLISHED,
     STAND_INS,
     Reader,
@@ -31,7 +30,6 @@ from calc.scenario import (
     read_price,
     read_tokens,
     read_weights,
-    whole,
 )
 from calc.units import show_gib
 
@@ -164,9 +162,9 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences, demand = reader.take("sequences"), asked.demand
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    most, demand = reader.take("sequences") == "max", asked.demand
+    if not most:
+        demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
         reader=reader,
@@ -174,7 +172,7 @@ def read_question(scenario: Scenario) -> Question:
         demand=demand,
         accelerator=accelerator,
         layout=layout,
-        most=sequences == "max",
+        most=most,
         prices=prices,
     )
 
