@@ -92,6 +92,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -149,6 +150,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         },
         **works.as_dict(),
         "speed": found.speed,
+        "measured": found.measured,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -185,6 +187,7 @@ def without_engine(answer: Answer) -> Found:
 def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
+    from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
@@ -197,6 +200,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        measured=measured_report(
+            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
+        ),
     )
 
 
