@@ -247,7 +247,7 @@ class Engine(NamedTuple):
     @property
     def is_timed(self) -> bool:
         """Whether measurements say how fast it is."""
-        return "weights_share" in self.values
+        return "weights_factor" in self.values
 
     @property
     def splits_layers(self) -> bool:
