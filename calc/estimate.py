@@ -19,6 +19,7 @@ from calc.scenario import (
     PUBLISHED,
     STAND_INS,
     Reader,
+    in_version,
     name_doubts,
     read_accelerator,
     read_cache_format,
@@ -91,6 +92,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -148,6 +150,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         },
         **works.as_dict(),
         "speed": found.speed,
+        "measured": found.measured,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -184,6 +187,7 @@ def without_engine(answer: Answer) -> Found:
 def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
+    from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
@@ -196,6 +200,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        measured=measured_report(
+            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
+        ),
     )
 
 
@@ -220,6 +227,7 @@ def read_asked(reader: Reader) -> Asked:
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
+    engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
