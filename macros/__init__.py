@@ -8,6 +8,7 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
 from macros.accuracy.page import (
     accuracy,
@@ -173,6 +174,8 @@ MACROS = (
     layer_table,
     layout_figure,
     left_on_a_card,
+    kernel_device_table,
+    kernel_table,
     left_out_memory_sources,
     left_out_sources,
     left_out_training,
