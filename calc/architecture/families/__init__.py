@@ -5,12 +5,14 @@ Face transformers (`modeling_<model_type>.py`), whose parameter counts the tests
 """
 
 from calc.architecture.families import (
+    bert_kin,
     compressed,
     cross_attention,
     dense,
     encoder,
     gemma,
     gpt,
+    hearing,
     hybrid,
     latent,
     linear_attention,
@@ -26,12 +28,14 @@ from calc.architecture.families import (
 from calc.architecture.families.registry import FAMILIES, left_out, read_config
 
 MODULES = (  # importing them fills the registry
+    bert_kin,
     compressed,
     cross_attention,
     dense,
     encoder,
     gemma,
     gpt,
+    hearing,
     hybrid,
     latent,
     linear_attention,
