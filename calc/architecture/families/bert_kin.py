@@ -5,7 +5,7 @@ from calc.architecture.config import Config
 from calc.architecture.decoders import heads_of
 from calc.architecture.families.encoder import BERT, bert_like, encoder, reader
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Attention
+from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
 
@@ -26,6 +26,7 @@ def kin(
     *,
     table: Tensors,
     bias: bool = True,
+    rotary: bool = False,
     mixer: Mixer | None = None,
     feed: FeedForward | None = None,
     last: Tensors = (),
@@ -33,11 +34,15 @@ def kin(
     """Read an encoder of BERT's layers, with an attention or an MLP of its own where they are given."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    plain = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=bias, out_bias=bias)
+    seen = Attention(heads, heads, size, causal=False, rotary=rotary, wide_softmax=False)
+    plain = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias)
+    width, activation = config.integer("intermediate_size"), config.text("hidden_act", "gelu")
+    dropout = config.number("hidden_dropout_prob", default=0.1, most=1)
     block = layer(
         reader(mixer or plain),
-        feed or dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+        feed or dense(hidden, width, gated=False, bias=True, activation=activation),
         *norms(hidden, "attention_layernorm", "output_layernorm", bias=True),
+        style=Style(LAYER_NORM, AFTER, dropout > 0),
     )
     return encoder(config, hidden=hidden, layers=config.layers(), block=block, embeddings=table, last=last)
 
@@ -47,7 +52,7 @@ def nomic_bert(config: Config) -> Architecture:
     """Nomic Embed (arXiv:2402.01613): BERT with rotary positions, gated MLPs and no biases in its matrices."""
     feed = dense(config.hidden(), config.integer("intermediate_size"))
     table = embeddings(config, config.hidden(), positions=False, types=True)
-    return kin(config, table=table, bias=False, feed=feed)
+    return kin(config, table=table, bias=False, rotary=True, feed=feed)
 
 
 JINA = {**BERT, "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
@@ -58,7 +63,7 @@ def jina_embeddings_v3(config: Config) -> Architecture:
     """Jina embeddings 3 (arXiv:2409.10173): XLM-RoBERTa with rotary positions."""
     hidden = config.hidden()
     table = embeddings(config, hidden, positions=False, types=True)
-    return kin(config, table=table, last=linear("pooler", "other", hidden, hidden, bias=True))
+    return kin(config, table=table, rotary=True, last=linear("pooler", "other", hidden, hidden, bias=True))
 
 
 @family("mpnet", defaults={**BERT, "vocab_size": 30527, "relative_attention_num_buckets": 32})
@@ -102,15 +107,17 @@ def convbert(config: Config) -> Architecture:
     inner = heads * size
     prefix, block = "self_attn.", "attention"
     tensors: Tensors = ()
-    for name in ("q_proj", "k_proj", "v_proj", "conv_out_proj"):
+    for name in ("q_proj", "k_proj", "v_proj"):
         tensors += linear(prefix + name, block, inner, hidden, SPLIT_OUT, bias=True)
     tensors += (Tensor(prefix + "depthwise.weight", block, (hidden, 1, kernel)),)
     tensors += (Tensor(prefix + "pointwise.weight", block, (inner, hidden, 1)),)
     tensors += (Tensor(prefix + "pointwise.bias", block, (inner, 1)),)
-    tensors += linear(prefix + "conv_kernel", block, heads * kernel, inner, bias=True)
+    for name, outputs, inputs in (("conv_out", inner, hidden), ("conv_kernel", heads * kernel, inner)):
+        tensors += (Tensor(f"{prefix}{name}.weight", block, (outputs, inputs, 1)),)
+        tensors += (Tensor(f"{prefix}{name}.bias", block, (outputs,)),)
     tensors += linear(prefix + "o_proj", block, hidden, 2 * inner, SPLIT_IN, bias=True)
     table = embeddings(config, config.integer("embedding_size"), positions=True, types=True)
-    found = kin(config, table=table, mixer=Mixer(tensors, Attention(heads, heads, size)))
+    found = kin(config, table=table, mixer=Mixer(tensors, Attention(heads, heads, size, causal=False, rotary=False)))
     return narrowed(found, config.integer("embedding_size"))
 
 
@@ -152,7 +159,7 @@ def deberta_attention(config: Config, *, newer: bool, relative: bool) -> Mixer:
     """Return DeBERTa's attention; the first one has biases on query and value alone, and matrices for distances."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    attention = Attention(heads, heads, size)
+    attention = Attention(heads, heads, size, causal=False, rotary=False)
     kinds, shared = attention_kinds(config), config.flag("share_att_key", default=False)
     mixer = softmax_attention(hidden, attention, qkv_bias=newer, out_bias=True)
     tensors = mixer.tensors
@@ -179,9 +186,9 @@ def relative_positions(config: Config, hidden: int, *, newer: bool) -> Tensors:
     return tensors
 
 
-@family("camembert", "data2vec-text", defaults={**BERT, "vocab_size": 30522})
+@family("camembert", defaults={**BERT, "vocab_size": 30522})
 def camembert(config: Config) -> Architecture:
-    """CamemBERT and data2vec: RoBERTa under other names."""
+    """CamemBERT: RoBERTa under another name."""
     return bert_like(config, pooled=True, types=True)
 
 
@@ -192,7 +199,7 @@ EUROBERT = {"vocab_size": 128256, "hidden_size": 768, "intermediate_size": 3072,
 def eurobert(config: Config) -> Architecture:
     """EuroBERT (arXiv:2503.05500): Llama's layers, reading in both directions."""
     hidden = config.hidden()
-    attention = Attention(*heads_of(config, hidden))
+    attention = Attention(*heads_of(config, hidden), causal=False)
     bias = config.flag("attention_bias", default=False)
     block = layer(
         reader(softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias)),

@@ -190,11 +190,12 @@ VIT = {
 @family("vit", "deit", defaults=VIT)
 @family("dinov2", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4})
 def vit(config: Config) -> Architecture:
-    """ViT (arXiv:2010.11929), DeiT and DINOv2: encoders of patches; a classifier has its classes in place of a pooler."""
+    """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler."""
     kind = config.text("model_type", "")
     hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
     heads, _, size = heads_of(config, hidden)
-    attention = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=bias, out_bias=True)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
     first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
     table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
     places = patch_count(config) + (2 if kind == "deit" else 1)
@@ -208,9 +209,10 @@ def vit(config: Config) -> Architecture:
         extra = tuple(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2))
     block = layer(
         reader(attention),
-        dense(hidden, width, gated=False, bias=True),
+        dense(hidden, width, gated=False, bias=True, activation=config.text("hidden_act", "gelu")),
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
         *extra,
+        style=GPT_STYLE,
     )
     return Architecture(
         family=kind,

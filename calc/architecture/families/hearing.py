@@ -2,10 +2,10 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import heads_of
+from calc.architecture.decoders import GPT_STYLE, heads_of
 from calc.architecture.families.encoder import reader
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Attention
+from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
 AUDIO = "audio"
@@ -23,7 +23,9 @@ WAV2VEC2 = {
 }
 
 
-def listener(config: Config, *, block: Tensors, mixer: Mixer, feed: FeedForward, front: Tensors) -> Architecture:
+def listener(
+    config: Config, *, block: Tensors, mixer: Mixer, feed: FeedForward, front: Tensors, style: Style
+) -> Architecture:
     """Put an encoder of sound together; one for CTC has a matrix to letters behind its layers."""
     hidden, vocab = config.hidden(), config.integer("vocab_size", default=32)
     named = config.values.get("architectures")
@@ -34,7 +36,7 @@ def listener(config: Config, *, block: Tensors, mixer: Mixer, feed: FeedForward,
         hidden_size=hidden,
         vocab_size=vocab,
         embeddings=front,
-        kinds=(layer(reader(mixer), feed, *block),),
+        kinds=(layer(reader(mixer), feed, *block, style=style),),
         pattern=(0,) * config.layers(),
         head=head,
         tied=False,
@@ -64,7 +66,7 @@ def waveform(config: Config) -> Tensors:
 
 
 def convolved_positions(config: Config) -> Tensors:
-    """Return the grouped convolution whose output is added as a position; its weight is stored as length and direction."""
+    """Return the grouped convolution that gives positions; its weight is stored as length and direction."""
     hidden, kernel = config.hidden(), config.integer("num_conv_pos_embeddings", most=2**16)
     groups = config.integer("num_conv_pos_embedding_groups")
     if hidden % groups:
@@ -80,18 +82,28 @@ def convolved_positions(config: Config) -> Tensors:
 @family("wav2vec2", "hubert", defaults=WAV2VEC2)
 @family("wavlm", defaults={**WAV2VEC2, "num_buckets": 320})
 def wav2vec2(config: Config) -> Architecture:
-    """wav2vec 2, HuBERT (arXiv:2106.07447) and WavLM (arXiv:2110.13900), whose heads weigh distances by what they hear."""
+    """wav2vec 2, HuBERT (arXiv:2106.07447), and WavLM (arXiv:2110.13900), which weighs distances by what it hears."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    mixer = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(
+        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
+    )
     front = waveform(config) + convolved_positions(config)
     if config.text("model_type", "") == "wavlm":
         tensors = mixer.tensors + linear("self_attn.gru_rel_pos_linear", "attention", 8, size, bias=True)
         mixer = mixer._replace(tensors=(*tensors, Tensor("self_attn.gru_rel_pos_const", "attention", (heads,))))
         front += (Tensor("audio.rel_attn_embed.weight", AUDIO, (config.integer("num_buckets"), heads)),)
-    feed = dense(hidden, config.integer("intermediate_size"), gated=False, bias=True)
+    feed = dense(
+        hidden,
+        config.integer("intermediate_size"),
+        gated=False,
+        bias=True,
+        activation=config.text("hidden_act", "gelu"),
+    )
     around = norms(hidden, "layer_norm", "final_layer_norm", bias=True)
-    return listener(config, block=around, mixer=mixer, feed=feed, front=front)
+    stable = config.flag("do_stable_layer_norm", default=False)
+    style = GPT_STYLE if stable else Style(LAYER_NORM, AFTER)
+    return listener(config, block=around, mixer=mixer, feed=feed, front=front, style=style)
 
 
 WAV2VEC2_BERT = {
@@ -113,19 +125,23 @@ def wav2vec2_bert(config: Config) -> Architecture:
     config.refuse("add_adapter", (False,), "no published encoder alone has one")
     hidden, width = config.hidden(), config.integer("intermediate_size")
     heads, _, size = heads_of(config, hidden)
-    mixer = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(
+        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
+    )
     reach = config.integer("left_max_position_embeddings") + config.integer("right_max_position_embeddings") + 1
     kernel = config.integer("conv_depthwise_kernel_size", most=1000)
     tensors = (*mixer.tensors, Tensor("self_attn.distance_embedding.weight", "attention", (reach, size)))
     tensors += (Tensor("conv.pointwise_1.weight", "layer_other", (2 * hidden, hidden, 1)),)
     tensors += (Tensor("conv.depthwise.weight", "layer_other", (hidden, 1, kernel)),)
     tensors += (Tensor("conv.pointwise_2.weight", "layer_other", (hidden, hidden, 1)),)
-    half = dense(hidden, width, gated=False, bias=True)
-    both = FeedForward(half.tensors + half.tensors, 2 * width, gated=False)
+    activation = config.text("hidden_act", "swish")
+    both = dense(hidden, 2 * width, gated=False, bias=True, activation=activation)  # the halves side by side
+    both = both._replace(tensors=(*both.tensors, Tensor("mlp.second.bias", "mlp", (hidden,))))
     names = ("ffn1_norm", "attention_norm", "conv.norm", "conv.depthwise_norm", "ffn2_norm", "final_norm")
     inputs = config.integer("feature_projection_input_dim")
     front: Tensors = (Tensor("audio.masked_spec_embed", AUDIO, (hidden,)),)
     front += norm("audio.feature_norm", inputs, bias=True, block=AUDIO)
     front += linear("audio.feature_projection", AUDIO, hidden, inputs, bias=True)
     around = norms(hidden, *names, bias=True)
-    return listener(config, block=around, mixer=mixer._replace(tensors=tensors), feed=both, front=front)
+    mixer = mixer._replace(tensors=tensors)
+    return listener(config, block=around, mixer=mixer, feed=both, front=front, style=GPT_STYLE)
