@@ -57,9 +57,19 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
     return low if low == high else f"{low.removesuffix(' GiB')} to {high}"
 
 
+def does_not_run(report: Report) -> tuple[bool, str, str] | None:
+    """Return why something does not run at all, as a headline and a sentence; None where it runs or nobody knows."""
+    if report.get("runs") is not False:
+        return None
+    said = "; ".join(item["message"] for item in report["runs_because"])
+    return False, "It does not run:", f"{said}."
+
+
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     """Return whether it fits under an engine, and the answer in a headline and a sentence."""
     memory, scenario = report["memory"], report["scenario"]
+    if stopped := does_not_run(report):
+        return stopped
     name = catalog().accelerator(scenario["accelerator"]).name
     spare = show_gib(abs(memory["headroom_bytes"]))
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"

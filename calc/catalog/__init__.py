@@ -24,6 +24,8 @@ from calc.catalog.records import (
     Accelerator,
     Coefficient,
     Engine,
+    KernelFamily,
+    KernelLaw,
     Link,
     Machine,
     Mixture,
@@ -35,10 +37,12 @@ from calc.catalog.records import (
     Source,
     WeightsFormat,
 )
+from calc.catalog.support import Support
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
+    from calc.catalog.copies import Copy
     from calc.catalog.market_names import MarketNames, Reading
     from calc.catalog.runs import Law, Run
 
@@ -55,6 +59,7 @@ DATED = (
     "machines",
     "processors",
     "engines",
+    "support",
 )
 MOST_LISTED = 40  # names in a message
 
@@ -128,13 +133,42 @@ class Catalog:
             return read if listed is None else Reading(listed, ())
         return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
 
-    def copied(self, name: str) -> str | None:
+    def copied(self, name: str) -> "Copy | None":
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
-        if "/" not in name or self.lookup("models", name) is not None:
+        if self.lookup("models", name) is not None:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
-        return copied(name, self._tables["models"])
+        return copied(name, self._tables["models"], self.format_names)
+
+    def named_format(self, name: str) -> "Copy | None":
+        """Return what the name of a model's repository says of its number format, None where it says nothing.
+
+        What the entry says of that repository comes first, and an id says nothing.
+        """
+        listed = self.lookup("models", name)
+        if listed is None:
+            return self.copied(name)
+        if name == listed or name in self.model(listed).published:
+            return None
+        from calc.catalog.copies import Copy, said
+
+        weights, why = said(name, self.format_names)
+        return None if weights is None else Copy(listed, weights, why)
+
+    @property
+    def format_names(self) -> dict[str, str]:
+        """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
+        found = self.derived.get("format names")
+        if not isinstance(found, dict):
+            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
+            ends = {
+                str(end): entry_id
+                for entry_id, entry in self._tables["number_formats"].items()
+                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
+            }
+            found = self.derived["format names"] = mixtures | ends
+        return found
 
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
@@ -165,7 +199,8 @@ class Catalog:
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        entry_id = self.lookup("models", name) or self.copied(name) or self.find("models", name, field)
+        copy = None if self.lookup("models", name) else self.copied(name)
+        entry_id = copy.id if copy else self.find("models", name, field)
         record = self._record("models", entry_id)
         assert isinstance(record, Model)
         return record
@@ -212,7 +247,7 @@ class Catalog:
     def source(self, source: str) -> Source:
         """Return the source that a fact names: an entry under sources/, or the page at an address."""
         if source.startswith("https://"):
-            return Source(source, source.removeprefix("https://"), "", "documentation", source, "", "")
+            return Source(source, source.removeprefix("https://"), "", "documentation", url=source, note="", checked="")
         record = self._record("sources", source)
         assert isinstance(record, Source)
         return record
@@ -249,11 +284,37 @@ class Catalog:
         assert isinstance(record, Link)
         return record
 
+    def support(self, engine: str) -> list[Support]:
+        """Return what is known of what an engine runs."""
+        found = self.derived.get(f"support {engine}")
+        if not isinstance(found, list):
+            listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
+            found = [item for item in listed if isinstance(item, Support) and item.engine == engine]
+            self.derived[f"support {engine}"] = found
+        return found
+
     def laws(self) -> "list[Law]":
         """Return the scaling laws, in the order in which they were published."""
         from calc.catalog.runs import make_law
 
         return [make_law(law_id, entry) for law_id, entry in self._tables["laws"].items()]
+
+    def kernel_family(self, name: str) -> KernelFamily:
+        """Return the family of devices of that id."""
+        record = self._record("kernel_families", name)
+        assert isinstance(record, KernelFamily)
+        return record
+
+    def kernel_families(self) -> Iterator[KernelFamily]:
+        """Iterate over the families of devices that kernels run alike on."""
+        return (self.kernel_family(entry_id) for entry_id in self.ids("kernel_families"))
+
+    def kernel_laws(self) -> Iterator[KernelLaw]:
+        """Iterate over the laws of kernels."""
+        for entry_id in self.ids("kernels"):
+            record = self._record("kernels", entry_id)
+            assert isinstance(record, KernelLaw)
+            yield record
 
     def runs(self) -> "list[Run]":
         """Return the published training runs; a built copy of the package has none."""

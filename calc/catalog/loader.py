@@ -16,6 +16,7 @@ from calc.catalog.hardware import (
     check_processor,
     check_protocol,
 )
+from calc.catalog.kernel_tables import check_family, check_law
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     COEFFICIENT_RULES,
@@ -25,10 +26,12 @@ from calc.catalog.schema import (
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
+    PUBLISHED_RULES,
+    SCOPES,
     SOURCE_KINDS,
     SOURCE_RULES,
-    VENDORS,
 )
+from calc.catalog.support import check_support
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
 
@@ -66,6 +69,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
+        ("support", "support.toml"),
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
@@ -73,6 +77,8 @@ def read_tables(root: Path = DATA) -> Tables:
         ("prices", "prices.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
+        ("kernel_families", "kernel_families.toml"),
+        ("kernels", "kernels.toml"),
         ("claims", "claims/*.toml"),
         ("glossary", "glossary.toml"),
         ("laws", "laws.toml"),
@@ -80,12 +86,13 @@ def read_tables(root: Path = DATA) -> Tables:
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
-            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
+            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files=files)
     lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
-        check_names(check, kind, tables[kind], files)
+        if kind != "support":  # facts that nobody looks up by a name
+            check_names(check, kind, tables[kind], files)
     if check.problems:
         raise CatalogError(check.problems)
     return tables
@@ -169,7 +176,7 @@ def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None
     if not check.fields(where, entry, FORMAT_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.scope", entry["scope"], ("all", "linear", "experts"))
+    check.choice(f"{where}.scope", entry["scope"], SCOPES)
     if not 1 <= float(str(entry["bits"])) <= 64:
         check.problem(f"{where}.bits", f"must be from 1 to 64, not {entry['bits']}")
     if entry.get("native"):
@@ -197,6 +204,16 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     context = entry["context_tokens"]
     if not isinstance(context, int) or not 128 <= context <= 10**8:
         check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
+    published = entry.get("published", {})
+    assert isinstance(published, dict)
+    for repository, item in published.items():
+        place = f"{where}.published.{repository}"
+        if not isinstance(item, dict):
+            check.problem(place, "must be a table with the repository's quantization_config")
+        elif repository not in (*entry["repositories"], *entry.get("finetunes", ())):  # type: ignore[misc]
+            check.problem(place, "is not one of the entry's repositories")
+        elif check.fields(place, item, PUBLISHED_RULES):
+            check_reference(check, f"{place}.source", item["source"], tables)
 
 
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -205,10 +222,8 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
         return
     for field in ("source", "platforms"):
         check_reference(check, f"{where}.{field}", entry[field], tables)
-    coefficients, vendors = entry["coefficients"], entry["runs_on"]
-    assert isinstance(coefficients, dict) and isinstance(vendors, list)
-    for vendor in vendors:
-        check.choice(f"{where}.runs_on", vendor, VENDORS)
+    coefficients = entry["coefficients"]
+    assert isinstance(coefficients, dict)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -242,6 +257,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "engines": check_engine,
     "trainers": check_engine,
     "accelerators": check_accelerator,
+    "support": check_support,
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,
@@ -249,6 +265,8 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "prices": check_price,
     "models": check_model,
     "coefficients": check_coefficient,
+    "kernel_families": check_family,
+    "kernels": check_law,
 }
 # What only pages show, when the site is built.
 NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")

@@ -10,6 +10,8 @@ from calc.catalog.records import (
     Engine,
     EngineCoefficient,
     Fact,
+    KernelFamily,
+    KernelLaw,
     Link,
     Machine,
     Mismatch,
@@ -22,6 +24,7 @@ from calc.catalog.records import (
     Source,
 )
 from calc.catalog.schema import LINK_FACTS
+from calc.catalog.support import make_support
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
@@ -47,7 +50,7 @@ def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), **entry}
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
@@ -65,13 +68,15 @@ FORMAT_DEFAULTS: Entry = {
     "flattened": False,
     "cache": False,
     "native": "",
+    "suffixes": (),
 }
 
 
 def make_number_format(entry_id: str, entry: Entry) -> NumberFormat:
     """Return a number format's record."""
     values = {"id": entry_id, "kernel": entry_id.replace("_", "-"), **FORMAT_DEFAULTS, **entry}
-    values["aliases"] = tuple(values["aliases"])  # type: ignore[arg-type]
+    for name in ("aliases", "suffixes"):
+        values[name] = tuple(values[name])  # type: ignore[arg-type]
     return NumberFormat(**values)  # type: ignore[arg-type]
 
 
@@ -134,9 +139,25 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
-    head = {**entry, **lists, "coefficients": coefficients}
+    aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
+    head = {**entry, "aliases": aliases, "coefficients": coefficients}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
+
+
+FAMILY_DEFAULTS: Entry = {"like": "", "matrix_factor": 1.0, "memory_factor": 1.0, "operations_per_byte": 0.0}
+
+
+def make_kernel_family(entry_id: str, entry: Entry) -> KernelFamily:
+    """Return the record of a family of devices."""
+    lists: Entry = {field: tuple(entry[field]) for field in ("covers", "measured")}  # type: ignore[arg-type]
+    return KernelFamily(**{"id": entry_id, **FAMILY_DEFAULTS, **entry, **lists})  # type: ignore[arg-type]
+
+
+def make_kernel_law(entry_id: str, entry: Entry) -> KernelLaw:
+    """Return a kernel law's record."""
+    lists: Entry = {field: tuple(entry.get(field, ())) for field in ("kernels", "engines")}  # type: ignore[arg-type]
+    defaults: Entry = {"error": 0.0, "rows": 0, "reason": ""}
+    return KernelLaw(**{"id": entry_id, **defaults, **entry, **lists})  # type: ignore[arg-type]
 
 
 def make_coefficient(entry_id: str, entry: Entry) -> Coefficient:
@@ -152,6 +173,7 @@ def make_source(entry_id: str, entry: Entry) -> Source:
 
 MAKERS = {
     "accelerators": make_accelerator,
+    "support": make_support,
     "links": make_link,
     "protocols": make_protocol,
     "machines": make_machine,
@@ -162,5 +184,7 @@ MAKERS = {
     "engines": make_engine,
     "trainers": make_engine,
     "sources": make_source,
+    "kernel_families": make_kernel_family,
+    "kernels": make_kernel_law,
     "coefficients": make_coefficient,
 }

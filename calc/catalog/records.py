@@ -89,13 +89,18 @@ class Accelerator(NamedTuple):
 
     @property
     def memory_fact(self) -> Fact:
-        """The memory a program can count on: as the driver reports it where that is known, else as advertised."""
-        return self.facts.get("memory_reported") or self.facts["memory"]
+        """The memory a program can count on: what it is given where that is known, or what the driver reports."""
+        return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]
 
     @property
     def capacity_bytes(self) -> int:
         """`memory_fact` in bytes."""
         return int(self.memory_fact.value)
+
+    def limited_to(self, size_bytes: int, source: str) -> "Accelerator":
+        """Return the device with that much of its memory for programs."""
+        limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
+        return self._replace(facts={**self.facts, "memory_usable": limit})
 
     @property
     def sixteen_bit(self) -> Fact | None:
@@ -146,6 +151,9 @@ class Model(NamedTuple):
     source: str
     checked: str
     note: str
+    published: dict[
+        str, dict[str, object]
+    ]  # those of the repositories that store it otherwise, with what they say of it
 
 
 class NumberFormat(NamedTuple):
@@ -155,7 +163,7 @@ class NumberFormat(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     bits: float
-    scope: str  # "all": every tensor; "linear": the layers' matrices; "experts": those of the experts, if there are any
+    scope: str  # one of SCOPES: which tensors it is for where nothing else is said
     group: int  # elements that share a scale; 0 if none do
     group_rows: int  # rows over which a group extends: 1, or the height of a block
     group_bits: int  # scale and zero point of a group
@@ -168,6 +176,7 @@ class NumberFormat(NamedTuple):
     cache: bool  # engines keep KV caches in it
     native: str  # the accelerator fact that shows the hardware computes in it; empty if it is unpacked to 16 bit
     kernel: str  # how matrices in it are multiplied: a law of kernels.toml
+    suffixes: tuple[str, ...]  # ends of repository names that say so
     summary: str
     source: str
     checked: str
@@ -193,12 +202,16 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
-    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
-    platforms: str  # the source of it
+    platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether measurements say how fast it is."""
+        return "range_decode" in self.values
 
     @property
     def splits_layers(self) -> bool:
@@ -208,6 +221,40 @@ class Engine(NamedTuple):
     def whole(self, name: str) -> int:
         """Return a coefficient that counts bytes, tokens or sequences."""
         return round(self.values[name])
+
+
+class KernelFamily(NamedTuple):
+    """Devices that kernels run alike on: of an architecture and class, with the family that it is like."""
+
+    id: str
+    name: str
+    covers: tuple[str, ...]  # "architecture/class", or a maker's name for what no other family covers
+    measured: tuple[str, ...]  # ids of the devices whose kernels were measured
+    like: str  # the family whose laws serve where this one has none
+    matrix_factor: float  # on the share of the rate that the family it is like reaches
+    memory_factor: float  # the same of the bandwidth
+    operations_per_byte: float  # of bandwidth, where the maker publishes no rate
+    reason: str
+    source: str
+    checked: str
+
+
+class KernelLaw(NamedTuple):
+    """How long a kind of kernel takes on a family of devices: numbers by name, for `calc.performance.kernel_laws`."""
+
+    id: str
+    name: str
+    family: str
+    kind: str
+    kernels: tuple[str, ...]
+    engines: tuple[str, ...]  # whose own kernels these are; empty: those of most
+    rate: str  # the accelerator fact that arithmetic is measured against
+    values: dict[str, float]
+    error: float  # median of |log(computed / measured)| on shapes that were left out of the fit
+    rows: int  # measurements behind it, 0 where nobody measured it
+    reason: str
+    source: str
+    checked: str
 
 
 class Mixture(NamedTuple):
@@ -225,7 +272,34 @@ class Mixture(NamedTuple):
     native: str = ""  # no device computes in one: weights are unpacked
 
 
-WeightsFormat = NumberFormat | Mixture
+class Rule(NamedTuple):
+    """Which tensors of a recipe are in another number format: by their block, or by the names that modules have."""
+
+    number_format: NumberFormat
+    block: str = ""
+    pattern: str = ""  # a regular expression
+    layers: frozenset[int] | None = None  # None: all
+    in_layer: bool = False  # the pattern is for a name within a layer, not for one from the model down
+    by_number: bool = False  # the pattern looks at numbers of layers
+
+
+class Recipe(NamedTuple):
+    """What a repository stores a model in: one number format, and where it has another one; the last rule decides."""
+
+    id: str
+    name: str
+    base: NumberFormat
+    plain: NumberFormat  # of what no format is for: embeddings, norms, and what is left out
+    rules: tuple[Rule, ...]
+
+    @property
+    def native(self) -> str:
+        """The accelerator fact that shows that the hardware computes in its number format."""
+        return self.base.native
+
+
+WeightsFormat = NumberFormat | Mixture  # what the catalogue has a name for
+ModelFormat = WeightsFormat | Recipe
 
 
 class Link(NamedTuple):
@@ -368,4 +442,4 @@ class StoredWeights(NamedTuple):
         return {"embeddings": self.embeddings, "layers": self.layers, "head": self.head}
 
 
-Weights = WeightsFormat | StoredWeights
+Weights = ModelFormat | StoredWeights

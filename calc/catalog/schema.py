@@ -8,6 +8,7 @@ RATE = ("operations_per_s", ("dense",), 1e11, 1e18)
 ACCELERATOR_FACTS: dict[str, FactRule] = {
     "memory": ("bytes", ("advertised",), 2**30, 2**42),
     "memory_reported": ("bytes", ("driver",), 2**30, 2**42),
+    "memory_usable": ("bytes", ("program",), 2**29, 2**42),
     "memory_type": ("text", ("",), 0, 0),
     "bandwidth": ("bytes_per_s", ("peak",), 1e10, 1e14),
     "memory_bus": ("bits", ("width",), 16, 65536),
@@ -111,10 +112,13 @@ MODEL_RULES: Rules = {
     "gated": (bool,),
     "context_tokens": (int,),
     "config": (dict,),
+    "published?": (dict,),
     "source": (str,),
     "checked": (str,),
     "note?": (str,),
 }
+# A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
+PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
 SOURCE_RULES: Rules = {
     "title": (str,),
     "publisher": (str,),
@@ -124,6 +128,9 @@ SOURCE_RULES: Rules = {
     "checked": (str,),
     "note?": (str,),
 }
+# Which tensors a number format is for: every one; the matrices of the layers, the embedding and the output matrix;
+# those of the layers alone; those of the experts where there are any.
+SCOPES = ("all", "matrices", "linear", "experts")
 FORMAT_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
@@ -134,6 +141,7 @@ FORMAT_RULES: Rules = {
     "checked": (str,),
     "native?": (str,),
     "kernel?": (str,),
+    "suffixes?": (list,),
     "cache?": (bool,),
     "flattened?": (bool,),
 } | {
@@ -154,7 +162,6 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
-    "runs_on": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
@@ -298,4 +305,57 @@ PRICE_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
     "note?": (str,),
+}
+# A family of devices that kernels run alike on, and the laws of kernels that were fitted on measured ones.
+KERNEL_FAMILY_RULES: Rules = {
+    "name": (str,),
+    "covers": (list,),
+    "measured": (list,),
+    "like?": (str,),
+    "matrix_factor?": (int, float),
+    "memory_factor?": (int, float),
+    "operations_per_byte?": (int, float),
+    "reason": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+KERNEL_LAW_RULES: Rules = {
+    "name": (str,),
+    "family": (str,),
+    "kind": (str,),
+    "kernels": (list,),
+    "engines?": (list,),
+    "rate": (str,),
+    "values": (dict,),
+    "error?": (int, float),
+    "rows?": (int,),
+    "reason?": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+KERNEL_RATES = ("bf16", "fp8", "fp4", "int8", "fp32", "tf32")
+# The numbers of each kind of law: all must be there but those with a question mark.
+KERNEL_VALUES: dict[str, tuple[str, ...]] = {
+    "product": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?"),
+    "experts": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows"),
+    "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),
+    "decode": ("start_s", "key_s", "memory_share", "matrix_share", "sharpness", "turn_s"),
+    "recurrence": ("start_s", "memory_share", "matrix_share", "sharpness"),
+    "pointwise": ("start_s", "memory_share"),
+}
+KERNEL_VALUES |= {f"latent-{kind}": KERNEL_VALUES[kind] for kind in ("prefill", "decode")}
+# Dimension and plausible range of each number.
+KERNEL_BOUNDS: dict[str, tuple[str, float, float]] = {
+    "start_s": ("seconds", 0, 5e-4),
+    "depth_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "key_s": ("seconds for each key", 0, 1e-6),
+    "turn_s": ("seconds", 0, 1e-3),
+    "memory_share": ("of the bandwidth", 0.05, 1.1),
+    "matrix_share": ("of the rate", 0.01, 1.1),
+    "sharpness": ("power", 1, 20),
+    "quantize_bytes": ("bytes for each element", 0, 40),
+    "setup_keys": ("keys", 0, 5000),
+    "setup_width": ("elements", 0, 1000),
+    "last_wave": ("waves", 0, 10),
+    "idle_rows": ("rows", 0, 1000),
 }

@@ -1,17 +1,32 @@
 """The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import GRADIENTS, NONE, PARAMETERS, Plan
-from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.memory.training.plan import PARAMETERS, Plan
+from calc.performance.exchanges import (
+    CONTEXT,
+    COPIES,
+    DATA,
+    EXPERT,
+    EXPERT_COPIES,
+    EXPERT_DATA,
+    PIPELINE,
+    TENSOR,
+    Sent,
+    stride,
+)
 from calc.performance.fabric import NETWORK, host_link, joined, reached_share
+from calc.performance.pipeline import pipelined
 from calc.performance.roofline import coefficient, sixteen_bit_rate
 from calc.performance.training_work import Pass, StageWork, stage_work
 from calc.performance.transfers import transfer
 
+WAITED_FOR = (TENSOR, EXPERT)  # groups whose messages the next operation needs
+HIDDEN = (CONTEXT, DATA, COPIES, EXPERT_DATA, EXPERT_COPIES)  # groups whose messages go behind computation
+GROUPS = (*WAITED_FOR, *HIDDEN, PIPELINE)
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 EIGHT_BIT = "fp8-mixed"
 FP32 = 4
@@ -191,14 +206,13 @@ def micro_batch(plan: Plan, work: StageWork, rates: Rates, fabric: Fabric) -> Mi
     backward = sum(seconds_of(work.backward.plus(work.again), rates)) / max(
         matrices + attention + moved + unpacking, 1e-12
     )
-    waiting, behind, last = exchanges(plan, work, fabric)
-    layout, hidden_bytes = plan.layout, stream_bytes(plan)
-    hand_over = 0.0
-    if layout.pipeline > 1:
-        stride = layout.devices // layout.pipeline
-        hand_over = 2 * fabric.seconds(SEND, hidden_bytes, ranks=2, stride=stride)
+    sent = work.exchanges
+    waiting = seconds_sent(plan, sent.of_micro_batch, fabric, WAITED_FOR)
+    behind = seconds_sent(plan, sent.of_micro_batch, fabric, HIDDEN)
+    last = seconds_sent(plan, sent.reduced, fabric)
+    hand_over = plan.virtual_stages * seconds_sent(plan, sent.of_micro_batch, fabric, (PIPELINE,))
     if "activations" in plan.offload:
-        behind += 2 * hidden_bytes * work.layers / rates.host_link
+        behind += 2 * stream_bytes(plan) * work.layers / rates.host_link
     if "parameters" in plan.offload:
         passes = 2 + (work.again.matrix_flops > 0)
         behind += passes * plan.scheme.compute * work.elements / plan.degree(PARAMETERS) / rates.host_link
@@ -222,70 +236,14 @@ def stream_bytes(plan: Plan) -> float:
     return float(plan.batch.stream_rows * plan.architecture.hidden_size * plan.scheme.compute)
 
 
-def exchanges(plan: Plan, work: StageWork, fabric: Fabric) -> tuple[float, float, float]:
-    """Return the seconds of collectives of a micro-batch: waited for, computed behind, and of the step's last one.
-
-    Tensor ranks reduce the stream twice a layer in each direction, and again where layers are computed again. Context
-    ranks pass keys and values around. Experts get their tokens and send them back. Sharded parameters are gathered for
-    each pass and their gradients scattered; other gradients are reduced once a step.
-    """
-    layout, batch, width = plan.layout, plan.batch, plan.scheme.compute
-    stream = float(batch.rows * plan.architecture.hidden_size * width)
-    waiting = behind = 0.0
-    passes = 2 + (work.again.matrix_flops > 0)
-    if layout.tensor > 1:
-        waiting += work.layers * passes * 2 * fabric.seconds(ALL_REDUCE, stream, ranks=layout.tensor)
-    if layout.expert > 1 and work.expert_layers:
-        active = max((tensor.active or 0) for kind in plan.architecture.kinds for tensor in kind.tensors)
-        sent = active * stream / layout.tensor
-        waiting += work.expert_layers * passes * 2 * fabric.seconds(ALL_TO_ALL, sent, ranks=layout.expert)
-    if layout.context > 1:
-        attention = plan.architecture.attention
-        heads = 0 if attention is None else 2 * attention.kv_heads * attention.head_dim / layout.tensor
-        sent = heads * batch.sequences * batch.keys * width
-        once = fabric.seconds(ALL_GATHER, sent, ranks=layout.context, stride=layout.tensor)
-        behind += work.layers * (passes + 1) * once
-    gathered, last = sharing(plan, work, fabric)
-    return waiting, behind + gathered, last
-
-
-def sharing(plan: Plan, work: StageWork, fabric: Fabric) -> tuple[float, float]:
-    """Return the seconds of what data-parallel ranks send: with each micro-batch, and with a step's last one."""
-    layout, width, zero = plan.layout, plan.scheme.compute, plan.stage_of_zero
-    ranks, shards, stride = layout.data * layout.context, plan.shard_ranks, layout.tensor
-    layers = max(work.layers, 1)
-    gradients = work.trained * (4.0 if plan.scheme.autocast and zero >= PARAMETERS else width)
-
-    def scattered(times: int) -> float:
-        return times * fabric.seconds(REDUCE_SCATTER, gradients / times, ranks=shards, stride=stride)
-
-    if zero == NONE:
-        return 0.0, layers * fabric.seconds(ALL_REDUCE, gradients / layers, ranks=ranks, stride=stride)
-    every = last = 0.0
-    if zero >= PARAMETERS and not plan.stays_gathered:
-        held = stored_bytes(plan, work) / layers
-        every = 2 * layers * fabric.seconds(ALL_GATHER, held, ranks=shards, stride=stride) + scattered(layers)
-    elif zero >= GRADIENTS:
-        every = scattered(layers)
-    else:
-        last = scattered(layers)
-    copies = ranks // shards
-    return every, last + fabric.seconds(ALL_REDUCE, gradients / shards, ranks=copies, stride=stride * shards)
-
-
-def stored_bytes(plan: Plan, work: StageWork) -> float:
-    """Return the bytes of a stage's parameters as they are gathered: a frozen base as it is stored."""
-    if plan.adapters is None:
-        return work.elements * plan.scheme.compute
-    return work.elements * plan.method.base.bits / 8
-
-
-def gathering_s(plan: Plan, work: StageWork, fabric: Fabric) -> float:
-    """Return the seconds in which parameters that were updated in shares are gathered again after the step."""
-    if NONE < plan.stage_of_zero < PARAMETERS and plan.shard_ranks > 1:
-        size = work.trained * plan.scheme.compute
-        return fabric.seconds(ALL_GATHER, size, ranks=plan.shard_ranks, stride=plan.layout.tensor)
-    return 0.0
+def seconds_sent(plan: Plan, sent: Sent, fabric: Fabric, groups: Container[str] = GROUPS) -> float:
+    """Return the seconds of what goes between the ranks of groups."""
+    total = 0.0
+    for one, times in sent:
+        if one.group in groups:
+            distance = stride(plan, one.group)
+            total += times * fabric.seconds(one.kind, one.bytes, ranks=one.ranks, stride=distance)
+    return total
 
 
 def update_s(plan: Plan, work: StageWork, rates: Rates) -> float:
@@ -331,11 +289,7 @@ def prepare(plan: Plan, accelerator: Accelerator) -> Prepared:
 
 
 def step_time(prepared: Prepared, values: Mapping[str, float], network: float | None = None) -> StepTime | None:
-    r"""Return the time of a step under coefficients, None where the device's rates are not known.
-
-    Stages of a pipeline follow each other for the first micro-batch, and each further one takes the time of the slowest
-    stage (1F1B, arXiv:2104.04473): with stages alike, the share $\frac{p - 1}{m + p - 1}$ of the time is waiting.
-    """
+    """Return the time of a step under coefficients, None where the device's rates are not known."""
     plan, accelerator, works = prepared
     rates = rates_of(plan, accelerator, values)
     if rates is None:
@@ -343,17 +297,17 @@ def step_time(prepared: Prepared, values: Mapping[str, float], network: float | 
     fabric = Fabric(accelerator, network)
     found = [(micro_batch(plan, work, rates, fabric), work, count) for work, count in works]
     slowest, work, _ = max(found, key=lambda item: item[0].total(rates.overlap))
-    each, count = slowest.total(rates.overlap), plan.accumulation
-    once = sum(one.total(rates.overlap) * alike for one, _, alike in found)
-    reduced = slowest.total(rates.overlap, last=True) - each
+    each = [(one.total(rates.overlap), alike) for one, _, alike in found]
+    filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
+    reduced = slowest.total(rates.overlap, last=True) - slowest.total(rates.overlap)
     return StepTime(
         rates,
         tuple((one, alike) for one, _, alike in found),
         slowest,
         work,
-        count,
-        (count - 1) * each + once + reduced,
-        once - each,
-        max(gathering_s(plan, work, fabric) for _, work, _ in found),
+        plan.accumulation,
+        filled.seconds + reduced,
+        filled.bubble,
+        max(seconds_sent(plan, (*work.exchanges.gathered, *work.exchanges.updated), fabric) for _, work, _ in found),
         max(update_s(plan, work, rates) for _, work, _ in found),
     )

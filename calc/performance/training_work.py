@@ -15,6 +15,7 @@ from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import local_outputs
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, OPTIMIZER, PER_OPERATION, SELECTIVE, Plan
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
+from calc.performance.exchanges import Exchanges, exchanges
 
 MULTIPLIED = (*QUANTIZED_BLOCKS, "router", "shared_expert_gate")
 # Of what the forward pass of attention in tiles does, its backward pass does 2.5 times: five products of scores and
@@ -57,7 +58,7 @@ class StageWork(NamedTuple):
     elements: float  # parameters of the device, before sharding
     trained: float
     updated_bytes: float  # read and written by the optimizer, after sharding
-    expert_layers: int
+    exchanges: Exchanges
 
     @property
     def whole(self) -> Pass:
@@ -205,12 +206,10 @@ def head_work(plan: Plan) -> LayerWork:
 def stage_work(plan: Plan, stage: Stage) -> StageWork:
     """Return the work of one micro-batch on a device of a pipeline stage."""
     forward, repeated, backward = Pass(), Pass(), Pass()
-    expert_layers = 0
     for kind, count in stage.kind_counts():
         work = layer_work(kind, plan)
         forward, repeated = forward.plus(work.forward, count), repeated.plus(work.again, count)
         backward = backward.plus(work.backward, count)
-        expert_layers += count * any(tensor.active is not None for tensor in kind.tensors)
     if stage.is_last and plan.architecture.output_size:
         work = head_work(plan)
         forward, backward = forward.plus(work.forward), backward.plus(work.backward)
@@ -226,7 +225,7 @@ def stage_work(plan: Plan, stage: Stage) -> StageWork:
         float(total.elements),
         float(total.trained),
         optimizer_bytes(plan, stage),
-        expert_layers,
+        exchanges(plan, stage),
     )
 
 

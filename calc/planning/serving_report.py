@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog.records import Engine
 from calc.derivation import Part, Step
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
@@ -74,7 +75,14 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
         numbers = f"{steps[-1].value:,.0f} {sign.replace('-', '−')} {abs(change):,}"
         return [
             *steps,
-            Step(f"{amount.label} as the engine holds it", formula, numbers, amount.bytes, "B", steps[-1].source),
+            Step(
+                f"{amount.label} as the engine holds it",
+                formula,
+                numbers,
+                amount.bytes,
+                unit="B",
+                source=steps[-1].source,
+            ),
         ]
     return steps
 
@@ -128,6 +136,15 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     return [min(int(low), value), max(int(high), value)]
 
 
+def margin(engine: Engine, runtime: Runtime) -> int:
+    """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
+    sizes = {amount.id: amount.bytes for amount in runtime.amounts}
+    exact = sum(sizes.get(name, 0) for name in ("kv_cache", "recurrent_state"))
+    rest = max(runtime.needed - exact - sizes["weights"], 0)
+    share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
+    return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
+
+
 def pool_range(served: Served, pool: int) -> list[int]:
     """Return the range of the cache set aside: other devices of a kind and other builds leave a little more or less."""
     amounts = {amount.id: amount.bytes for amount in served.runtime.amounts}
@@ -179,7 +196,7 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
-    if serving.accelerator is None:
+    if serving.accelerator is None or not serving.engine.is_timed:
         return None
     speed = speed_of(
         demand=served.demand,

@@ -21,6 +21,8 @@ def check_plan(plan: Plan) -> None:
         raise ScenarioError(
             "sequence_parallel", "divides the stream over tensor-parallel ranks: parallelism.tensor is 1"
         )
+    if plan.virtual_stages > 1:
+        check_interleaving(plan)
     if plan.tokens < plan.layout.context:
         message = f"{plan.layout.context} ranks cannot divide {plan.tokens} tokens"
         raise ScenarioError("parallelism.context", message)
@@ -35,6 +37,16 @@ def check_plan(plan: Plan) -> None:
     if plan.method.optimizer.paged and "optimizer" in plan.offload:
         raise ScenarioError("offload", "a paged optimizer already keeps its states in host memory")
     check_gathering(plan)
+
+
+def check_interleaving(plan: Plan) -> None:
+    """Raise where stages cannot have several pieces of the model each."""
+    stages, pieces, layers = plan.layout.pipeline, plan.virtual_stages, plan.architecture.layer_count
+    if stages == 1:
+        raise ScenarioError("virtual_stages", "needs a pipeline: parallelism.pipeline is 1")
+    if stages * pieces > layers:
+        message = f"must leave each piece a layer: {stages} stages of {layers} layers have at most {layers // stages}"
+        raise ScenarioError("virtual_stages", message)
 
 
 def check_gathering(plan: Plan) -> None:

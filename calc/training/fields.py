@@ -50,6 +50,7 @@ FIELDS = (
     "sequence_tokens",
     "varied_lengths",
     "gradient_accumulation",
+    "virtual_stages",
     "training_tokens",
     "network_gbit_per_s",
     "price_per_hour",
@@ -75,6 +76,7 @@ DEFAULTS: dict[str, object] = {
     "micro_batch": 1,
     "sequence_tokens": 2048,
     "varied_lengths": False,
+    "virtual_stages": 1,
 }
 
 
@@ -108,5 +110,6 @@ class TrainingReader(Reader):
         value = self.take(name, default)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r:.60}{hint}")
+            words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+            raise ScenarioError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)

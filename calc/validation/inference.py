@@ -4,6 +4,7 @@ import re
 
 from calc import ScenarioError
 from calc.catalog import catalog
+from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
 FORMATS = {
@@ -19,6 +20,16 @@ FORMATS = {
     "int4 (bnb load_in_4bit)": "nf4",
     "int4 weight-only": "awq",
     "int4 (4-bit)": "awq",
+    "int8": "int8",
+}
+# Unsloth's dynamic mixtures give a few tensors more bits than the mixture of that name.
+DYNAMIC = {
+    "q2_k_xl": "q2_k",
+    "q3_k_xl": "q3_k_m",
+    "q4_k_xl": "q4_k_m",
+    "q5_k_xl": "q5_k_m",
+    "q6_k_xl": "q6_k",
+    "q8_k_xl": "q8_0",
 }
 # Names that a source writes and a catalogue does not.
 ACCELERATORS = {
@@ -61,6 +72,11 @@ ACCELERATORS = {
     "M1 7‑Core GPU 8GB": "m1-16gb",
     "7900 XTX": "rx-7900-xtx",
     "NVIDIA RTX 3060-12G": "rtx-3060-12gb",
+    "GeForce RTX 3060": "rtx-3060-12gb",
+    "NVIDIA H100 SXM5 80GB": "h100-sxm-80gb",
+    "Apple M2 Max 32GB": "m2-max-96gb",  # the same chip with less memory, as the next two
+    "Apple M2 Max 64GB": "m2-max-96gb",
+    "Apple M4 24GB": "m4-32gb",
 }
 UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**30}
 
@@ -68,7 +84,7 @@ UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**3
 def model_of(row: Row) -> str:
     """Return the catalogue's id of a row's model."""
     try:
-        return catalog().model(row["arch_key"]).id
+        return catalog().model(str(named(row["arch_key"]))).id
     except ScenarioError:
         raise SkipError(f"no model {row['arch_key']} in the catalogue") from None
 
@@ -87,10 +103,13 @@ def accelerator_of(row: Row) -> str | None:
 
 def weights_of(row: Row) -> str:
     """Return the contract's name of a row's number format."""
-    name = row["quant"].lower()
+    name = row["quant"].lower().removeprefix("unsloth-dynamic-").removeprefix("ud-")
+    name = DYNAMIC.get(name, name)
     for start in ("awq", "w4a16 awq"):
         if name.startswith(start):
             return "awq"
+    if name.startswith("mlx"):
+        name = "mlx-8bit" if "8bit" in name else "mlx-4bit" if "4-bit" in name or "4bit" in name else name
     if name.startswith("gptq-int4"):
         return "gptq-int4"
     if name in FORMATS:

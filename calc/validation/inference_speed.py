@@ -36,16 +36,21 @@ ENGINES = {
     "hf-transformers": "transformers",
     "autogptq/hf": "transformers",
     "tensorrt-llm": "tensorrt-llm",
+    "sglang": "sglang",
 }
 FIGURES = {
     "decode_tok_s": "decode_tokens_per_s",
     "prefill_tok_s": "prefill_tokens_per_s",
     "output_tok_s": "output_tokens_per_s",
     "total_or_output_tok_s": "output_tokens_per_s",
+    "total_tok_s": "output_tokens_per_s",
     "ttft_s": "time_to_first_token_s",
     "decode_ms_per_token": "time_per_output_token_s",
     "e2e_latency_s": "output_tokens_per_s",
+    "mean_ttft_ms": "time_to_first_token_s",
+    "mean_tpot_ms": "time_per_output_token_s",
 }
+SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
@@ -69,17 +74,32 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["parallelism"] = {"data": devices, "expert": devices}
     if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] != "hf_posts"):
         found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
-    prompt, output = number(row, "input_len"), number(row, "output_len")
-    if engine == "llama.cpp" and row["metric"] == "decode_tok_s" and prompt:
-        found |= {"cached_tokens": prompt, "prompt_tokens": 1, "output_tokens": output or 128}
+    found |= lengths_of(row, engine)
+    if row["source_key"] in SERVED:
+        found["concurrency"] = concurrency_of(row)
     else:
-        found |= {"prompt_tokens": max(prompt, 1), "output_tokens": output}
-    if not output and row["metric"] in ("decode_tok_s", "decode_ms_per_token"):
-        found["output_tokens"] = 128
-    found["sequences"] = batch_of(row)
+        found["sequences"] = batch_of(row)
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def lengths_of(row: Row, engine: str) -> dict[str, Any]:
+    """Return the tokens of a row's prompts and answers; llama-bench decodes behind a cache of the prompt's length."""
+    prompt, output = number(row, "input_len"), number(row, "output_len")
+    if row["metric"] in ("decode_tok_s", "decode_ms_per_token"):
+        output = output or 128
+    if engine == "llama.cpp" and row["metric"] == "decode_tok_s" and prompt:
+        return {"cached_tokens": prompt, "prompt_tokens": 1, "output_tokens": output}
+    return {"prompt_tokens": max(prompt, 1), "output_tokens": output}
+
+
+def concurrency_of(row: Row) -> int:
+    """Return the requests that were in a server at a time; a burst is all of them at once."""
+    found = re.search(r"max_concurrency (\d+)|peak concurrent (\d+)|(\d+) requests", row["batch"])
+    if found is None:
+        raise SkipError("how many requests ran at a time is not stated")
+    return int(next(text for text in found.groups() if text))
 
 
 def batch_of(row: Row) -> object:
@@ -103,8 +123,11 @@ def asked(row: Row) -> tuple[dict[str, Any], Any]:
 def measured_of(row: Row) -> float:
     """Return what a row measured, in the unit of the figure that it is compared to."""
     measured = float(row["value"])
-    if row["metric"] == "decode_ms_per_token":
+    if row["metric"] in ("decode_ms_per_token", "mean_ttft_ms", "mean_tpot_ms"):
         return measured / 1000
+    if row["metric"] == "total_tok_s":  # of prompt and answer together
+        prompt, output = number(row, "input_len"), number(row, "output_len")
+        return measured * output / (prompt + output)
     if row["metric"] == "e2e_latency_s":
         return number(row, "batch") * number(row, "output_len") / measured
     return measured

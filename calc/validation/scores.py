@@ -74,8 +74,13 @@ def keep_left_out(place: Path, name: str, lines: Iterable[NamedTuple]) -> None:
 
 
 def reasons(name: str) -> dict[str, str]:
-    """Return why rows differ, by their id; `name` is that of the measurements, "training_memory"."""
+    """Return why rows differ, by the id of a row or the key of a source; `name` is as in "training_memory"."""
     return {row["id"]: row["reason"] for row in read_rows(f"{name}_residuals.csv")}
+
+
+def reason_of(score: Score, why: Mapping[str, str]) -> str:
+    """Return why a row differs: its own reason, else that of all rows of its source, else nothing."""
+    return why.get(score.row["id"]) or why.get(score.source, "")
 
 
 def score_rows(name: str, score_of: Callable[[Row], Score]) -> Scores:

@@ -17,6 +17,7 @@ from calc.validation.scores import (
     SkipError,
     by,
     keep_left_out,
+    reason_of,
     reasons,
     score_rows,
 )
@@ -48,7 +49,7 @@ def written(score: Score, why: dict[str, str]) -> str:
     figures = f"measured {score.measured / GIB:6.2f} GiB, predicted {score.predicted / GIB:6.2f}"
     found_range = f"[{score.low / GIB:.2f}, {score.high / GIB:.2f}] {score.error:+.1%}"
     name = score.row["id"]
-    return f"{name:22} {score.what:15} {figures} {found_range} {why.get(name, '')}"
+    return f"{name:22} {score.what:15} {figures} {found_range} {reason_of(score, why)}"
 
 
 def leave_one_out() -> None:

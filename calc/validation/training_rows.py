@@ -3,87 +3,12 @@
 import re
 
 from calc.catalog import catalog
+from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
 GIB = 2**30
 
 
-def qwen1(layers: int, hidden: int, heads: int, width: int, vocab: int) -> dict[str, object]:
-    """Return the config of a first-generation Qwen, whose code differs from the second's in its loss."""
-    return {
-        "model_type": "qwen",
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "intermediate_size": 2 * width,
-        "vocab_size": vocab,
-        "no_bias": True,
-        "tie_word_embeddings": False,
-    }
-
-
-def neox(layers: int, hidden: int, heads: int, width: int, vocab: int) -> dict[str, object]:
-    """Return the config of a decoder with LayerNorms, biases and a plain MLP."""
-    return {
-        "model_type": "gpt_neox",
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "intermediate_size": width,
-        "vocab_size": vocab,
-    }
-
-
-def llama(layers: int, hidden: int, heads: int, kv_heads: int, width: int, vocab: int) -> dict[str, object]:
-    """Return the config of a decoder in Llama's layout."""
-    return {
-        "model_type": "llama",
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "intermediate_size": width,
-        "vocab_size": vocab,
-    }
-
-
-CONFIGS = {
-    "phi-1.5 (1.3b)": neox(24, 2048, 32, 8192, 51200),
-    "phi-2": neox(32, 2560, 32, 10240, 51200),
-    "stablelm-base-alpha-3b": neox(16, 4096, 32, 16384, 50688),
-    "qwen-1.8b": qwen1(24, 2048, 16, 5504, 151936),
-    "qwen-7b": qwen1(32, 4096, 32, 11008, 151936),
-    "qwen-14b": qwen1(40, 5120, 40, 13696, 152064),
-    "qwen-72b": qwen1(80, 8192, 64, 24576, 152064),
-    "internlm-7b": {**llama(32, 4096, 32, 32, 11008, 103168), "attention_bias": True},
-    "internlm-20b": llama(60, 5120, 40, 40, 13824, 103168),
-    "llama2-1b (torchao script)": llama(24, 1536, 24, 24, 6144, 32000),
-    "gpt_bigcode-santacoder": {
-        "model_type": "gpt_bigcode",
-        "n_embd": 2048,
-        "n_layer": 24,
-        "n_head": 16,
-        "n_inner": 8192,
-        "n_positions": 2048,
-        "vocab_size": 49280,
-        "multi_query": True,
-    },
-    "falcon-40b": {
-        "model_type": "falcon",
-        "hidden_size": 8192,
-        "num_hidden_layers": 60,
-        "num_attention_heads": 128,
-        "num_kv_heads": 8,
-        "vocab_size": 65024,
-        "new_decoder_architecture": True,
-    },
-}
-NAMES = {
-    "mixtral-8x7b-instruct-v0.1": "mixtral-8x7b",
-    "tiny-llama": "tinyllama-1.1b",
-    "phi-3-mini-4k-instruct": "phi-3-mini-4k",
-    "gemma-2-2b": "gemma-2-2b",
-}
 PRECISIONS = (
     ("float8", "fp8-mixed"),
     ("fp32 sharded", "bf16-autocast"),
@@ -109,12 +34,10 @@ def model_of(row: Row) -> object:
     """Return the row's model as the contract takes it."""
     name = row["model"].casefold().split(" (readme")[0].replace(" (gptq)", "")
     name = name.removesuffix("-int4").removesuffix("-chat")
-    if name in CONFIGS:
-        return {"config": CONFIGS[name]}
-    name = NAMES.get(name, name)
-    if row["source"] != "litgpt":
-        return name
-    return {"config": {**catalog().model(name).config, "tie_word_embeddings": False}}  # litgpt keeps both matrices
+    model = named(name)
+    if row["source"] != "litgpt" or not isinstance(model, str):
+        return model
+    return {"config": {**catalog().model(model).config, "tie_word_embeddings": False}}  # litgpt keeps both matrices
 
 
 def number(text: str) -> int | None:

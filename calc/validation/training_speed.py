@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
+from calc.validation.models import named
 from calc.validation.printing import print_scores
 from calc.validation.scores import (
     MEASUREMENTS,
@@ -21,11 +22,12 @@ from calc.validation.scores import (
     SkipError,
     keep_left_out,
     read_rows,
+    reason_of,
     reasons,
     score_rows,
 )
 from calc.validation.training_fitting import Item, fit, item_of
-from calc.validation.training_rows import CONFIGS, NAMES, number
+from calc.validation.training_rows import number
 
 FILE = "training_speed.csv"
 LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"
@@ -43,6 +45,9 @@ ACCELERATORS = (
     ("MI300X", "mi300x"),
     ("RTX 4070 Ti SUPER", "rtx-4070-ti-super"),
     ("RTX 4090", "rtx-4090"),
+    ("RTX 3090", "rtx-3090"),
+    ("RTX 6000 Ada", "rtx-6000-ada"),
+    ("A5000", "rtx-a5000"),
     ("RTX A6000", "rtx-a6000"),
 )
 PRECISIONS = (
@@ -55,6 +60,7 @@ PRECISIONS = (
     ("mixed precision", "fp16-mixed"),
 )
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+FUSED = ("megatron_lm", "nemo")  # fuse their pointwise operations by hand
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 QWEN = {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05}
 NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
@@ -92,7 +98,7 @@ def model_of(row: Row) -> object:
                 "attn_config": {"alibi": False},
             }
         }
-    if name.startswith("GPT"):
+    if name.startswith("GPT") and shape:
         return {
             "config": {
                 "model_type": "gpt2",
@@ -104,7 +110,7 @@ def model_of(row: Row) -> object:
             }
         }
     name = name.casefold().split(" (moe")[0].replace(" (gptq)", "").removesuffix("-int4").removesuffix("-chat")
-    return {"config": CONFIGS[name]} if name in CONFIGS else NAMES.get(name, name)
+    return named(name)
 
 
 def accelerator_of(row: Row) -> str:
@@ -142,7 +148,7 @@ def degrees(row: Row) -> dict[str, Any]:
         result["sharding"] = "zero-3"
     elif stage:
         result["sharding"] = f"zero-{stage.group(1)}"
-    elif "distributed optimizer" in text:
+    elif "distributed optimizer" in text or row["source"] == "nemo":
         result["sharding"] = "zero-1"
     inside = re.search(r"zero1(?:=| within )(\d+)", text)
     if inside and ranks > int(inside.group(1)):
@@ -150,7 +156,7 @@ def degrees(row: Row) -> dict[str, Any]:
     if ranks == 1:
         result.pop("sharding", None)
     result["sequence_parallel"] = layout["tensor"] > 1 and (
-        row["source"] == "torchtitan" or ("sequence parallel" in text and "no sequence" not in text)
+        row["source"] in ("torchtitan", "nemo") or ("sequence parallel" in text and "no sequence" not in text)
     )
     return result
 
@@ -181,8 +187,8 @@ def precision_of(row: Row) -> str:
 def optional(row: Row) -> dict[str, Any]:
     """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
-    if row["torch_compile"].startswith("yes") or row["source"] == "megatron_lm":
-        found["compile"] = True  # Megatron-LM fuses its pointwise operations by hand
+    if row["torch_compile"].startswith("yes") or row["source"] in FUSED:
+        found["compile"] = True
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
     if row["method"] in ("lora", "qlora"):
@@ -193,6 +199,8 @@ def optional(row: Row) -> dict[str, Any]:
         found["offload"] = ["parameters", "optimizer"]
     elif "activation" in row["offload"]:
         found["offload"] = ["activations"]
+    if row["source"] == "internevo":
+        found["gradient_dtype"] = "bf16"  # its HybridZeroOptimizer reduces what the backward pass gave
     said = row["notes"] + row["missing_inputs"]
     for word, rate in NETWORKS:
         if word in said:
@@ -272,7 +280,7 @@ def written(score: Score, why: dict[str, str]) -> str:
     return (
         f"{row['id']:<22} {row['model'][:18]:<18} {row['n_gpus']:>4} {row['parallelism'][:24]:<24} "
         f"{score.measured:10.1f} {score.predicted:10.1f} {score.error:+.0%} "
-        f"{why.get(row['id'], '')[:60]}"
+        f"{reason_of(score, why)[:60]}"
     )
 
 

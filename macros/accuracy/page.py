@@ -11,7 +11,7 @@ from calc.units import show_count
 from calc.validation import training_speed
 from calc.validation.inference_speed import FILE, LEFT_OUT
 from calc.validation.recorded import SCORED, scored
-from calc.validation.scores import Line, Score, by, line, overall, read_rows, reasons, rows_digest
+from calc.validation.scores import Line, Score, by, line, overall, read_rows, reason_of, reasons, rows_digest
 from macros.markdown import block, inline
 from macros.plots import plot_html
 
@@ -35,7 +35,12 @@ FIGURES = {
     "weights_on_gpu": "Weights as loaded",
 }
 METHODS = {"pretrain-full": "Full", "full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
-FORKS = {"ik_llama.cpp": "llama.cpp", "hf-transformers": "transformers", "autogptq/hf": "transformers"}
+FORKS = {
+    "ik_llama.cpp": "llama.cpp",
+    "llama.cpp (ollama)": "llama.cpp",
+    "hf-transformers": "transformers",
+    "autogptq/hf": "transformers",
+}
 LARGE = 0.1  # from this error on a row has a reason beside the data
 FAR = 0.25  # the wider of two errors that figures count
 ALIKE = 2  # rows that one table of the worst shows for one reason
@@ -129,7 +134,7 @@ def accuracy_reasons(kind: str, count: int = 6) -> str:
     groups: dict[str, list[Score]] = {}
     for score in scored(kind).scores:
         if abs(score.error) > LARGE:
-            groups.setdefault(why.get(score.row["id"], "Not known"), []).append(score)
+            groups.setdefault((reason_of(score, why) or "Not known"), []).append(score)
     largest = sorted(groups.items(), key=lambda item: -len(item[1]))
     rows = [
         [text(reason[:1].upper() + reason[1:]), show_count(len(group)), percent(median(abs(s.error) for s in group))]
@@ -148,7 +153,7 @@ def accuracy_worst(kind: str, count: int = 6) -> str:
     shown: Counter[tuple[str, str]] = Counter()
     rows: list[list[str]] = []
     for score in sorted(scored(kind).scores, key=lambda score: -abs(score.error)):
-        reason = why.get(score.row["id"], "Not known")
+        reason = reason_of(score, why) or "Not known"
         shown[score.source, reason] += 1
         if shown[score.source, reason] > ALIKE or len(rows) == count:
             continue

@@ -68,6 +68,7 @@ def test_reasons_count_the_rows_that_are_off(kind: str) -> None:
         ("inference-memory", "GiB"),
         ("inference-speed", "tokens/s"),
         ("inference-speed", "seconds"),
+        ("community-speed", "tokens/s"),
         ("training-memory", "GiB"),
         ("training-speed", "tokens/s"),
     ],
@@ -97,7 +98,9 @@ def test_errors_of_a_group() -> None:
 def test_every_source_has_a_name_and_an_address() -> None:
     """Rows lead to where they were published."""
     found = {
-        row.get("source_key") or row["source"] for kind in KINDS for row in read_rows(f"{kind.replace('-', '_')}.csv")
+        row.get("source_key") or row["source"]
+        for name in (*(kind.replace("-", "_") for kind in KINDS), "serving_runs")
+        for row in read_rows(f"{name}.csv")
     }
     assert found == {row["source"] for row in read_rows("sources.csv")}
     assert all(row["url"].startswith("https://") for row in read_rows("sources.csv"))

@@ -28,14 +28,19 @@ class Step(Device):
     def walk(self) -> Timeline:
         """Note the widest moment of each phase and return the timeline."""
         plan, stage = self.plan, self.stage
-        held = held_micro_batches(stages=plan.layout.pipeline, position=self.position, micro_batches=plan.accumulation)
+        held = held_micro_batches(
+            position=self.position,
+            pipeline=plan.layout.pipeline,
+            micro_batches=plan.accumulation,
+            virtual_stages=plan.virtual_stages,
+        )
         kept = [self.layers[index].kept for index in self.pattern]
         offloaded = "activations" in plan.offload
         if offloaded:
-            self.host += held * max(sum(kept) - sum(kept[-2:]), 0)
+            self.host += int(held * max(sum(kept) - sum(kept[-2:]), 0))
         total = sum(kept)
         tables = self.tables()
-        others = 0 if offloaded else (held - 1) * total
+        others = 0 if offloaded else int((held - 1) * total)
         waiting = [0]
         for size in kept:
             waiting.append(waiting[-1] + size)
@@ -85,7 +90,13 @@ class Step(Device):
             self.embedding_moment(done)
         self.step_moment()
         return Timeline(
-            stage, self.position, self.inventory, tuple(self.layers), self.static, self.host, tuple(self.moments)
+            stage,
+            self.position,
+            self.inventory,
+            tuple(self.layers),
+            static=self.static,
+            host=self.host,
+            moments=tuple(self.moments),
         )
 
     def head_kept(self) -> int:

@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     stated: bool  # what frameworks do differently is stated, not taken as usual
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)
 
     @property
     def adapters(self) -> Adapters | None:
@@ -145,10 +146,20 @@ def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
     return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
-def held_micro_batches(*, stages: int, position: int, micro_batches: int) -> int:
-    """Return how many micro-batches a pipeline stage holds at most: 1F1B (arXiv:2104.04473) fills the stages after it.
+def held_micro_batches(*, position: int, pipeline: int, micro_batches: int, virtual_stages: int = 1) -> float:
+    """Return how many micro-batches' activations a pipeline stage holds at most.
 
-    >>> [held_micro_batches(stages=4, position=position, micro_batches=3) for position in range(4)]
-    [3, 3, 2, 1]
+    1F1B (arXiv:2104.04473) fills the stages after it. With several pieces of the model a stage begins more of them
+    before the first one comes back, each a part of its layers (arXiv:2205.05198, section 4.2.3: 1 + (p - 1) / (p v)
+    times as much on the first stage).
+
+    >>> [held_micro_batches(position=position, pipeline=4, micro_batches=16) for position in (0, 3)]
+    [4, 1]
+    >>> held_micro_batches(position=0, pipeline=4, micro_batches=16, virtual_stages=2)
+    5.5
     """
-    return min(stages - position, micro_batches)
+    after = pipeline - position - 1
+    if virtual_stages == 1:
+        return min(after + 1, micro_batches)
+    begun = 2 * after + (virtual_stages - 1) * pipeline + 1
+    return min(begun / virtual_stages, micro_batches)

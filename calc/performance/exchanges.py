@@ -1,0 +1,247 @@
+"""What a device sends in a training step: the collectives of each of its phases, by the way in which work is divided.
+
+Sizes are those of the papers: ZeRO (arXiv:1910.02054, section 7) for data ranks, Megatron-LM (arXiv:1909.08053, section
+3; arXiv:2205.05198, section 4.2.2) for tensor ranks, ring attention (arXiv:2310.01889) for context ranks, GShard
+(arXiv:2006.16668) for experts, and arXiv:2104.04473 for stages. Left out is what is small beside it: the embedding and
+the loss of tensor ranks, and the norm of all gradients.
+"""
+
+from typing import NamedTuple
+
+from calc.architecture.layers import Attention, Layer
+from calc.architecture.stages import Stage, local_heads
+from calc.memory.training.elements import Held, held
+from calc.memory.training.plan import (
+    FULL,
+    GRADIENTS,
+    NO_CHECKPOINTS,
+    NONE,
+    PARAMETERS,
+    PER_OPERATION,
+    SELECTIVE,
+    Plan,
+)
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+
+# Groups of ranks. Copies are the groups that share parameters in hybrid sharding; experts have data ranks of their own.
+TENSOR, PIPELINE, CONTEXT, EXPERT = "tensor", "pipeline", "context", "expert"
+DATA, COPIES, EXPERT_DATA, EXPERT_COPIES = "data", "copies", "expert-data", "expert-copies"
+
+
+class Collective(NamedTuple):
+    """A message among the ranks of a group: what a device has after a gather or sum, and before a scatter."""
+
+    name: str
+    kind: str
+    bytes: float
+    ranks: int
+    group: str
+
+
+class Counted(NamedTuple):
+    """An operation, and how often it happens."""
+
+    operation: Collective
+    times: float
+
+
+Sent = tuple[Counted, ...]
+
+
+class Exchanges(NamedTuple):
+    """What a device of a stage sends: with each micro-batch forward, recomputing and backward, and once a step."""
+
+    forward: Sent
+    again: Sent
+    backward: Sent
+    gathered: Sent  # once, before the first micro-batch runs forward
+    reduced: Sent  # once, while the last micro-batch runs backward
+    updated: Sent  # once, after the optimizer
+
+    @property
+    def of_micro_batch(self) -> Sent:
+        """All that goes with each micro-batch."""
+        return self.forward + self.again + self.backward
+
+    @property
+    def of_step(self) -> Sent:
+        """All that goes once a step."""
+        return self.gathered + self.reduced + self.updated
+
+
+def exchanges(plan: Plan, stage: Stage) -> Exchanges:
+    """Return what a device of a stage sends in a training step."""
+    forward: list[Counted] = []
+    again: list[Counted] = []
+    backward: list[Counted] = []
+    divided(plan, stage, forward, again, backward)
+    gathered: list[Counted] = []
+    reduced: list[Counted] = []
+    updated: list[Counted] = []
+    for group in data_groups(plan, stage):
+        share(plan, group, forward, backward, gathered, reduced, updated)
+    lists = (forward, again, backward, gathered, reduced, updated)
+    return Exchanges(*(tuple(item for item in found if item.times and item.operation.ranks > 1) for found in lists))
+
+
+def experts_chosen(kind: Layer) -> int:
+    """Return how many routed experts a token is sent to in a layer; 0 in a dense one."""
+    return max((tensor.active or 0 for tensor in kind.tensors), default=0)
+
+
+def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counted], backward: list[Counted]) -> None:
+    """Add what ranks send that divide a micro-batch or its layers."""
+    layout, batch = plan.layout, plan.batch
+    row = plan.architecture.hidden_size * plan.scheme.compute
+    if layout.tensor > 1:
+        of_tensor_ranks(plan, stage.last - stage.first, float(batch.rows * row), forward, again, backward)
+    for kind, count in stage.kind_counts():
+        if layout.context > 1 and kind.attention is not None:
+            of_context_ranks(plan, kind.attention, count, forward, again, backward)
+        chosen = experts_chosen(kind)
+        if layout.expert > 1 and chosen:
+            sent = batch.rows * row * chosen / layout.tensor
+            one = Collective("Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, EXPERT)
+            for place in (forward, *([again] if plan.checkpointing != NO_CHECKPOINTS else []), backward):
+                place.append(Counted(one, 2 * count))
+    if layout.pipeline > 1:
+        stream = float(batch.stream_rows * row)
+        forward.append(Counted(Collective("Hidden states to the next stage", SEND, stream, 2, PIPELINE), 1))
+        backward.append(Counted(Collective("Their gradients to the stage before", SEND, stream, 2, PIPELINE), 1))
+
+
+def of_tensor_ranks(
+    plan: Plan, layers: int, stream: float, forward: list[Counted], again: list[Counted], backward: list[Counted]
+) -> None:
+    """Add the sums of the two blocks of each layer: all-reduces, or with sequence parallelism a gather and a scatter.
+
+    PyTorch's selective checkpointing keeps what reduce-scatters gave, and gathers again.
+    """
+    ranks, times = plan.layout.tensor, 2 * layers
+    summed = Counted(Collective("All-reduce of partial sums", ALL_REDUCE, stream, ranks, TENSOR), times)
+    gathered = Counted(Collective("All-gather of the stream", ALL_GATHER, stream, ranks, TENSOR), times)
+    scattered = Counted(Collective("Reduce-scatter of partial sums", REDUCE_SCATTER, stream, ranks, TENSOR), times)
+    whole = [gathered, scattered] if plan.sequence_parallel else [summed]
+    forward += whole
+    backward += whole
+    if plan.checkpointing == FULL:
+        again += whole
+    elif plan.checkpointing == SELECTIVE and plan.selective == PER_OPERATION:
+        again += whole[:1]
+    # Megatron-LM keeps inputs of matrices divided; PyTorch's tensor parallelism, beside FSDP, keeps what it gathered.
+    if plan.sequence_parallel and plan.stage_of_zero < PARAMETERS:
+        inputs = gathered.operation._replace(name="All-gather of matrices' inputs")
+        backward.append(Counted(inputs, times))
+
+
+def of_context_ranks(
+    plan: Plan, attention: Attention, count: int, forward: list[Counted], again: list[Counted], backward: list[Counted]
+) -> None:
+    """Add keys and values that go round, and their gradients in the backward pass."""
+    ranks, sizes = plan.layout.context, attention.head_dim + (attention.value_dim or attention.head_dim)
+    heads = local_heads(attention.kv_heads, plan.layout.tensor)
+    every = float(ranks * plan.batch.rows * heads * sizes * plan.scheme.compute)
+    passed = Counted(Collective("Keys and values go round", ALL_GATHER, every, ranks, CONTEXT), count)
+    for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
+        place.append(passed)
+    name = "Gradients of keys and values go round"
+    backward.append(Counted(Collective(name, REDUCE_SCATTER, every, ranks, CONTEXT), count))
+
+
+class DataGroup(NamedTuple):
+    """Parameters of a stage that the same ranks have alike."""
+
+    held: Held  # of a device, before sharding
+    layers: int  # over which messages are spread
+    shards: int  # ranks that share one copy
+    copies: int
+    names: tuple[str, str]  # of the groups of ranks
+
+
+def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
+    """Return what all data-parallel ranks have alike, and the experts, of which fewer have the same."""
+    layout = plan.layout
+    ranks, fewer = layout.data * layout.context, max(1, layout.expert // layout.tensor)
+    total = plan.inventory(stage).total(stage)
+    layers = max(stage.last - stage.first, 1)
+    if fewer == 1:
+        return [DataGroup(total, layers, plan.shard_ranks, ranks // plan.shard_ranks, (DATA, COPIES))]
+    alone = plan.method._replace(expert_shares=(1, 1, 1))
+    experts, counted = Held(), Held()
+    count_of = 0
+    for kind, count in stage.kind_counts():
+        for tensor in kind.tensors:
+            if tensor.active is not None:
+                experts = experts.plus(held(tensor, alone, layout.tensor, layout.expert), count)
+                counted = counted.plus(held(tensor, plan.method, layout.tensor, layout.expert), count)
+        count_of += count * bool(experts_chosen(kind))
+    rest = Held(*(mine - theirs for mine, theirs in zip(total, counted, strict=True)))
+    shards = max(1, plan.shard_ranks // fewer)
+    return [
+        DataGroup(rest, layers, plan.shard_ranks, ranks // plan.shard_ranks, (DATA, COPIES)),
+        DataGroup(experts, max(count_of, 1), shards, ranks // fewer // shards, (EXPERT_DATA, EXPERT_COPIES)),
+    ]
+
+
+def share(
+    plan: Plan,
+    group: DataGroup,
+    forward: list[Counted],
+    backward: list[Counted],
+    gathered: list[Counted],
+    reduced: list[Counted],
+    updated: list[Counted],
+) -> None:
+    """Add what ranks send that have the same parameters: their gradients, in the type in which they wait, and shards.
+
+    Whole gradients are reduced once a step, behind the backward pass of the last micro-batch. Divided ones are with
+    each micro-batch, unless `gradient_reduction` says that they add up undivided.
+    """
+    zero, layers, shards = plan.stage_of_zero, group.layers, group.shards
+    own, across = group.names
+    summed, stored = float(group.held.gradient_bytes), stored_bytes(plan, group.held)
+
+    def add(place: list[Counted], name: str, kind: str, size: float, ranks: int = shards, names: str = own) -> None:
+        place.append(Counted(Collective(name, kind, size / layers, ranks, names), layers))
+
+    if zero == NONE:
+        add(reduced, "All-reduce of gradients", ALL_REDUCE, summed, group.copies)
+        return
+    each = zero >= GRADIENTS and not plan.stays_gathered and not plan.whole_gradients
+    place = backward if each else reduced
+    add(place, "Reduce-scatter of gradients", REDUCE_SCATTER, summed)
+    add(place, "All-reduce of the groups' sums", ALL_REDUCE, summed / shards, group.copies, across)
+    if zero < PARAMETERS:
+        add(updated, "All-gather of parameters", ALL_GATHER, stored)
+    elif plan.stays_gathered:
+        add(gathered, "All-gather of parameters", ALL_GATHER, stored)
+    else:
+        add(forward, "All-gather of parameters", ALL_GATHER, stored)
+        add(backward, "All-gather of parameters", ALL_GATHER, stored)
+
+
+def stored_bytes(plan: Plan, group: Held) -> float:
+    """Return the bytes of parameters that are gathered: as layers compute, a frozen base as it is stored.
+
+    Where only states are shared, what was updated is handed out, and that is all; a frozen base never changes.
+    """
+    whole = plan.stage_of_zero >= PARAMETERS
+    if plan.adapters is None:
+        return float((group.elements if whole else group.trained) * plan.scheme.compute)
+    return float(group.base_bytes + group.added_bytes if whole else group.added_bytes)
+
+
+def stride(plan: Plan, group: str) -> int:
+    """Return how far apart the ranks of a group stand: tensor ranks side by side, stages farthest."""
+    layout = plan.layout
+    fewer = max(1, layout.expert // layout.tensor)
+    return {
+        TENSOR: 1,
+        EXPERT: 1,
+        CONTEXT: layout.tensor,
+        DATA: layout.tensor,
+        COPIES: layout.tensor * plan.shard_ranks,
+        EXPERT_DATA: layout.tensor * fewer,
+        EXPERT_COPIES: layout.tensor * fewer * max(1, plan.shard_ranks // fewer),
+        PIPELINE: layout.devices // layout.pipeline,
+    }[group]

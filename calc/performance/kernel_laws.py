@@ -1,0 +1,138 @@
+"""Seconds of one kernel as a function of its shape: a few numbers each, and a reason for each number.
+
+Time in memory and time in arithmetic overlap, but not fully where they are alike: a law adds them with a power `q`
+(1 adds them up, a large one takes the longer of them). Fitted by `calc.validation.kernel_fits`, the numbers stand in
+the catalogue; here they have met a device's data sheet, and are seconds, bytes a second and operations a second.
+"""
+
+from typing import NamedTuple
+
+SPLIT_DEPTH = 4096.0  # of a product's inner dimension, beyond which kernels cut it into parts that run side by side
+SPLIT_KEYS = 1024.0  # the same of the keys that one query looks at
+TILE_QUERIES = 128.0  # queries that one compute unit takes at a time
+TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
+
+
+def blend(first: float, second: float, sharpness: float) -> float:
+    r"""Return how long two things take that overlap in part: $(x^q + y^q)^{1/q}$.
+
+    >>> blend(3.0, 4.0, 2.0), blend(3.0, 4.0, 1.0)
+    (5.0, 7.0)
+    """
+    if first < second:
+        first, second = second, first
+    if second <= 0.0:
+        return first
+    return float(first * (1.0 + (second / first) ** sharpness) ** (1.0 / sharpness))
+
+
+class ProductLaw(NamedTuple):
+    """A matrix product: its start, the way through its inner dimension, memory and arithmetic."""
+
+    start_s: float  # until the first tile is under way, and after the last
+    depth_s: float  # for each step along the inner dimension, which tiles walk one after the other
+    read: float  # bytes a second
+    rate: float  # operations a second
+    sharpness: float
+    quantize_s: float  # for each element of the operand that is brought to the format of the weights first
+
+
+def product_s(law: ProductLaw, *, m: float, k: float, flops: float, moved_bytes: float) -> float:
+    r"""Return the seconds of a matrix product of `m` rows over an inner dimension `k`.
+
+    $t_0 + d \min(k, 4096) + e\,m k + \left((B / \text{read})^q + (F / \text{rate})^q\right)^{1/q}$.
+
+    >>> product_s(ProductLaw(1.0, 0.0, 1.0, 1.0, 2.0, 0.0), m=1, k=1, flops=4.0, moved_bytes=3.0)
+    6.0
+    """
+    walked = k if k < SPLIT_DEPTH else SPLIT_DEPTH
+    overlapped = blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
+    return law.start_s + law.depth_s * walked + law.quantize_s * m * k + overlapped
+
+
+class PrefillLaw(NamedTuple):
+    """Attention of many new tokens: arithmetic, with what each query costs besides its keys."""
+
+    start_s: float
+    read: float
+    rate: float
+    sharpness: float
+    setup_keys: float  # keys in whose time a query is loaded, scaled, masked and written
+    setup_width: float  # elements of a head in whose time the exponential of a pair is taken
+    last_wave: float  # share of a wave of tiles in which compute units wait for the last ones
+    units: float  # compute units
+
+
+def prefill_s(
+    law: PrefillLaw, *, pairs: float, queries: float, heads: float, widths: float, moved_bytes: float
+) -> float:
+    r"""Return the seconds of attention over `pairs` of a query and a key, of `queries` in all, for each of `heads`.
+
+    `widths` is the elements of a key and of a value together. Pairs take $2 (w + 2 w_0)$ operations each, and the last
+    wave of tiles of 128 queries does not fill the compute units.
+    """
+    work = 2.0 * heads * (pairs + law.setup_keys * queries) * (widths + 2.0 * law.setup_width)
+    work *= 1.0 + law.last_wave * law.units * TILE_QUERIES / (heads * queries)
+    return law.start_s + blend(moved_bytes / law.read, work / law.rate, law.sharpness)
+
+
+class DecodeLaw(NamedTuple):
+    """Attention of one or a few new tokens: a floor, the cache, and a turn for each sequence and KV head."""
+
+    start_s: float
+    key_s: float  # for each key, up to those that kernels take side by side
+    read: float
+    rate: float
+    sharpness: float
+    turn_s: float  # of a compute unit, for each pair of sequence and KV head
+
+
+def decode_s(law: DecodeLaw, *, keys: float, turns: float, flops: float, cache_bytes: float) -> float:
+    """Return the seconds of attention of one token of each sequence over `keys` others.
+
+    `turns` are pairs of a sequence and a KV head for each compute unit; `flops` has heads padded to whole instructions.
+    """
+    walked = keys if keys < SPLIT_KEYS else SPLIT_KEYS
+    q = law.sharpness
+    worked = blend(blend(cache_bytes / law.read, law.turn_s * turns, q), flops / law.rate, q)
+    return law.start_s + law.key_s * walked + worked
+
+
+class ExpertsLaw(NamedTuple):
+    """The products of a layer's routed experts: as a matrix product, with rows that tiles of experts leave empty."""
+
+    start_s: float
+    depth_s: float
+    read: float
+    rate: float
+    sharpness: float
+    quantize_s: float
+    idle_rows: float  # of the tiles of each expert that is touched, as a mean
+
+
+def experts_s(
+    law: ExpertsLaw, *, rows: float, touched: float, depth: float, flops_per_row: float, moved_bytes: float
+) -> float:
+    """Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts."""
+    worked = (rows + law.idle_rows * touched) * flops_per_row
+    walked = depth if depth < SPLIT_DEPTH else SPLIT_DEPTH
+    overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
+    return law.start_s + law.depth_s * walked + law.quantize_s * rows * depth + overlapped
+
+
+class StreamLaw(NamedTuple):
+    """Kernels that pass over what is in memory, with little arithmetic: pointwise work, states of recurrent mixers."""
+
+    start_s: float  # of each kernel
+    read: float
+    rate: float
+    sharpness: float
+
+
+def stream_s(law: StreamLaw, *, launches: float, flops: float, moved_bytes: float) -> float:
+    """Return the seconds of `launches` kernels that pass over bytes together.
+
+    >>> stream_s(StreamLaw(1.0, 2.0, 1.0, 1.0), launches=2.0, flops=0.0, moved_bytes=4.0)
+    4.0
+    """
+    return launches * law.start_s + blend(moved_bytes / law.read, flops / law.rate, law.sharpness)

@@ -1,0 +1,326 @@
+"""Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, KernelFamily, KernelLaw
+from calc.performance.fabric import HOST, Joined, host_link, joined, reached_share
+from calc.performance.kernel_laws import (
+    TILE_HEADS,
+    DecodeLaw,
+    ExpertsLaw,
+    PrefillLaw,
+    ProductLaw,
+    StreamLaw,
+    decode_s,
+    experts_s,
+    prefill_s,
+    product_s,
+    stream_s,
+)
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Experts,
+    HostCopy,
+    Operation,
+    Pointwise,
+    Product,
+    Recurrence,
+)
+from calc.performance.transfers import transfer
+
+PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
+LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent-decode", "recurrence", "pointwise"
+PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
+MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
+# Where no law of a kind was fitted, one of another kind with the same numbers serves.
+INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
+# Rates of the data sheet that may stand for one that it does not have.
+RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
+RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
+UNKNOWN_UNITS = 100.0
+MEASURED, GENERATION, CARRIED = "measured", "generation", "carried"
+
+
+class Basis(NamedTuple):
+    """What stands behind the seconds of an operation."""
+
+    law: KernelLaw
+    kind: str  # measured on this device, on another of its generation, or carried over from another family
+
+
+class Found(NamedTuple):
+    """A law, the shares of it that this family reaches, and what stands behind it."""
+
+    law: KernelLaw
+    rate_factor: float
+    memory_factor: float
+    kind: str
+
+
+def device_class(accelerator: Accelerator) -> str:
+    """Return what families of devices differ by within an architecture: market and memory."""
+    if accelerator.segment == "soc":
+        return "unified"
+    if accelerator.segment == "consumer":
+        return "consumer"
+    return "data-center" if accelerator.text("memory_type").startswith("HBM") else "professional"
+
+
+def family_of(accelerator: Accelerator) -> KernelFamily:
+    """Return the family whose laws an accelerator takes: of its architecture and class, else of its maker."""
+    facts = catalog()
+    if "kernel_families" not in facts.derived:
+        facts.derived["kernel_families"] = {
+            cover: family for family in facts.kernel_families() for cover in family.covers
+        }
+    families = facts.derived["kernel_families"]
+    assert isinstance(families, dict)
+    architecture, group = accelerator.architecture, device_class(accelerator)
+    for cover in (f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"):
+        if cover in families:
+            found = families[cover]
+            assert isinstance(found, KernelFamily)
+            return found
+    found = families[f"{accelerator.vendor}/*"]
+    assert isinstance(found, KernelFamily)
+    return found
+
+
+def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> float:
+    """Return the operations a second of a device in a format, by the nearest that its data sheet has.
+
+    `per_byte` are operations that are counted on for each byte of bandwidth where the maker publishes no rate. 0 if
+    nothing is known.
+    """
+    for known in RATES[name]:
+        rate = accelerator.quantity(known)
+        if rate:
+            return rate
+    return (accelerator.quantity("bandwidth") or 0.0) * per_byte
+
+
+class Kernels:
+    """How fast one device does each kind of operation, under one engine's kernels. Laws are found once and kept."""
+
+    def __init__(self, accelerator: Accelerator, engine: str = "") -> None:
+        self.accelerator = accelerator
+        self.engine = engine
+        self.family = family_of(accelerator)
+        self.bandwidth = accelerator.quantity("bandwidth") or 0.0
+        self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
+        host = host_link(accelerator)
+        self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
+        self._products: dict[str, ProductLaw] = {}
+        self._experts: dict[str, ExpertsLaw] = {}
+        self._prefills: dict[tuple[bool, str], PrefillLaw] = {}
+        self._decodes: dict[tuple[bool, str], DecodeLaw] = {}
+        self._streams: dict[str, StreamLaw] = {}
+        self._groups: dict[tuple[str, int], Joined] = {}
+        self._seconds: dict[type, Callable[..., float]] = {
+            Product: self.product,
+            Experts: self.experts,
+            Attention: self.attention,
+            Recurrence: self.recurrence,
+            Pointwise: self.pointwise,
+            Collective: self.collective,
+            HostCopy: self.host_copy,
+        }
+
+    def seconds(self, operation: Operation) -> float:
+        """Return the seconds of one operation, on an otherwise idle device, without what an engine adds."""
+        return self._seconds[type(operation)](operation)
+
+    def group(self, name: str, joined_by: Joined) -> None:
+        """Say what joins the ranks of a kind of group, where it is not what usually joins as many devices."""
+        self._groups[name, joined_by.ranks] = joined_by
+
+    def product(self, operation: Product) -> float:
+        """Return the seconds of a matrix product."""
+        _, m, n, k, kernel, weight_bytes, io_bytes = operation
+        law = self._products.get(kernel) or self._product_law(kernel)
+        return product_s(law, m=m, k=k, flops=2.0 * m * n * k, moved_bytes=weight_bytes + io_bytes)
+
+    def experts(self, operation: Experts) -> float:
+        """Return the seconds of the products of a layer's routed experts."""
+        law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
+        return experts_s(
+            law,
+            rows=operation.tokens * operation.active,
+            touched=operation.touched,
+            depth=operation.k + operation.n,
+            flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
+            moved_bytes=operation.weight_bytes + operation.io_bytes,
+        )
+
+    def attention(self, operation: Attention) -> float:
+        """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""
+        if operation.queries > MOST_DECODED:
+            key = operation.latent, operation.kernel
+            prefill = self._prefills.get(key) or self._prefill_law(*key)
+            queries = operation.sequences * operation.queries
+            # Queries are read and results written in 16 bit.
+            own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
+            return prefill_s(
+                prefill,
+                pairs=operation.pairs,
+                queries=queries,
+                heads=operation.heads,
+                widths=operation.key_dim + operation.value_dim,
+                moved_bytes=operation.cache_bytes + own,
+            )
+        key = operation.latent, operation.kernel
+        decode = self._decodes.get(key) or self._decode_law(*key)
+        rows = operation.queries * operation.heads / operation.kv_heads
+        padding = TILE_HEADS / rows if rows < TILE_HEADS else 1.0
+        keys = operation.keys + operation.queries
+        if operation.window and operation.window < keys:
+            keys = operation.window
+        return decode_s(
+            decode,
+            keys=keys,
+            turns=operation.sequences * operation.kv_heads / self.units,
+            flops=operation.flops * padding,
+            cache_bytes=operation.cache_bytes,
+        )
+
+    def recurrence(self, operation: Recurrence) -> float:
+        """Return the seconds of a recurrent mixer's update."""
+        law = self._streams.get(RECURRENCE) or self._stream_law(RECURRENCE)
+        return stream_s(law, launches=operation.launches, flops=operation.flops, moved_bytes=operation.state_bytes)
+
+    def pointwise(self, operation: Pointwise) -> float:
+        """Return the seconds of work on each element for itself."""
+        law = self._streams.get(POINTWISE) or self._stream_law(POINTWISE)
+        return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes)
+
+    def collective(self, operation: Collective) -> float:
+        """Return the seconds of a message among a group of ranks."""
+        key = operation.group, operation.ranks
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = joined(self.accelerator, ranks=operation.ranks)
+        return transfer(operation.kind, joined=group, message_bytes=operation.message_bytes).seconds
+
+    def host_copy(self, operation: HostCopy) -> float:
+        """Return the seconds of a copy between host and device."""
+        return operation.copied_bytes / self.host_rate
+
+    def basis(self, operation: Operation) -> Basis | None:
+        """Return what stands behind the seconds of an operation, None for messages and copies."""
+        kernel = getattr(operation, "kernel", PLAIN)
+        if isinstance(operation, Attention):
+            many = operation.queries > MOST_DECODED
+            kinds = (LATENT_PREFILL, LATENT_DECODE) if operation.latent else (PREFILL, DECODE)
+            kind = kinds[0] if many else kinds[1]
+        elif isinstance(operation, Collective | HostCopy):
+            return None
+        else:
+            kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE, Pointwise: POINTWISE}[type(operation)]
+        found = self._find(kind, kernel)
+        return Basis(found.law, found.kind)
+
+    def _find(self, kind: str, kernel: str) -> Found:
+        """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one."""
+        laws = kernel_laws()
+        for wanted in (kind, INSTEAD.get(kind)):
+            for name in (kernel, PLAIN):
+                family: KernelFamily | None = self.family
+                rate = memory = 1.0
+                while wanted and family is not None:
+                    for engine in (self.engine, ""):
+                        law = laws.get((wanted, name, family.id, engine))
+                        if law is not None:
+                            return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
+                    rate *= family.matrix_factor
+                    memory *= family.memory_factor
+                    family = catalog().kernel_family(family.like) if family.like else None
+        raise KeyError(kind)
+
+    def _basis_kind(self, law: KernelLaw, *, same: bool) -> str:
+        if not same or law.family != self.family.id or not law.rows:
+            return CARRIED
+        return MEASURED if self.accelerator.id in self.family.measured else GENERATION
+
+    def _rate(self, found: Found) -> float:
+        rate = matrix_rate(self.accelerator, found.law.rate, self.family.operations_per_byte)
+        return rate * found.law.values.get("matrix_share", 1.0) * found.rate_factor
+
+    def _read(self, found: Found) -> float:
+        return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
+
+    def _product_law(self, kernel: str) -> ProductLaw:
+        found = self._find(PRODUCT, kernel)
+        self._products[kernel] = self._as_product(found)
+        return self._products[kernel]
+
+    def _as_product(self, found: Found) -> ProductLaw:
+        values, read = found.law.values, self._read(found)
+        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
+        return ProductLaw(values["start_s"], values["depth_s"], read, self._rate(found), values["sharpness"], quantize)
+
+    def _experts_law(self, kernel: str) -> ExpertsLaw:
+        found = self._find(EXPERTS, kernel)
+        self._experts[kernel] = ExpertsLaw(*self._as_product(found), found.law.values.get("idle_rows", 0.0))
+        return self._experts[kernel]
+
+    def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:
+        found = self._find(LATENT_PREFILL if latent else PREFILL, kernel)
+        values = found.law.values
+        self._prefills[latent, kernel] = PrefillLaw(
+            values["start_s"],
+            self._read(found),
+            self._rate(found),
+            values["sharpness"],
+            values["setup_keys"],
+            values["setup_width"],
+            values["last_wave"],
+            self.units,
+        )
+        return self._prefills[latent, kernel]
+
+    def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
+        found = self._find(LATENT_DECODE if latent else DECODE, kernel)
+        values = found.law.values
+        self._decodes[latent, kernel] = DecodeLaw(
+            values["start_s"],
+            values["key_s"],
+            self._read(found),
+            self._rate(found),
+            values["sharpness"],
+            values["turn_s"],
+        )
+        return self._decodes[latent, kernel]
+
+    def _stream_law(self, kind: str) -> StreamLaw:
+        found = self._find(kind, PLAIN)
+        values = found.law.values
+        self._streams[kind] = StreamLaw(
+            values["start_s"], self._read(found), self._rate(found), values.get("sharpness", 1.0)
+        )
+        return self._streams[kind]
+
+
+def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:
+    """Return the laws of the catalogue by kind, kernel, family and engine, the last empty for those of any engine."""
+    facts = catalog()
+    if "kernel_laws" not in facts.derived:
+        facts.derived["kernel_laws"] = {
+            (law.kind, kernel, law.family, engine): law
+            for law in facts.kernel_laws()
+            for kernel in law.kernels
+            for engine in law.engines or ("",)
+        }
+    found = facts.derived["kernel_laws"]
+    assert isinstance(found, dict)
+    return found
+
+
+def kernels(accelerator: Accelerator, *, engine: str = "") -> Kernels | None:
+    """Return the kernels of a device under an engine, None where neither bandwidth nor any rate is known."""
+    found = Kernels(accelerator, engine)
+    if not found.bandwidth or not matrix_rate(accelerator, PLAIN, found.family.operations_per_byte):
+        return None
+    return found

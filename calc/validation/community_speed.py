@@ -1,0 +1,125 @@
+"""Predicted against measured speed on people's own machines. Run it: python -m calc.validation.community_speed.
+
+Rows of community_speed.csv: consumer cards, workstations and Macs, with layers or experts in the host's memory, on a
+processor alone, and with drafts of several tokens. Nearly all are of one request at a time.
+"""
+
+from typing import Any
+
+from calc import ScenarioError, estimate
+from calc.validation.inference import accelerator_of, model_of, number, weights_of
+from calc.validation.inference_speed import FIGURES, measured_of
+from calc.validation.printing import print_scores
+from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
+
+FILE = "community_speed.csv"
+ENGINES = {
+    "llama.cpp": "llama.cpp",
+    "llama.cpp (ollama)": "llama.cpp",
+    "ik_llama.cpp": "llama.cpp",
+    "mlx-lm": "mlx",
+    "vllm": "vllm",
+}
+OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
+
+
+def scenario_of(row: Row) -> dict[str, Any]:
+    """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    found: dict[str, Any] = {"model": model_of(row), "engine": ENGINES[row["engine"]], "weights": weights_of(row)}
+    if row["kind"] == "cpu":
+        found |= {"gpu_layers": 0, "host": host_of(row)}
+    else:
+        found["accelerator"] = accelerator_of(row)
+    devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
+    if found["engine"] != "vllm":
+        tensor = 1  # whole layers on each device
+    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
+    found["sequences"] = number(row, "batch") or 1
+    prompt, output = number(row, "input_len"), number(row, "output_len") or OUTPUT
+    if row["metric"] == "decode_tok_s":
+        found |= {"cached_tokens": prompt, "prompt_tokens": 1, "output_tokens": output}
+    else:
+        found |= {"prompt_tokens": max(prompt, 1), "output_tokens": output}
+    if row["kv_dtype"]:
+        found["kv_cache"] = row["kv_dtype"]
+    return found | offload_of(row) | speculation_of(row)
+
+
+def host_of(row: Row) -> dict[str, str]:
+    """Return the host that a row ran on: its bandwidth where that is stated, else its processor."""
+    if row["host_bandwidth_gb_s"]:
+        return {"bandwidth": f"{row['host_bandwidth_gb_s']} GB/s"}
+    return {"processor": row["cpu"]}
+
+
+def offload_of(row: Row) -> dict[str, Any]:
+    """Return which layers and experts stay in the host's memory."""
+    if row["kind"] != "offload":
+        return {}
+    found: dict[str, Any] = {"host": host_of(row)} if row["host_bandwidth_gb_s"] else {}
+    if row["n_cpu_moe"]:
+        found["experts_on_host"] = int(row["n_cpu_moe"])
+    elif row["gpu_layers"]:
+        found["gpu_layers"] = int(row["gpu_layers"])
+    else:
+        raise SkipError("what stays in the host's memory is not stated")
+    return found
+
+
+def speculation_of(row: Row) -> dict[str, Any]:
+    """Return the drafting that a row states; raises SkipError where it leaves open how many drafts are accepted."""
+    if row["kind"] != "spec":
+        return {}
+    try:
+        rates = [float(rate) for rate in row["acceptance"].split("-")]
+        tokens = int(row["draft_n_max"])
+    except ValueError:
+        raise SkipError("how many drafted tokens are tried or accepted is not stated") from None
+    return {"speculation": {"method": "mtp", "tokens": tokens, "acceptance": sum(rates) / len(rates)}}
+
+
+def score_of(row: Row) -> Score:
+    """Return a row's score; raises SkipError with the reason where there is none."""
+    scenario = scenario_of(row)
+    try:
+        report: Any = estimate(scenario)
+    except ScenarioError as error:
+        raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
+    if report["speed"] is None:
+        raise SkipError("no rates of the device")
+    name = FIGURES[row["metric"]]
+    figure = report["speed"][name]
+    return Score(row, name, measured_of(row), figure["typical"], figure["low"], figure["high"])
+
+
+def scores() -> Scores:
+    """Return all scores, and the rows that were left out by reason."""
+    return score_rows(FILE, score_of)
+
+
+def by_device(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
+    """Return the scores by device, engine and figure."""
+    groups: dict[str, list[Score]] = {}
+    for score in found:
+        row = score.row
+        groups.setdefault(f"{row['gpu']} {row['engine']} {score.what}", []).append(score)
+    return "device, engine, figure", dict(sorted(groups.items()))
+
+
+def written(score: Score) -> str:
+    """Return a row as one line."""
+    row = score.row
+    return (
+        f"{row['id']} {row['source_key'][:16]:<16} {row['kind']:<7} {row['arch_key'][:18]:<18} {row['quant'][:10]:<10} "
+        f"{row['gpu'][:22]:<22} {row['input_len']}+{row['output_len']} {score.what[:18]:<18} "
+        f"{score.measured:9.4g} {score.predicted:9.4g} {score.error:+.0%}"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    print_scores(scores, written, groups=by_device)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Predicted against measured latency of servers under load. Run it: python -m calc.validation.serving_runs.
+
+A row of serving_runs.csv is a server that held so many requests at a time, with the mean time to the first token and
+of a token. Each row gives two scores. A build scores a sample of them; the command scores all.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+from calc.validation.printing import print_scores
+from calc.validation.scores import Row, Score, Scores, SkipError, read_rows
+
+FILE = "serving_runs.csv"
+ENGINES = {"trtllm": "tensorrt-llm", "sglang": "sglang", "vllm": "vllm"}
+FIGURES = {"ttft_ms": "time_to_first_token_s", "tpot_ms": "time_per_output_token_s"}
+FOUR_BITS = {"openai/gpt-oss-120b": "mxfp4"}  # what "fp4" is but for NVFP4
+STATED = 16  # devices up to which rows state all degrees
+SAMPLE = 6  # a build scores one of so many rows
+
+
+def layout_of(row: Row) -> dict[str, int]:
+    """Return the parallel degrees of a server in one pool."""
+    tensor, stages = int(row["tp"]), int(row["pp"] or 1)
+    if tensor * stages > STATED:
+        raise SkipError(f"on more than {STATED} devices not all degrees are stated")
+    replicas = max(int(row["attention_dp"] or 1), 1)
+    if tensor % replicas:
+        raise SkipError("its degrees do not make up its devices")
+    found = {"tensor": tensor // replicas, "pipeline": stages, "data": replicas}
+    experts = max(int(row["moe_ep"] or 1), 1)
+    return found | ({"expert": experts} if experts > 1 else {})
+
+
+def weights_of(row: Row) -> str:
+    """Return the number format of a server's weights."""
+    return {"fp8": "fp8", "fp4": FOUR_BITS.get(row["model"], "nvfp4"), "": "bf16"}[row["precision"]]
+
+
+def scenario_of(row: Row) -> dict[str, Any]:
+    """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    if row["mode"] != "agg":
+        raise SkipError("prefill and decoding ran on devices of their own")
+    if not row["concurrency"]:
+        raise SkipError("how many requests ran at a time is not stated")
+    try:
+        model, accelerator = catalog().model(row["model"]).id, catalog().accelerator(row["gpu"]).id
+    except ScenarioError as error:
+        raise SkipError(f"{error.field} is not in the catalogue") from None
+    return {
+        "model": model,
+        "engine": ENGINES[row["engine"]],
+        "weights": weights_of(row),
+        "accelerator": accelerator,
+        "parallelism": layout_of(row),
+        "concurrency": int(row["concurrency"]),
+        "prompt_tokens": int(row["input_len"]),
+        "output_tokens": int(row["output_len"]),
+    }
+
+
+def scores_of(row: Row) -> list[Score]:
+    """Return a row's scores, of the first token and of those that follow."""
+    try:
+        report: Any = estimate(scenario_of(row))
+    except ScenarioError as error:
+        raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
+    if report["speed"] is None:
+        raise SkipError("no rates of the device")
+    found = []
+    for field, name in FIGURES.items():
+        figure = report["speed"][name]
+        measured = float(row[field]) / 1000
+        found.append(Score(row, name, measured, figure["typical"], figure["low"], figure["high"]))
+    return found
+
+
+def sampled(rows: Iterable[Row]) -> list[Row]:
+    """Return one of six rows, the same ones each time: chosen by their ids' digest."""
+    return [row for row in rows if hashlib.sha256(row["id"].encode()).digest()[0] % SAMPLE == 0]
+
+
+def score_all(rows: Iterable[Row]) -> Scores:
+    """Return the scores of rows, and those that were left out by reason."""
+    found: list[Score] = []
+    skipped = Counter[str]()
+    for row in rows:
+        try:
+            found += scores_of(row)
+        except SkipError as skip:
+            skipped[str(skip)] += 1
+    return found, skipped
+
+
+def scores() -> Scores:
+    """Return the scores of the sample that a build takes."""
+    return score_all(sampled(read_rows(FILE)))
+
+
+def by_server(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
+    """Return the scores by engine, device, model, precision and figure."""
+    groups: dict[str, list[Score]] = {}
+    for score in found:
+        row = score.row
+        name = f"{row['engine']} {row['gpu']} {row['model'].split('/')[-1][:16]} {row['precision']} {score.what[8:13]}"
+        groups.setdefault(name, []).append(score)
+    return "engine, device, model, precision, figure", dict(sorted(groups.items()))
+
+
+def written(score: Score) -> str:
+    """Return a row as one line."""
+    row, model = score.row, score.row["model"].split("/")[-1][:16]
+    return (
+        f"{row['id']} {row['engine']:<7} {row['engine_version']:<12} {row['gpu']:<9} {model:<16} "
+        f"{row['precision']:<4} tp={row['tp']} dp={row['attention_dp']} ep={row['moe_ep']} c={row['concurrency']:>5} "
+        f"{row['input_len']}+{row['output_len']} {score.what[8:13]} {score.measured:9.4g} {score.predicted:9.4g} "
+        f"{score.error:+.0%}"
+    )
+
+
+def main() -> None:
+    """Print the tables of all rows."""
+    print_scores(lambda: score_all(read_rows(FILE)), written, groups=by_server)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Laws of kernels: what they must hold whatever the numbers in the catalogue are, and which device takes which law."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calc.catalog import catalog
+from calc.performance.kernel_laws import ProductLaw, blend, product_s
+from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, device_class, family_of, kernels
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Experts,
+    HostCopy,
+    Operation,
+    Pointwise,
+    Product,
+    Recurrence,
+)
+
+MATRIX = 4096 * 4096
+
+
+def of(name: str, engine: str = "") -> Kernels:
+    """Return the kernels of a device that has them."""
+    found = kernels(catalog().accelerator(name), engine=engine)
+    assert found is not None
+    return found
+
+
+def product(m: float, kernel: str = "bf16", each: float = 2.0) -> Product:
+    """Return a product with a square matrix of 4,096."""
+    return Product("square", m, 4096, 4096, kernel, each * MATRIX, 4.0 * m * 4096)
+
+
+def attention(sequences: float, queries: float, keys: float, window: int | None = None) -> Attention:
+    """Return attention of 32 heads of 128 on 8 KV heads."""
+    seen = min(keys + queries, window) if window else keys + queries
+    return Attention(
+        "attention", sequences, queries, keys, 32, 8, 128, 128, True, window, False, "bf16", sequences * seen * 4096.0
+    )
+
+
+EACH: tuple[Operation, ...] = (
+    product(16),
+    Experts("experts", 64, 60, 128, 8, 768, 2048, 3, "bf16", 60 * 3 * 768 * 2048 * 2.0, 1e6),
+    attention(1, 4096, 0),
+    attention(64, 1, 4096),
+    Recurrence("state", "delta", 100, 1, 1e9, 1e7),
+    Pointwise("norm", 1e7, 3),
+    Collective("reduce", "all-reduce", 1e6, 2, "tensor"),
+    HostCopy("weights", 1e9),
+)
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9), st.floats(1.0, 20.0))
+def test_overlap_lies_between_the_longer_and_both(first: float, second: float, sharpness: float) -> None:
+    """Two things that overlap in part take no less than the longer of them, and no more than one after the other."""
+    both = blend(first, second, sharpness)
+    assert max(first, second) <= both * (1 + 1e-12)
+    assert both <= (first + second) * (1 + 1e-12)
+
+
+def test_a_product_worked_by_hand() -> None:
+    """2 s to start, 3 s along the inner dimension, 4 and 3 s that overlap to 5, 6 s to quantize: 16 s."""
+    law = ProductLaw(2.0, 1.0, 1.0, 2.0, 2.0, 1.0)
+    assert product_s(law, m=2.0, k=3.0, flops=6.0, moved_bytes=4.0) == 16.0
+
+
+@pytest.mark.parametrize("name", [entry.id for entry in catalog().accelerators()])
+def test_every_device_finds_a_law_for_every_operation(name: str) -> None:
+    """No accelerator of the catalogue with a bandwidth and a rate is left without a time, and none is zero."""
+    found = kernels(catalog().accelerator(name))
+    if found is None:
+        assert not catalog().accelerator(name).sixteen_bit
+        return
+    for operation in EACH:
+        assert 0 < found.seconds(operation) < 10
+
+
+@pytest.mark.parametrize("name", ["h100-sxm-80gb", "rtx-4090", "m4-max-128gb", "mi300x", "gb10"])
+def test_more_work_takes_no_less_time(name: str) -> None:
+    """Seconds grow with tokens, keys and sequences."""
+    device = of(name)
+    for smaller, larger in (
+        (product(1), product(64)),
+        (product(64), product(4096)),
+        (attention(1, 512, 0), attention(1, 1024, 0)),
+        (attention(1, 512, 0), attention(1, 512, 4096)),
+        (attention(4, 1, 1024), attention(8, 1, 1024)),
+        (attention(4, 1, 1024), attention(4, 1, 8192)),
+        (attention(1, 8192, 0, window=512), attention(1, 8192, 0)),
+    ):
+        assert device.seconds(smaller) <= device.seconds(larger)
+
+
+@pytest.mark.parametrize(
+    ("operation", "roof"), [(product(16384), "compute"), (product(1), "memory"), (attention(64, 1, 16384), "memory")]
+)
+def test_no_roof_is_broken(operation: Product | Attention, roof: str) -> None:
+    """On measured devices nothing is faster than the data sheet's rate or bandwidth."""
+    for family in catalog().kernel_families():
+        for name in family.measured:
+            device = of(name)
+            seconds = device.seconds(operation)
+            rate = catalog().accelerator(name).quantity("bf16") or 0.0
+            least = operation.flops / rate if roof == "compute" else operation.bytes / device.bandwidth
+            assert seconds >= least
+
+
+def test_a_law_is_of_architecture_and_class() -> None:
+    """Cards of one architecture differ by market and memory, and each maker has a family for the rest."""
+    facts = catalog()
+    assert family_of(facts.accelerator("h100-sxm-80gb")).id == "hopper"
+    assert family_of(facts.accelerator("l40s-48gb")).id == "ada"
+    assert family_of(facts.accelerator("rtx-4090")).id == "ada-consumer"
+    assert family_of(facts.accelerator("gb10")).id == "gb10"
+    assert family_of(facts.accelerator("m1-max-64gb")).id == "apple"
+    assert device_class(facts.accelerator("l40s-48gb")) == "professional"
+
+
+def test_what_stands_behind_an_answer_is_said() -> None:
+    """Measured on an H100, of its generation on an H20, carried over to GeForce cards and kernels nobody measured."""
+    assert [
+        found.kind for device in ("h100-sxm-80gb", "h20-96gb", "rtx-4090") if (found := of(device).basis(EACH[0]))
+    ] == [
+        MEASURED,
+        GENERATION,
+        CARRIED,
+    ]
+    unpacked = of("h100-sxm-80gb").basis(product(1, "w4a16", 0.5))
+    assert unpacked is not None
+    assert unpacked.kind == CARRIED
+
+
+def test_fewer_bytes_of_weights_are_read_faster() -> None:
+    """At one token a matrix of 4 bits takes less time than one of 16, and FP8 lies between."""
+    device = of("h100-sxm-80gb")
+    sixteen, eight, four = (
+        device.seconds(Product("head", 1, 16384, 16384, kernel, each * 16384 * 16384, 0.0))
+        for kernel, each in (("bf16", 2.0), ("fp8", 1.0), ("w4a16", 0.5))
+    )
+    assert four < eight < sixteen

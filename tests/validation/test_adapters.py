@@ -1,0 +1,65 @@
+"""Rows become the scenarios that their sources ran: every reading decision in a few rows by hand."""
+
+import pytest
+
+from calc.validation import community_speed, inference_speed, serving_runs
+from calc.validation.models import entries, named
+from calc.validation.scores import SkipError, read_rows
+
+
+def test_a_server_in_one_pool() -> None:
+    """Degrees, format and requests are the row's: attention replicated eight times, experts divided by as many."""
+    row = {
+        **read_rows("serving_runs.csv")[0],
+        "mode": "agg",
+        "model": "deepseek-ai/DeepSeek-R1",
+        "precision": "fp4",
+        "gpu": "b200_sxm",
+        "tp": "8",
+        "pp": "1",
+        "attention_dp": "8",
+        "moe_ep": "8",
+        "concurrency": "64",
+    }
+    scenario = serving_runs.scenario_of(row)
+    assert scenario["parallelism"] == {"tensor": 1, "pipeline": 1, "data": 8, "expert": 8}
+    assert (scenario["weights"], scenario["concurrency"]) == ("nvfp4", 64)
+    with pytest.raises(SkipError, match="not all degrees"):
+        serving_runs.scenario_of({**row, "tp": "72"})
+    with pytest.raises(SkipError, match="devices of their own"):
+        serving_runs.scenario_of({**row, "mode": "disagg"})
+
+
+def test_every_server_in_one_pool_is_read_or_refused_with_a_reason() -> None:
+    """No row of the file breaks the reading, and most in one pool become scenarios."""
+    read = 0
+    for row in read_rows("serving_runs.csv"):
+        try:
+            serving_runs.scenario_of(row)
+        except SkipError:
+            continue
+        read += 1
+    assert read > 1500
+
+
+def test_total_tokens_count_prompt_and_answer() -> None:
+    """Qwen3's tables divide prompt and answer by the time: 6,144 + 2,048 tokens at 1,426 a second write 356.6."""
+    row = next(row for row in read_rows("inference_speed.csv") if row["id"] == "S2440")
+    assert inference_speed.measured_of(row) == pytest.approx(1426.46 / 4)
+
+
+def test_experts_and_layers_on_the_host() -> None:
+    """A row that states experts on the host asks for them alone; one that states layers, for those."""
+    rows = {row["id"]: row for row in read_rows("community_speed.csv")}
+    experts, layers = (community_speed.scenario_of(rows[name]) for name in ("Od0008", "Od0005"))
+    assert experts["experts_on_host"] == 36 and "gpu_layers" not in experts
+    assert layers["gpu_layers"] == 42 and layers["host"] == {"bandwidth": "102 GB/s"}
+
+
+def test_models_that_the_catalogue_lacks_have_a_source() -> None:
+    """Each has its config and where its sizes are from; another name leads to the catalogue's."""
+    for name, entry in entries().items():
+        if name != "names":
+            assert str(entry["source"]).startswith("https://")
+            assert named(name) == {"config": entry["config"]}
+    assert named("tiny-llama") == "tinyllama-1.1b"
