@@ -108,14 +108,14 @@ def convbert(config: Config) -> Architecture:
     prefix, block = "self_attn.", "attention"
     tensors: Tensors = ()
     for name in ("q_proj", "k_proj", "v_proj"):
-        tensors += linear(prefix + name, block, inner, hidden, SPLIT_OUT, bias=True)
+        tensors += linear(prefix + name, block, inner, hidden, split=SPLIT_OUT, bias=True)
     tensors += (Tensor(prefix + "depthwise.weight", block, (hidden, 1, kernel)),)
     tensors += (Tensor(prefix + "pointwise.weight", block, (inner, hidden, 1)),)
     tensors += (Tensor(prefix + "pointwise.bias", block, (inner, 1)),)
     for name, outputs, inputs in (("conv_out", inner, hidden), ("conv_kernel", heads * kernel, inner)):
         tensors += (Tensor(f"{prefix}{name}.weight", block, (outputs, inputs, 1)),)
         tensors += (Tensor(f"{prefix}{name}.bias", block, (outputs,)),)
-    tensors += linear(prefix + "o_proj", block, hidden, 2 * inner, SPLIT_IN, bias=True)
+    tensors += linear(prefix + "o_proj", block, hidden, 2 * inner, split=SPLIT_IN, bias=True)
     table = embeddings(config, config.integer("embedding_size"), positions=True, types=True)
     found = kin(config, table=table, mixer=Mixer(tensors, Attention(heads, heads, size, causal=False, rotary=False)))
     return narrowed(found, config.integer("embedding_size"))

@@ -14,7 +14,7 @@ from calc.architecture.tensors import SPLIT_OUT, Tensor, Tensors, linear, norm
 
 def gated(mixer: Mixer, name: str, outputs: int, hidden: int) -> Mixer:
     """Return a mixer with one more matrix, whose output opens and closes the mixer's own."""
-    return mixer._replace(tensors=mixer.tensors + linear(name, "attention", outputs, hidden, SPLIT_OUT))
+    return mixer._replace(tensors=mixer.tensors + linear(name, "attention", outputs, hidden, split=SPLIT_OUT))
 
 
 def full_rank(config: Config, names: tuple[str, ...]) -> Mixer:
@@ -23,7 +23,7 @@ def full_rank(config: Config, names: tuple[str, ...]) -> Mixer:
     narrow = tuple(f"linear_attn.{name}_{part}_proj" for name in names for part in "ab")
     inner = next(tensor.shape[0] for tensor in mixer.tensors if tensor.name == "linear_attn.q_proj.weight")
     kept = tuple(tensor for tensor in mixer.tensors if not tensor.name.startswith(narrow))
-    wide = (linear(f"linear_attn.{name}_proj", "ssm", inner, hidden, SPLIT_OUT) for name in names)
+    wide = (linear(f"linear_attn.{name}_proj", "ssm", inner, hidden, split=SPLIT_OUT) for name in names)
     return mixer._replace(tensors=kept + tuple(tensor for pair in wide for tensor in pair))
 
 

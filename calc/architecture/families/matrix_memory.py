@@ -38,13 +38,15 @@ def xlstm(config: Config) -> Architecture:
         config.number("ffn_proj_factor", default=2.667) * hidden, config.integer("ffn_round_up_to_multiple_of")
     )
     block = "ssm"
-    tensors = linear("mlstm.q", block, keys, hidden, SPLIT_OUT) + linear("mlstm.k", block, keys, hidden, SPLIT_OUT)
-    tensors += linear("mlstm.v", block, values, hidden, SPLIT_OUT)
-    tensors += linear("mlstm.ogate", block, values, hidden, SPLIT_OUT)
+    tensors = linear("mlstm.q", block, keys, hidden, split=SPLIT_OUT) + linear(
+        "mlstm.k", block, keys, hidden, split=SPLIT_OUT
+    )
+    tensors += linear("mlstm.v", block, values, hidden, split=SPLIT_OUT)
+    tensors += linear("mlstm.ogate", block, values, hidden, split=SPLIT_OUT)
     for name in ("igate", "fgate"):
-        tensors += linear(f"mlstm.{name}", block, heads, hidden, SPLIT_OUT, bias=True)
+        tensors += linear(f"mlstm.{name}", block, heads, hidden, split=SPLIT_OUT, bias=True)
     tensors += norm("mlstm.multihead_norm", values, block=block)
-    tensors += linear("mlstm.out_proj", block, hidden, values, SPLIT_IN)
+    tensors += linear("mlstm.out_proj", block, hidden, values, split=SPLIT_IN)
     inner = (max(keys // heads, 1), max(values // heads, 1))
     states = (
         StateCache("matrix memory", (heads, *inner), FP32),

@@ -38,8 +38,8 @@ def glm_page_tower(config: Config, width: int | None = None) -> Tensors:
     tensors += linear("vision.merger.proj", BLOCK, outputs, outputs)
     tensors += norm("vision.merger.norm", outputs, bias=True, block=BLOCK)
     for name in ("gate_proj", "up_proj"):
-        tensors += linear(f"vision.merger.{name}", BLOCK, width, outputs, SPLIT_OUT)
-    return tensors + linear("vision.merger.down_proj", BLOCK, outputs, width, SPLIT_IN)
+        tensors += linear(f"vision.merger.{name}", BLOCK, width, outputs, split=SPLIT_OUT)
+    return tensors + linear("vision.merger.down_proj", BLOCK, outputs, width, split=SPLIT_IN)
 
 
 @with_towers("glm_ocr")
@@ -78,9 +78,9 @@ def paddleocr_vl(config: Config) -> Architecture:
     text = text.replaced({"model_type": "ernie4_5"}).completed({"tie_word_embeddings": False})
     hidden, four = vision.hidden(), 4 * vision.hidden()
     tower = siglip_tower(vision, pooling=False) + norm("projector.pre_norm", hidden, bias=True, block=BLOCK)
-    tower += linear("projector.linear_1", BLOCK, four, four, SPLIT_OUT, bias=True)
+    tower += linear("projector.linear_1", BLOCK, four, four, split=SPLIT_OUT, bias=True)
     return with_tower(
-        config, text, tower + linear("projector.linear_2", BLOCK, text.hidden(), four, SPLIT_IN, bias=True)
+        config, text, tower + linear("projector.linear_2", BLOCK, text.hidden(), four, split=SPLIT_IN, bias=True)
     )
 
 
@@ -92,7 +92,7 @@ MUSE = {
 }
 
 
-def whisper_layers(config: Config, hidden: int, depth: int, heads: int, width: int, *, key_bias: bool) -> Tensors:
+def whisper_layers(config: Config, *, hidden: int, depth: int, heads: int, width: int, key_bias: bool) -> Tensors:
     """Return layers of an encoder of sound as Whisper has them (arXiv:2212.04356)."""
     if hidden % heads:
         raise config.error("encoder_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
@@ -100,8 +100,8 @@ def whisper_layers(config: Config, hidden: int, depth: int, heads: int, width: i
     tensors = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True).tensors
     if not key_bias:
         tensors = tuple(tensor for tensor in tensors if not tensor.name.endswith("k_proj.bias"))
-    tensors += linear("fc1", AUDIO, width, hidden, SPLIT_OUT, bias=True)
-    tensors += linear("fc2", AUDIO, hidden, width, SPLIT_IN, bias=True)
+    tensors += linear("fc1", AUDIO, width, hidden, split=SPLIT_OUT, bias=True)
+    tensors += linear("fc2", AUDIO, hidden, width, split=SPLIT_IN, bias=True)
     tensors += norms(hidden, "self_attn_layer_norm", "final_layer_norm", bias=True)
     return tuple(tensor._replace(name=f"audio.{tensor.name}", block=AUDIO, copies=depth) for tensor in tensors)
 
@@ -137,7 +137,7 @@ def qwen3_asr(config: Config) -> Architecture:
         tower += (Tensor(f"audio.conv2d{index}.weight", AUDIO, (channels, inputs, 3, 3)),)
         tower += (Tensor(f"audio.conv2d{index}.bias", AUDIO, (channels,)),)
     tower += linear("audio.conv_out", AUDIO, hidden, channels * -(-bins // 8))
-    tower += whisper_layers(audio, hidden, depth, heads, width, key_bias=True)
+    tower += whisper_layers(audio, hidden=hidden, depth=depth, heads=heads, width=width, key_bias=True)
     tower += norm("audio.ln_post", hidden, bias=True, block=AUDIO)
     tower += linear("projector.linear_1", AUDIO, hidden, hidden, bias=True)
     tower += linear("projector.linear_2", AUDIO, audio.integer("output_dim", default=text.hidden()), hidden, bias=True)
@@ -165,11 +165,11 @@ def voxtral(config: Config) -> Architecture:
         tower += (Tensor(f"audio.conv{index}.weight", AUDIO, (hidden, inputs, 3)),)
         tower += (Tensor(f"audio.conv{index}.bias", AUDIO, (hidden,)),)
     tower += (Tensor("audio.embed_positions.weight", AUDIO, (audio.integer("max_source_positions"), hidden)),)
-    tower += whisper_layers(audio, hidden, audio.layers(), heads, width, key_bias=False)
+    tower += whisper_layers(audio, hidden=hidden, depth=audio.layers(), heads=heads, width=width, key_bias=False)
     tower += norm("audio.layer_norm", hidden, bias=True, block=AUDIO)
     outputs = text.hidden()
-    tower += linear("projector.linear_1", AUDIO, outputs, width, SPLIT_OUT)
-    return with_tower(config, text, tower + linear("projector.linear_2", AUDIO, outputs, outputs, SPLIT_IN))
+    tower += linear("projector.linear_1", AUDIO, outputs, width, split=SPLIT_OUT)
+    return with_tower(config, text, tower + linear("projector.linear_2", AUDIO, outputs, outputs, split=SPLIT_IN))
 
 
 @with_towers("muse_glimmer")
@@ -186,8 +186,8 @@ def muse_glimmer(config: Config) -> Architecture:
         tower += norm(f"vision.{name}", hidden, bias=True, block=BLOCK)
     tower += transformer(vision, depth=vision.layers())
     inner = config.integer("vision_adapter_hidden_size", default=4096)
-    tower += linear("projector.fc1", BLOCK, inner, 4 * hidden, SPLIT_OUT)
-    tower += linear("projector.fc2", BLOCK, inner, inner, SPLIT_IN)
+    tower += linear("projector.fc1", BLOCK, inner, 4 * hidden, split=SPLIT_OUT)
+    tower += linear("projector.fc2", BLOCK, inner, inner, split=SPLIT_IN)
     return with_tower(config, text, tower + linear("projector.out", BLOCK, text.hidden(), inner))
 
 
@@ -233,12 +233,14 @@ def kimi_k3(config: Config) -> Architecture:
     hidden, inner = vision.integer("vt_hidden_size"), vision.integer("qkv_hidden_size")
     width, depth = vision.integer("vt_intermediate_size"), vision.layers("vt_num_hidden_layers")
     rows = vision.integer("init_pos_emb_height") * vision.integer("init_pos_emb_width")
-    layers = linear("qkv", BLOCK, 3 * inner, hidden, SPLIT_OUT) + linear("out", BLOCK, hidden, inner, SPLIT_IN)
-    layers += linear("fc1", BLOCK, width, hidden, SPLIT_OUT) + linear("fc2", BLOCK, hidden, width, SPLIT_IN)
+    layers = linear("qkv", BLOCK, 3 * inner, hidden, split=SPLIT_OUT) + linear(
+        "out", BLOCK, hidden, inner, split=SPLIT_IN
+    )
+    layers += linear("fc1", BLOCK, width, hidden, split=SPLIT_OUT) + linear("fc2", BLOCK, hidden, width, split=SPLIT_IN)
     layers += norms(hidden, "norm1", "norm2")
     tower = (*patches(vision, bias=False, hidden=hidden), positions(rows, hidden))
     tower += tuple(tensor._replace(name=f"vision.layers.{tensor.name}", block=BLOCK, copies=depth) for tensor in layers)
     tower += norm("vision.final_layernorm", hidden, block=BLOCK)
     four, outputs = 4 * hidden, text.hidden()
-    tower += linear("projector.linear_1", BLOCK, four, four, SPLIT_OUT)
-    return with_tower(config, text, tower + linear("projector.linear_2", BLOCK, outputs, four, SPLIT_IN))
+    tower += linear("projector.linear_1", BLOCK, four, four, split=SPLIT_OUT)
+    return with_tower(config, text, tower + linear("projector.linear_2", BLOCK, outputs, four, split=SPLIT_IN))
