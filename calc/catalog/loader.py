@@ -19,6 +19,7 @@ from calc.catalog.hardware import (
 from calc.catalog.kernel_tables import check_family, check_law
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
+    BUCKET_RULES,
     COEFFICIENT_RULES,
     COEFFICIENT_UNITS,
     ENGINE_COEFFICIENT_RULES,
@@ -27,6 +28,7 @@ from calc.catalog.schema import (
     MIXTURE_RULES,
     MODEL_RULES,
     PUBLISHED_RULES,
+    RANGE_RULES,
     SCOPES,
     SOURCE_KINDS,
     SOURCE_RULES,
@@ -79,6 +81,8 @@ def read_tables(root: Path = DATA) -> Tables:
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
         ("kernels", "kernels.toml"),
+        ("measured", "measured.toml"),
+        ("ranges", "ranges.toml"),
         ("claims", "claims/*.toml"),
         ("glossary", "glossary.toml"),
         ("laws", "laws.toml"),
@@ -250,6 +254,23 @@ def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) ->
         check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
 
 
+def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check how many rows and sources a bucket has, by figure."""
+    if check.fields(where, entry, BUCKET_RULES):
+        for figure, counts in entry.items():
+            whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
+            if not (whole and isinstance(counts, list) and counts[0] >= counts[1] >= 1):
+                check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
+
+
+def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check a range: factors, wider where nothing was measured."""
+    if check.fields(where, entry, RANGE_RULES) and not (
+        1 < float(str(entry["measured"])) <= float(str(entry["not_measured"])) < 20
+    ):
+        check.problem(f"{where}.not_measured", "must be a factor from that of what was measured up to 20")
+
+
 CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "sources": check_source,
     "number_formats": check_format,
@@ -267,6 +288,8 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "coefficients": check_coefficient,
     "kernel_families": check_family,
     "kernels": check_law,
+    "measured": check_bucket,
+    "ranges": check_range,
 }
 # What only pages show, when the site is built.
 NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")

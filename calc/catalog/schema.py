@@ -196,6 +196,15 @@ COEFFICIENT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
 }
+# Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
+BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+RANGE_RULES: Rules = {
+    "measured": (int, float),
+    "not_measured": (int, float),
+    "rows": (int,),
+    "sources": (int,),
+    "checked": (str,),
+}
 # How a library sends messages: what it waits for once, and in each step over each kind of way.
 PROTOCOL_FACTS: dict[str, FactRule] = dict.fromkeys(
     ("base", "device", "host", "staged", "network"), ("seconds", ("expected",), 0, 0.01)

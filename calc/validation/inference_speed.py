@@ -5,11 +5,9 @@ the contract's fields and goes through `calc.estimate`.
 """
 
 import re
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc import ScenarioError, estimate
-from calc.validation.fitting import Prepared, fit, prepare
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -18,18 +16,14 @@ from calc.validation.inference import (
 )
 from calc.validation.printing import print_scores
 from calc.validation.scores import (
-    MEASUREMENTS,
     Row,
     Score,
     Scores,
     SkipError,
-    keep_left_out,
-    read_rows,
     score_rows,
 )
 
 FILE = "inference_speed.csv"
-LEFT_OUT = MEASUREMENTS / "inference_speed_left_out.json"
 ENGINES = {
     "vllm": "vllm",
     "llama.cpp": "llama.cpp",
@@ -113,11 +107,17 @@ def asked(row: Row) -> tuple[dict[str, Any], Any]:
     """Return a row's scenario and its report; no more sequences run than were queued."""
     scenario = scenario_of(row)
     report: Any = estimate(scenario)
-    queued = re.search(r"(\d+) requests", row["batch"])
-    if queued and report["memory"]["sequences"] > int(queued.group(1)):
-        scenario |= {"sequences": int(queued.group(1))}
+    count = queued(row)
+    if count and report["memory"]["sequences"] > count:
+        scenario |= {"sequences": count}
         report = estimate(scenario)
     return scenario, report
+
+
+def queued(row: Row) -> int | None:
+    """Return how many requests a run had in all, None where that is not stated."""
+    found = re.search(r"(\d+) requests", row["batch"])
+    return int(found.group(1)) if found else None
 
 
 def measured_of(row: Row) -> float:
@@ -152,60 +152,6 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
-class LeftOut(NamedTuple):
-    """Median errors of a source and engine: with its rows among those that coefficients are estimated from, and not."""
-
-    source: str
-    engine: str
-    rows: int
-    inside: float
-    outside: float | None  # None where no other source has rows of the engine
-    others: int
-
-
-def left_out_lines() -> list[LeftOut]:
-    """Return the errors of each source under coefficients estimated from all rows, and from all but its own."""
-    items = []
-    for row in read_rows(FILE):
-        try:
-            scenario, _ = asked(row)
-            items.append(prepare(row, scenario, FIGURES[row["metric"]], measured_of(row)))
-        except (SkipError, ScenarioError):
-            continue
-    everything = {engine: fit(items_of(items, engine), engine) for engine in {item.engine for item in items}}
-    lines = []
-    for source, engine in sorted({(item.row["source_key"], item.engine) for item in items}):
-        mine = [item for item in items_of(items, engine) if item.row["source_key"] == source]
-        others = [item for item in items_of(items, engine) if item.row["source_key"] != source]
-        inside = median(item.error(everything[engine]) for item in mine)
-        outside = errors_without(mine, others, engine) if others else None
-        lines.append(LeftOut(source, engine, len(mine), inside, outside, len(others)))
-    return lines
-
-
-def left_out_table(lines: list[LeftOut]) -> str:
-    """Return the errors of sources that were left out as text."""
-    head = f"{'source':<26} {'engine':<14} {'rows':>5} {'fitted in':>10} {'left out':>10}  rows of others"
-    body = [
-        f"{item.source:<26} {item.engine:<14} {item.rows:>5} {item.inside:>10.1%} "
-        + ("         –" if item.outside is None else f"{item.outside:>10.1%}")
-        + f"  {item.others}"
-        for item in lines
-    ]
-    return "\n".join([head, "-" * len(head), *body])
-
-
-def errors_without(mine: list[Prepared], others: list[Prepared], engine: str) -> float:
-    """Return the median error of rows under coefficients that were estimated from others."""
-    values = fit(others, engine)
-    return median(item.error(values) for item in mine)
-
-
-def items_of(items: list[Prepared], engine: str) -> list[Prepared]:
-    """Return the rows of an engine."""
-    return [item for item in items if item.engine == engine]
-
-
 def by_engine(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
     """Return the scores by source, engine and figure."""
     engines: dict[str, list[Score]] = {}
@@ -224,16 +170,9 @@ def written(score: Score) -> str:
     )
 
 
-def leave_one_out() -> None:
-    """Print and keep the errors of sources that were left out."""
-    lines = left_out_lines()
-    print(left_out_table(lines))
-    keep_left_out(LEFT_OUT, FILE, lines)
-
-
 def main() -> None:
     """Print the tables."""
-    print_scores(scores, written, groups=by_engine, leave_one_out=leave_one_out)
+    print_scores(scores, written, groups=by_engine)
 
 
 if __name__ == "__main__":
