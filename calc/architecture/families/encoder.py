@@ -65,8 +65,22 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
             style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
-        last=linear("pooler", "other", hidden, hidden, bias=True) if pooled else (),
+        last=text_head(config, hidden, pooled=pooled),
     )
+
+
+def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
+    """Return what stands behind an encoder of text: a pooler, and one that classifies or ranks has its classes, too.
+
+    RoBERTa's classes have a matrix of their own in the pooler's place, of the same size.
+    """
+    tensors = linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
+    named = config.values.get("architectures")
+    if isinstance(named, list) and any("ForSequenceClassification" in str(name) for name in named):
+        labels = config.values.get("id2label")
+        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+        tensors += linear("classifier", "head", classes, hidden, bias=True)
+    return tensors
 
 
 BERT = {
