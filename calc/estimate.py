@@ -16,7 +16,6 @@ from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_t
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
 from calc.scenario import (
-    MOST_TOKENS,
     PUBLISHED,
     STAND_INS,
     Reader,
@@ -30,7 +29,6 @@ from calc.scenario import (
     read_price,
     read_tokens,
     read_weights,
-    whole,
 )
 from calc.units import show_gib
 
@@ -93,6 +91,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -150,6 +149,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         },
         **works.as_dict(),
         "speed": found.speed,
+        "measured": found.measured,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -163,9 +163,9 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences, demand = reader.take("sequences"), asked.demand
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    most, demand = reader.take("sequences") == "max", asked.demand
+    if not most:
+        demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
         reader=reader,
@@ -173,7 +173,7 @@ def read_question(scenario: Scenario) -> Question:
         demand=demand,
         accelerator=accelerator,
         layout=layout,
-        most=sequences == "max",
+        most=most,
         prices=prices,
     )
 
@@ -186,6 +186,7 @@ def without_engine(answer: Answer) -> Found:
 def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
+    from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
@@ -198,6 +199,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        measured=measured_report(
+            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
+        ),
     )
 
 

@@ -27,7 +27,7 @@ from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
-from calc.units import show_gib
+from calc.units import read_count, show_gib
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -81,6 +81,7 @@ STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
+MOST_NAMED = 6  # other models that a name may mean
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
 SIZE_UNITS = {
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
@@ -123,11 +124,19 @@ class Reader:
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
         """Return the field as a whole number in its range."""
-        return whole(self.take(name, default), name, least, most)
+        value = self.filled[name] = whole(self.take(name, default), name, least, most)
+        return value
+
+
+def counts_in_binary(field: str) -> bool:
+    """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
+    return field.endswith("_tokens") and field != "training_tokens"
 
 
 def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
-    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
+    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
+    if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:
+        value = count
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -505,6 +514,14 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
         return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    read = None if by_name else catalog.read_model_name(name)
+    if read is not None:
+        message = f"{name:.80} is taken as {catalog.model(read.id).name}"
+        if read.others:
+            names = [catalog.model(other).name for other in read.others[:MOST_NAMED]]
+            more = f" and {len(read.others) - MOST_NAMED} more" if len(read.others) > MOST_NAMED else ""
+            message += f"; it may be any of {', '.join(names)}{more}"
+        return [Warn("model-ambiguous", message, "model", INFO)]
     return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
 
 

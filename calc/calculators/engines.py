@@ -1,7 +1,7 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
 from calc.calculators.html import text
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, measured_text
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.scenario import SHARING_ENGINES
@@ -96,7 +96,7 @@ def engine_facts(report: Report) -> list[str]:
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     if memory.get("host_bytes"):
         items.append(f"In the host's memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
-    return items
+    return [*items, measured_text(report, "memory")]
 
 
 def engine_assumptions(engine: Engine) -> list[str]:

@@ -211,7 +211,7 @@ class Engine(NamedTuple):
     @property
     def is_timed(self) -> bool:
         """Whether measurements say how fast it is."""
-        return "range_decode" in self.values
+        return "weights_share" in self.values
 
     @property
     def splits_layers(self) -> bool:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.derivation import Part, Step
 from calc.errors import ScenarioError
@@ -16,6 +17,7 @@ from calc.memory.weights_working import weights_steps
 from calc.performance.speed import Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.layout import division
+from calc.planning.measured import SPEED, bucket, format_of, measured, range_factor
 from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -212,7 +214,8 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     if speed is None:
         return None
     typical = speed.figures()
-    slow, fast = (speed.figures(values["range_decode"] ** power, values["range_prefill"] ** power) for power in (1, -1))
+    step, first = (speed_factor(served, phase) for phase in ("decode", "prefill"))
+    slow, fast = (speed.figures(step**power, first**power) for power in (1, -1))
     report: Report = {
         name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}
         for name, value in typical.items()
@@ -224,6 +227,23 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     report["prefill_bound_by"] = speed.prefill.times.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
+
+
+def served_bucket(served: Served) -> str:
+    """Return the name of what is like the scenario, by which its measurements are counted."""
+    return bucket(
+        engine=served.serving.engine.id,
+        accelerator=served.serving.accelerator,
+        format_class=format_of(served.demand.weights),
+        architecture=served.demand.architecture,
+    )
+
+
+def speed_factor(served: Served, phase: str) -> float:
+    """Return the factor either way within which four of five measurements of a phase lie."""
+    facts = catalog()
+    known = measured(facts, SPEED, served_bucket(served)).rows > 0
+    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
 
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
