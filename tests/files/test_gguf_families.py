@@ -116,9 +116,8 @@ def test_there_are_many() -> None:
 def test_the_way_back(config: dict[str, Any], architecture: Architecture, name: str) -> None:
     """The same tensors, layers, caches and states.
 
-    A file does not say how Phi's rotary frequencies are scaled, nor dropout, which only training has, nor what these files
-    leave out, layers that predict further tokens, nor which
-    activation function a config names.
+    A file does not say how Phi's rotary frequencies are scaled, nor dropout, which only training has, nor which
+    activation function a config names; and those made here leave out layers that predict further tokens.
     """
     back = read_config(Config(config_of([converted(config, architecture, name)])))
     ignored: dict[str, Any] = {"family": "", "context_tokens": None, "prediction_layers": 0}
