@@ -19,6 +19,7 @@ from calc.scenario import (
     PUBLISHED,
     STAND_INS,
     Reader,
+    in_version,
     name_doubts,
     read_accelerator,
     read_cache_format,
@@ -222,6 +223,7 @@ def read_asked(reader: Reader) -> Asked:
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
     engine, fraction = read_engine(reader, facts)
+    engine = in_version(reader, engine)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
     reader.filled["model"] = model.written or reader.given["model"]

@@ -22,6 +22,7 @@ from calc.catalog.records import (
     StoredWeights,
     Weights,
     WeightsFormat,
+    version_numbers,
 )
 from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
@@ -42,6 +43,7 @@ FIELDS = (
     "kv_cache",
     "kv_cache_v",
     "engine",
+    "engine_version",
     "sequences",
     "prompt_tokens",
     "output_tokens",
@@ -414,6 +416,22 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
     reader.filled["memory_fraction"] = share
     return catalog.engine(str(name)), float(share)
+
+
+def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    version = reader.given.get("engine_version")
+    if engine is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no engine is asked for")
+        return None
+    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
+        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
+    found = engine.of_version(version if isinstance(version, str) else None)
+    if version is None:
+        reader.defaults.append("engine_version")
+    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
+    return found
 
 
 def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:

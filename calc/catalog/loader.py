@@ -24,6 +24,7 @@ from calc.catalog.schema import (
     COEFFICIENT_UNITS,
     ENGINE_COEFFICIENT_RULES,
     ENGINE_RULES,
+    ERA_RULES,
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
@@ -228,6 +229,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
         check_reference(check, f"{where}.{field}", entry[field], tables)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
+    check_eras(check, where, entry.get("eras", []), tables)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -241,6 +243,16 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
                 check.problem(f"{place}.unit", f"{unit!r} is not a unit; known are {', '.join(UNITS)}")
             elif unit:
                 item["value"] = to_base(item["value"], unit)
+
+
+def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
+    """Check the eras of an engine, of which one at least has measurements."""
+    assert isinstance(eras, list)
+    for era in eras:
+        if check.fields(f"{where}.eras", era, ERA_RULES):
+            check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+    if eras and not any(era.get("measured") for era in eras):
+        check.problem(f"{where}.eras", "none has measurements: none could be the default")
 
 
 def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:

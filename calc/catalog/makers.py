@@ -9,6 +9,7 @@ from calc.catalog.records import (
     Disagreement,
     Engine,
     EngineCoefficient,
+    Era,
     Fact,
     KernelFamily,
     KernelLaw,
@@ -140,7 +141,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         for name, item in listed.items()
     }
     aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
-    head = {**entry, "aliases": aliases, "coefficients": coefficients}
+    eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
+    head = {**entry, "aliases": aliases, "coefficients": coefficients, "eras": eras}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

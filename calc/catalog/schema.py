@@ -166,6 +166,15 @@ ENGINE_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
     "coefficients": (dict,),
+    "eras?": (list,),
+}
+ERA_RULES: Rules = {
+    "id": (str,),
+    "name": (str,),
+    "first": (str,),
+    "measured": (str,),
+    "reason": (str,),
+    "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {
     "value": (int, float),

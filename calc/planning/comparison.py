@@ -10,11 +10,11 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Price
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines.vllm import is_large_device
-from calc.performance.speed import speed_of
+from calc.performance.speed import Question, speed_of
 from calc.planning.cost import MILLION, newest_purchase, newest_rent
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
-from calc.planning.serving_report import margin, prefill_tokens
+from calc.planning.serving_report import is_timed_on, margin, prefill_tokens
 from calc.planning.support import sold_in_multiples, what_runs
 from calc.units import HOUR_S, KWH_J
 
@@ -166,18 +166,24 @@ class Comparison:
     def speed(self, layout: Layout, accelerator: Accelerator, prefill_tokens: int | None) -> dict[str, float] | None:
         """Return the typical speeds of writing; None without an engine, without the device's rates, or without text."""
         wanted = self.wanted
-        if wanted.engine is None or not wanted.engine.is_timed or not wanted.demand.architecture.writes:
+        if (
+            wanted.engine is None
+            or not is_timed_on(wanted.engine, accelerator)
+            or not wanted.demand.architecture.writes
+        ):
             return None
-        found = speed_of(
+        question = Question(
             demand=wanted.demand,
             layout=layout,
             accelerator=accelerator,
-            values=wanted.engine.values,
+            engine=wanted.engine.id,
+            era=wanted.engine.era,
             output_tokens=wanted.output_tokens,
             cached_tokens=0,
             batched_tokens=prefill_tokens,
             attention=wanted.attention,
         )
+        found = speed_of(question, wanted.engine.values)
         return found.figures() if found else None
 
     def offers(self, accelerators: Iterable[Accelerator]) -> list[Offer]:
