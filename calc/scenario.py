@@ -1,16 +1,38 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
+import re
 from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
+from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog import Catalog
 from calc.catalog.loader import file_of
-from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, StoredWeights, Weights, WeightsFormat
-from calc.derivation import Warn
+from calc.catalog.records import (
+    Accelerator,
+    Engine,
+    Mixture,
+    ModelFormat,
+    NumberFormat,
+    Recipe,
+    Rule,
+    StoredWeights,
+    Weights,
+    WeightsFormat,
+    version_numbers,
+)
+from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
+from calc.memory.published_formats import published_format
+from calc.planning.support import usual_engine
+from calc.units import read_count, show_gib
+
+if TYPE_CHECKING:
+    from calc.catalog.copies import Copy
 
 FIELDS = (
     "workload",
@@ -22,6 +44,7 @@ FIELDS = (
     "kv_cache",
     "kv_cache_v",
     "engine",
+    "engine_version",
     "sequences",
     "prompt_tokens",
     "output_tokens",
@@ -30,6 +53,8 @@ FIELDS = (
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
+    "memory_limit",
+    "display",
     "attention",
     "gpu_layers",
     "price_per_hour",
@@ -37,7 +62,7 @@ FIELDS = (
 )
 DEFAULTS: dict[str, object] = {
     "workload": "inference",
-    "weights": "bf16",
+    "weights": "published",
     "kv_cache": "bf16",
     "engine": "none",
     "sequences": 1,
@@ -46,15 +71,26 @@ DEFAULTS: dict[str, object] = {
     "batched_tokens": 2048,
     "attention": "flash",
 }
-ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers")
+ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx")
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
+# Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
+STAND_INS = {"model": ("llama-3.1-8b", "bloom-560m")}
 DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
+PUBLISHED = "published"  # weights as the model's repository has them
+USUAL = "usual"  # the engine that most people take on the device
 STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
+SIXTEEN = 16  # bits
+MOST_NAMED = 6  # other models that a name may mean
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+SIZE_UNITS = {
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+}
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -87,51 +123,80 @@ class Reader:
         value = self.take(name)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}")
+            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
         """Return the field as a whole number in its range."""
-        return whole(self.take(name, default), name, least, most)
+        value = self.filled[name] = whole(self.take(name, default), name, least, most)
+        return value
 
 
-def whole(value: object, field: str, least: int, most: int) -> int:
-    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
+def counts_in_binary(field: str) -> bool:
+    """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
+    return field.endswith("_tokens") and field != "training_tokens"
+
+
+def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
+    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
+    if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:
+        value = count
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ScenarioError(field, f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}")
+        message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        raise ScenarioError(field, message, instead=instead)
     return value
 
 
-def read_model(value: object, catalog: Catalog) -> tuple[str, str, Architecture, int | None]:
-    """Return a model's id, name, architecture and context length, from a name or from `{"config": {...}}`.
+class ReadModel(NamedTuple):
+    """A model that a scenario names, or brings as a config."""
+
+    id: str  # empty for one that is not in the catalogue
+    name: str
+    architecture: Architecture
+    context_tokens: int | None
+    config: Mapping[str, object]  # what says how the weights are published
+    written: str  # a repository that holds the model in another number format than the entry's own; else the id
+    said: "Copy | None" = None  # of the number format, by the name
+
+
+def read_model(value: object, catalog: Catalog) -> ReadModel:
+    """Return a model from a name or from `{"config": {...}}`.
 
     Beside the config may stand the model's `name`, and `stored_bytes`, which `read_weights` reads.
     """
     if isinstance(value, str):
         model = catalog.model(value)
         architecture = known_architecture(catalog, model.id)
-        return model.id, model.name, architecture, model.context_tokens
+        said = catalog.named_format(value)
+        found = ReadModel(
+            model.id, model.name, architecture, model.context_tokens, config=model.config, written=model.id, said=said
+        )
+        if value in model.published:
+            return found._replace(config={**model.config, **model.published[value]}, written=value)
+        return found
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
-        architecture = read_config(Config(value["config"]))
+        config = Config(value["config"])
+        check_json(config.values, config.field)
+        architecture = read_config(config)
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
-        return "", name, architecture, architecture.context_tokens
+        return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
     known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
 
-def finite(value: object, level: int = 0) -> object:
-    """Return a value with null in place of infinite numbers, which configs of Mamba 2 hold and JSON does not know."""
+def check_json(value: object, field: str, level: int = 0) -> None:
+    """Raise ScenarioError, by path, for what no JSON text says: numbers without end, and nesting without need."""
     if level == MOST_LEVELS:
-        return None
-    if isinstance(value, Mapping):
-        return {key: finite(item, level + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item, level + 1) for item in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+        raise ScenarioError(field, f"nests deeper than {MOST_LEVELS} levels")
+    if isinstance(value, float) and not isfinite(value):
+        raise ScenarioError(field, f"must be a finite number, not {value}")
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        check_json(item, f"{field}.{key}", level + 1)
 
 
 def known_architecture(catalog: Catalog, model_id: str) -> Architecture:
@@ -147,7 +212,10 @@ def check_models(catalog: Catalog) -> None:
     problems = []
     for model_id in catalog.ids("models"):
         try:
-            known_architecture(catalog, model_id)
+            architecture = known_architecture(catalog, model_id)
+            model = catalog.model(model_id)
+            for config in (model.config, *({**model.config, **other} for other in model.published.values())):
+                published_format(config, architecture, catalog.number_format)
         except ScenarioError as error:
             field = error.field.removeprefix("model.")
             problems.append(f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}")
@@ -169,25 +237,45 @@ def read_stored(value: object) -> StoredWeights | None:
     return StoredWeights(embeddings, layers, head)
 
 
-def read_weights(reader: Reader, catalog: Catalog) -> tuple[Weights, int | None]:
+def read_weights(reader: Reader, model: ReadModel, catalog: Catalog) -> tuple[Weights, int | None]:
     """Return what the weights are stored in, and the group size that replaces the format's own.
 
-    A model with sizes from its file has those, unless a format is given.
+    Where no format is given, a model with sizes from its file has those, a copy what its name says, and any other what
+    its repository is published in.
     """
     stored = read_stored(reader.given.get("model"))
     value = reader.take("weights", STORED if stored else None)
+    if value == PUBLISHED and model.said is not None and model.said.weights is not None:
+        value = reader.filled["weights"] = model.said.weights
     if value != STORED:
-        return read_format(value, "weights", catalog)
+        return chosen_weights(value, model, catalog)
     if stored is None:
         raise ScenarioError("weights", "are only stored in a file for a model that was read from one; choose a format")
     return stored, None
 
 
-def read_format(value: object, field: str, catalog: Catalog) -> tuple[WeightsFormat, int | None]:
+def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[ModelFormat, int | None]:
+    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own."""
+    if value == PUBLISHED:
+        return known_published(model, catalog), None
+    return read_format(value, "weights", catalog)
+
+
+def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
+    """Return what a model is published in, worked out once for each of the catalogue."""
+    if not model.written:
+        return published_format(model.config, model.architecture, catalog.number_format)
+    key = f"published {model.written}"
+    if key not in catalog.derived:
+        catalog.derived[key] = published_format(model.config, model.architecture, catalog.number_format)
+    return catalog.derived[key]  # type: ignore[return-value]
+
+
+def read_format(value: object, field: str, catalog: Catalog) -> tuple[ModelFormat, int | None]:
     """Return what weights are stored in, and the group size that replaces the format's own.
 
-    Accepts a name, `{"format": name, "group_size": n}`, `{"format": name, "importance_matrix": true}` for mixtures of
-    llama.cpp, or `{"bits_per_weight": x}` for all parameters alike.
+    Accepts a name, `{"format": name, "group_size": n}`, `{"format": name, "excluded": [blocks]}`, `{"format": name,
+    "importance_matrix": true}` for mixtures of llama.cpp, or `{"bits_per_weight": x}` for all parameters alike.
     """
     if isinstance(value, str):
         return catalog.weights_format(value, field), None
@@ -212,9 +300,30 @@ def read_format(value: object, field: str, catalog: Catalog) -> tuple[WeightsFor
         if isinstance(number_format, Mixture) or not number_format.group or number_format.group_rows > 1:
             raise ScenarioError(f"{field}.group_size", f"{number_format.id} has no groups to choose")
         return number_format, whole(value["group_size"], f"{field}.group_size", 8, 65_536)
-    forms = 'a number format, {"format": "awq", "group_size": 64}, {"format": "q4_0", "importance_matrix": true}'
+    if isinstance(value, Mapping) and {"format", "excluded"} <= set(value) <= {"format", "excluded", "group_size"}:
+        return read_excluded(value, field, catalog), None
+    forms = 'a number format, {"format": "awq", "group_size": 64}, {"format": "nvfp4", "excluded": ["attention"]}, '
+    forms += '{"format": "q4_0", "importance_matrix": true}'
     forms += ' or {"bits_per_weight": 4.5}'
     raise ScenarioError(field, f"must be {forms}, not {value!r:.60}")
+
+
+def read_excluded(value: Mapping[str, object], field: str, catalog: Catalog) -> Recipe:
+    """Return a number format that leaves some blocks of the layers at 16 bit."""
+    base: ModelFormat = named_format(value["format"], f"{field}.format", catalog)
+    group = None
+    if "group_size" in value:
+        base, group = read_format({"format": base.id, "group_size": value["group_size"]}, field, catalog)
+    blocks = value["excluded"]
+    if isinstance(base, Mixture) or not isinstance(base, NumberFormat) or base.bits >= SIXTEEN:
+        raise ScenarioError(f"{field}.excluded", f"{base.id} leaves no blocks out")
+    if not isinstance(blocks, list | tuple) or not blocks or not set(map(str, blocks)) <= set(QUANTIZED_BLOCKS):
+        message = f"must be a list out of {', '.join(QUANTIZED_BLOCKS)}, not {blocks!r:.60}"
+        raise ScenarioError(f"{field}.excluded", message)
+    plain = catalog.number_format("bf16")
+    name = f"{base.name} without {', '.join(map(str, blocks))}"
+    rules = tuple(Rule(plain, block=str(block)) for block in dict.fromkeys(blocks))
+    return Recipe(base.id, name, base._replace(group=group or base.group), plain, rules=rules)
 
 
 def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:
@@ -277,7 +386,9 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
             raise ScenarioError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
-    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE) for name in DEGREES}
+    degrees = {
+        name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES
+    }
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
@@ -287,14 +398,21 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     return layout, layout.devices
 
 
-def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float | None]:
+def read_engine(
+    reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
+) -> tuple[Engine | None, float | None]:
     """Return the engine, None for none, and the share of the device that it is given."""
     name = reader.take("engine")
+    if name == USUAL:
+        device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
+        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        name = reader.filled["engine"] = engine.id if engine else "none"
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
     if name not in ENGINES:
         hint = nearest(str(name), ENGINES)
-        raise ScenarioError("engine", f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}")
+        message = f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}"
+        raise ScenarioError("engine", message, instead=ENGINES)
     share = reader.given.get("memory_fraction")
     if share is None:
         return (None if name == "none" else catalog.engine(str(name))), None
@@ -306,6 +424,22 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
     reader.filled["memory_fraction"] = share
     return catalog.engine(str(name)), float(share)
+
+
+def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    version = reader.given.get("engine_version")
+    if engine is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no engine is asked for")
+        return None
+    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
+        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
+    found = engine.of_version(version if isinstance(version, str) else None)
+    if version is None:
+        reader.defaults.append("engine_version")
+    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
+    return found
 
 
 def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:
@@ -330,15 +464,49 @@ def read_price(reader: Reader, field: str) -> float | None:
 
 
 def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
-    """Return the accelerator, None where the scenario names none."""
+    """Return the accelerator with what a program may use of it, None where the scenario names none."""
     value = reader.given.get("accelerator")
+    limits = [name for name in ("memory_limit", "display") if reader.given.get(name)]
     if value is None:
+        if limits:
+            raise ScenarioError(limits[0], "needs an accelerator: what a program may use of what?")
         return None
     if not isinstance(value, str):
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return accelerator
+    return limited(reader, accelerator, catalog)
+
+
+def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device with as much memory as the scenario leaves to programs: a limit, and less where a display is."""
+    size, whole_memory = None, int(accelerator.facts["memory"].value)
+    if "memory_limit" in reader.given:
+        size = read_size(reader.given["memory_limit"], "memory_limit")
+        if size > whole_memory:
+            message = (
+                f"must not be more than the {show_gib(whole_memory)} of {accelerator.name}, as {show_gib(size)} is"
+            )
+            raise ScenarioError("memory_limit", message)
+        reader.filled["memory_limit"] = size
+    display = reader.given.get("display", False)
+    if not isinstance(display, bool):
+        raise ScenarioError("display", f"must be true or false, not {display!r:.60}")
+    if display:
+        reader.filled["display"] = True
+        taken = catalog.coefficient("display")
+        size = max((accelerator.capacity_bytes if size is None else size) - round(taken.value), 0)
+    return accelerator if size is None else accelerator.limited_to(size, accelerator.memory_fact.source)
+
+
+def read_size(value: object, field: str) -> int:
+    """Return bytes from a whole number of them, or from a text such as "48 GiB" or "48GB"."""
+    if isinstance(value, str):
+        found = SIZE.fullmatch(value.strip().casefold())
+        if found is None or found[2] not in SIZE_UNITS:
+            raise ScenarioError(field, f'must be bytes, or a text such as "48 GiB", not {value!r:.60}')
+        value = round(float(found[1]) * SIZE_UNITS[found[2]])
+    return whole(value, field, 2**20, 2**50)
 
 
 def named_count(reader: Reader) -> int | None:
@@ -355,11 +523,36 @@ def name_doubts(reader: Reader, catalog: Catalog, devices: int) -> list[Warn]:
     """Return what the names of model and accelerator leave open; ids leave nothing."""
     found = []
     model, name = reader.given.get("model"), reader.given.get("accelerator")
-    if isinstance(model, str) and catalog.copied(model) is not None:
-        message = f"{model:.80} is taken as a copy of {catalog.model(model).name}, in the format that the scenario says"
-        found.append(Warn("model-copied", message, "model"))
+    if isinstance(model, str):
+        found += model_doubts(model, reader, catalog)
     if isinstance(name, str) and name != reader.filled.get("accelerator"):
         from calc.catalog.market_names import doubts  # ids need it not
 
         found += doubts(name, devices, catalog)
     return found
+
+
+def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
+    """Return what was taken of a repository's name: which model it holds, and in which number format."""
+    said, copy = catalog.named_format(name), catalog.copied(name)
+    by_name = said is not None and said.weights is not None and reader.given.get("weights") in (None, PUBLISHED)
+    form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
+    if copy is not None:
+        message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
+        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    read = None if by_name else catalog.read_model_name(name)
+    if read is not None:
+        message = f"{name:.80} is taken as {catalog.model(read.id).name}"
+        if read.others:
+            names = [catalog.model(other).name for other in read.others[:MOST_NAMED]]
+            more = f" and {len(read.others) - MOST_NAMED} more" if len(read.others) > MOST_NAMED else ""
+            message += f"; it may be any of {', '.join(names)}{more}"
+        return [Warn("model-ambiguous", message, "model", INFO)]
+    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
+
+
+def shown_weights(value: object) -> str:
+    """Return what a scenario's `weights` says in a few words."""
+    if isinstance(value, Mapping) and "bits_per_weight" in value:
+        return f"{value['bits_per_weight']:g} bits per weight"
+    return str(value)

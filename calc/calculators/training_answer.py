@@ -3,7 +3,15 @@
 from calc.calculators.engines import devices, division
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
+from calc.calculators.rendering import (
+    Report,
+    answer_html,
+    bars_html,
+    facts_html,
+    measured_text,
+    parts_html,
+    verdict_html,
+)
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
@@ -25,6 +33,7 @@ PRECISION = Choice(
         ("fp8-mixed", "FP8 matrices with FP32 masters"),
         ("fp32", "FP32"),
     ),
+    topic="How it is trained",
 )
 OPTIMIZER = Choice(
     "optimizer",
@@ -45,6 +54,7 @@ OPTIMIZER = Choice(
         ("sgd", "SGD"),
         ("adagrad", "Adagrad"),
     ),
+    topic="How it is trained",
 )
 CHECKPOINTING = Choice(
     "checkpointing",
@@ -52,6 +62,7 @@ CHECKPOINTING = Choice(
     "What is thrown away after the forward pass and computed again.",
     "full",
     options=(("none", "None"), ("selective", "Selective"), ("full", "Every layer")),
+    topic="How it is trained",
 )
 LOSS = Choice(
     "cross_entropy",
@@ -63,6 +74,7 @@ LOSS = Choice(
         ("chunked", "In chunks"),
         ("fused", "Fused with the output matrix"),
     ),
+    topic="How it is trained",
 )
 OFFLOAD = Choice(
     "offload",
@@ -71,12 +83,21 @@ OFFLOAD = Choice(
     "",
     options=(("optimizer", "Optimizer"), ("parameters", "Parameters"), ("activations", "Activations")),
     empty="Nothing",
+    topic="How it is trained",
 )
-MICRO_BATCH = Number("micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", 1, 2**20)
+MICRO_BATCH = Number(
+    "micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", least=1, most=2**20, topic="Batch"
+)
 ACCUMULATION = Number(
-    "gradient_accumulation", "Micro-batches accumulated", "Their gradients add up to one step.", "1", 1, 2**20
+    "gradient_accumulation",
+    "Micro-batches accumulated",
+    "Their gradients add up to one step.",
+    "1",
+    least=1,
+    most=2**20,
+    topic="Batch",
 )
-SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", 1, 2**30)
+SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", least=1, most=2**30)
 SHARDING_OPTIONS = (
     ("none", "Nothing: each GPU has a copy"),
     ("zero-1", "Optimizer states (ZeRO-1)"),
@@ -207,7 +228,7 @@ def needs_html(report: Report, *first: str) -> str:
     if memory["host_bytes"]:
         items.append(f"Host memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
     items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
-    return facts_html(items)
+    return facts_html([*items, measured_text(report, "memory")])
 
 
 def assumptions(report: Report) -> list[str]:

@@ -2,7 +2,7 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, facts_html
+from calc.calculators.rendering import Report, facts_html, measured_text
 from calc.calculators.speed import per_second, price_text
 from calc.scenario import MOST_PRICE
 from calc.units import HOUR_S, show_count, show_large_count, show_number, show_seconds, show_tokens_per_s
@@ -24,30 +24,30 @@ BOUNDS = {
     "pipeline": "stages that wait: more micro-batches in a step or fewer stages make it faster",
     "optimizer": "the optimizer: more tokens in a step, or states on the device, make it faster",
 }
-TOKENS = Number("training_tokens", "Tokens of the run", "All tokens that it sees.", "10,000,000", 1, 10**15)
+TOKENS = Number("training_tokens", "Tokens of the run", "All tokens that it sees.", "10,000,000", least=1, most=10**15)
 NETWORK = Amount(
     "network_gbit_per_s",
     "Network, Gb/s of a GPU",
     "Between machines, one way. Empty: as in the machines that it is sold in.",
     "",
-    0.01,
-    100_000,
+    least=0.01,
+    most=100_000,
 )
 PRICE = Amount(
     "price_per_hour",
     "Price of a GPU for an hour",
     "In US dollars. Empty: the newest rent in the catalogue, with its day.",
     "",
-    0,
-    MOST_PRICE,
+    least=0,
+    most=MOST_PRICE,
 )
 ELECTRICITY = Amount(
     "electricity_per_kwh",
     "Price of a kWh",
     "In US dollars. Empty: the newest in the catalogue, with its day.",
     "",
-    0,
-    MOST_PRICE,
+    least=0,
+    most=MOST_PRICE,
 )
 
 
@@ -151,7 +151,8 @@ def speed_html(report: Report) -> str:
     heading = element("p", element("strong", text(unless + sentence(report))))
     if not report["speed"]:
         return heading
-    return heading + figures_html(report) + facts_html(run_facts(report)) + cost_html(report)
+    facts = facts_html([*run_facts(report), measured_text(report, "speed")])
+    return heading + figures_html(report) + facts + cost_html(report)
 
 
 def sentence(report: Report) -> str:

@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, verdict_html
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -33,12 +33,44 @@ MEMORY_UNITS = ("B",)  # of the steps that another calculator shows
 INPUTS = (
     Choice("model", "Model", "Its operations follow from its config.json.", "llama-3.1-8b", kind="models"),
     Choice("accelerator", "GPU", "Its rates, and its links to others.", "h100-sxm-80gb", kind="accelerators"),
-    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", 1, 16_384),
+    Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", least=1, most=16_384),
     Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
-    Number("tensor", "Tensor-parallel ranks", "Each has a part of every matrix.", "1", 1, 4096),
-    Number("pipeline", "Pipeline stages", "Each has some of the layers.", "1", 1, 4096),
-    Number("context", "Context-parallel ranks", "Each has a part of every sequence.", "1", 1, 4096),
-    Number("expert", "Expert-parallel ranks", "Taken out of tensor and data ranks, not added.", "1", 1, 4096),
+    Number(
+        "tensor",
+        "Tensor-parallel ranks",
+        "Each has a part of every matrix.",
+        "1",
+        least=1,
+        most=4096,
+        topic="Other ways to divide",
+    ),
+    Number(
+        "pipeline",
+        "Pipeline stages",
+        "Each has some of the layers.",
+        "1",
+        least=1,
+        most=4096,
+        topic="Other ways to divide",
+    ),
+    Number(
+        "context",
+        "Context-parallel ranks",
+        "Each has a part of every sequence.",
+        "1",
+        least=1,
+        most=4096,
+        topic="Other ways to divide",
+    ),
+    Number(
+        "expert",
+        "Expert-parallel ranks",
+        "Taken out of tensor and data ranks, not added.",
+        "1",
+        least=1,
+        most=4096,
+        topic="Other ways to divide",
+    ),
     Choice(
         "method",
         "Method",
@@ -162,7 +194,11 @@ def render(report: Report) -> str:
     if report["speed"] is None:
         return answer_html(line, {**report, "steps": []}, assumptions=speed_assumptions())
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
-    items = [*run_facts(report), f"Memory of the fullest device: <strong>{used}</strong>"]
+    items = [
+        *run_facts(report),
+        f"Memory of the fullest device: <strong>{used}</strong>",
+        measured_text(report, "speed"),
+    ]
     facts = figures_html(report) + facts_html(items) + cost_html(report)
     timed = [step for step in report["steps"] if step["unit"] not in MEMORY_UNITS]
     bars = shares_html(report)

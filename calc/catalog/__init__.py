@@ -37,11 +37,14 @@ from calc.catalog.records import (
     Source,
     WeightsFormat,
 )
+from calc.catalog.support import Support
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
+    from calc.catalog.copies import Copy
     from calc.catalog.market_names import MarketNames, Reading
+    from calc.catalog.model_names import Reading as ModelReading
     from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
@@ -57,6 +60,7 @@ DATED = (
     "machines",
     "processors",
     "engines",
+    "support",
 )
 MOST_LISTED = 40  # names in a message
 
@@ -130,13 +134,50 @@ class Catalog:
             return read if listed is None else Reading(listed, ())
         return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
 
-    def copied(self, name: str) -> str | None:
+    def copied(self, name: str) -> "Copy | None":
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
-        if "/" not in name or self.lookup("models", name) is not None:
+        if self.lookup("models", name) is not None:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
-        return copied(name, self._tables["models"])
+        return copied(name, self._tables["models"], self.format_names)
+
+    def named_format(self, name: str) -> "Copy | None":
+        """Return what the name of a model's repository says of its number format, None where it says nothing.
+
+        What the entry says of that repository comes first, and an id says nothing.
+        """
+        listed = self.lookup("models", name)
+        if listed is None:
+            return self.copied(name)
+        if name == listed or name in self.model(listed).published:
+            return None
+        from calc.catalog.copies import Copy, said
+
+        weights, why = said(name, self.format_names)
+        return None if weights is None else Copy(listed, weights, why)
+
+    def read_model_name(self, name: str) -> "ModelReading | None":
+        """Return which model an unlisted name means by its words, and which others have them; None where none has."""
+        if self.lookup("models", name) is not None:
+            return None
+        from calc.catalog.model_names import read_name
+
+        return read_name(name, self._tables["models"])
+
+    @property
+    def format_names(self) -> dict[str, str]:
+        """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
+        found = self.derived.get("format names")
+        if not isinstance(found, dict):
+            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
+            ends = {
+                str(end): entry_id
+                for entry_id, entry in self._tables["number_formats"].items()
+                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
+            }
+            found = self.derived["format names"] = mixtures | ends
+        return found
 
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
@@ -167,7 +208,9 @@ class Catalog:
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        entry_id = self.lookup("models", name) or self.copied(name) or self.find("models", name, field)
+        listed = self.lookup("models", name)
+        read = None if listed else self.copied(name) or self.read_model_name(name)
+        entry_id = listed or (read.id if read else self.find("models", name, field))
         record = self._record("models", entry_id)
         assert isinstance(record, Model)
         return record
@@ -214,7 +257,7 @@ class Catalog:
     def source(self, source: str) -> Source:
         """Return the source that a fact names: an entry under sources/, or the page at an address."""
         if source.startswith("https://"):
-            return Source(source, source.removeprefix("https://"), "", "documentation", source, "", "")
+            return Source(source, source.removeprefix("https://"), "", "documentation", url=source, note="", checked="")
         record = self._record("sources", source)
         assert isinstance(record, Source)
         return record
@@ -250,6 +293,15 @@ class Catalog:
         record = self._record("links", self.find("links", name, field))
         assert isinstance(record, Link)
         return record
+
+    def support(self, engine: str) -> list[Support]:
+        """Return what is known of what an engine runs."""
+        found = self.derived.get(f"support {engine}")
+        if not isinstance(found, list):
+            listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
+            found = [item for item in listed if isinstance(item, Support) and item.engine == engine]
+            self.derived[f"support {engine}"] = found
+        return found
 
     def laws(self) -> "list[Law]":
         """Return the scaling laws, in the order in which they were published."""

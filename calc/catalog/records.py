@@ -1,6 +1,7 @@
 """What the catalogue holds: accelerators, models, number formats; each fact with unit, basis, source and date."""
 
 import datetime
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -89,13 +90,18 @@ class Accelerator(NamedTuple):
 
     @property
     def memory_fact(self) -> Fact:
-        """The memory a program can count on: as the driver reports it where that is known, else as advertised."""
-        return self.facts.get("memory_reported") or self.facts["memory"]
+        """The memory a program can count on: what it is given where that is known, or what the driver reports."""
+        return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]
 
     @property
     def capacity_bytes(self) -> int:
         """`memory_fact` in bytes."""
         return int(self.memory_fact.value)
+
+    def limited_to(self, size_bytes: int, source: str) -> "Accelerator":
+        """Return the device with that much of its memory for programs."""
+        limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
+        return self._replace(facts={**self.facts, "memory_usable": limit})
 
     @property
     def sixteen_bit(self) -> Fact | None:
@@ -146,6 +152,9 @@ class Model(NamedTuple):
     source: str
     checked: str
     note: str
+    published: dict[
+        str, dict[str, object]
+    ]  # those of the repositories that store it otherwise, with what they say of it
 
 
 class NumberFormat(NamedTuple):
@@ -155,7 +164,7 @@ class NumberFormat(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     bits: float
-    scope: str  # "all": every tensor; "linear": the layers' matrices; "experts": those of the experts, if there are any
+    scope: str  # one of SCOPES: which tensors it is for where nothing else is said
     group: int  # elements that share a scale; 0 if none do
     group_rows: int  # rows over which a group extends: 1, or the height of a block
     group_bits: int  # scale and zero point of a group
@@ -168,6 +177,7 @@ class NumberFormat(NamedTuple):
     cache: bool  # engines keep KV caches in it
     native: str  # the accelerator fact that shows the hardware computes in it; empty if it is unpacked to 16 bit
     kernel: str  # how matrices in it are multiplied: a law of kernels.toml
+    suffixes: tuple[str, ...]  # ends of repository names that say so
     summary: str
     source: str
     checked: str
@@ -185,6 +195,30 @@ class EngineCoefficient(NamedTuple):
     reason: str
 
 
+class Era(NamedTuple):
+    """Versions of an engine that work alike."""
+
+    id: str  # as coefficients name it
+    name: str
+    first: str  # version
+    measured: str  # versions of its measurements, empty where there are none
+    reason: str
+    source: str
+
+    def reached(self, version: tuple[int, ...]) -> bool:
+        """Return whether a version is of this era or a later one."""
+        return version >= version_numbers(self.first)
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return a version's numbers, to be compared.
+
+    >>> version_numbers("0.19.0"), version_numbers("b9849")
+    ((0, 19, 0), (9849,))
+    """
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
 class Engine(NamedTuple):
     """A program that runs models, with what it takes on top of the mathematics."""
 
@@ -193,12 +227,29 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
-    runs_on: tuple[str, ...]  # makers of the devices that the engine itself runs on, without another project's plugin
-    platforms: str  # the source of it
+    usual_on: tuple[str, ...]  # segments of devices on which most people take it
+    formats: tuple[str, ...]  # number formats that its users go down to, one after the other
+    platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
+    eras: tuple[Era, ...] = ()  # oldest first
+    era: str = ""  # the one that is asked of
+
+    def of_version(self, version: str | None = None) -> "Engine":
+        """Return the engine in the era of a version; None: the newest that has measurements."""
+        if not self.eras:
+            return self
+        if version is None:
+            return self._replace(era=next(era.id for era in reversed(self.eras) if era.measured))
+        numbers = version_numbers(version)
+        return self._replace(era=next((era.id for era in reversed(self.eras) if era.reached(numbers)), self.eras[0].id))
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether measurements say how fast it is."""
+        return "weights_factor" in self.values
 
     @property
     def splits_layers(self) -> bool:
@@ -259,7 +310,34 @@ class Mixture(NamedTuple):
     native: str = ""  # no device computes in one: weights are unpacked
 
 
-WeightsFormat = NumberFormat | Mixture
+class Rule(NamedTuple):
+    """Which tensors of a recipe are in another number format: by their block, or by the names that modules have."""
+
+    number_format: NumberFormat
+    block: str = ""
+    pattern: str = ""  # a regular expression
+    layers: frozenset[int] | None = None  # None: all
+    in_layer: bool = False  # the pattern is for a name within a layer, not for one from the model down
+    by_number: bool = False  # the pattern looks at numbers of layers
+
+
+class Recipe(NamedTuple):
+    """What a repository stores a model in: one number format, and where it has another one; the last rule decides."""
+
+    id: str
+    name: str
+    base: NumberFormat
+    plain: NumberFormat  # of what no format is for: embeddings, norms, and what is left out
+    rules: tuple[Rule, ...]
+
+    @property
+    def native(self) -> str:
+        """The accelerator fact that shows that the hardware computes in its number format."""
+        return self.base.native
+
+
+WeightsFormat = NumberFormat | Mixture  # what the catalogue has a name for
+ModelFormat = WeightsFormat | Recipe
 
 
 class Link(NamedTuple):
@@ -402,4 +480,4 @@ class StoredWeights(NamedTuple):
         return {"embeddings": self.embeddings, "layers": self.layers, "head": self.head}
 
 
-Weights = WeightsFormat | StoredWeights
+Weights = ModelFormat | StoredWeights

@@ -36,7 +36,7 @@ class Amount(NamedTuple):
         if not self.formula:
             return None
         substituted = self.template.format(*(show_term(number) for number in self.numbers))
-        return Step(self.label, self.formula, substituted, self.bytes, "B", self.source)
+        return Step(self.label, self.formula, substituted, self.bytes, unit="B", source=self.source)
 
 
 class Runtime(NamedTuple):
@@ -80,8 +80,7 @@ class Case(NamedTuple):
         """Bytes of the device that programs see: what the driver reports, less what it keeps."""
         if self.accelerator is None:
             return None
-        kept = self.engine.whole("driver_reserve") if self.accelerator.segment != "soc" else 0
-        return max(self.accelerator.capacity_bytes - kept, 0)
+        return visible_bytes(self.accelerator, self.engine)
 
     @property
     def sequences(self) -> int:
@@ -111,6 +110,12 @@ class Case(NamedTuple):
         return self.sequences * self.sequence_bytes(tokens)
 
 
+def visible_bytes(accelerator: Accelerator, engine: Engine) -> int:
+    """Return the bytes of a device that programs see: what they are known to get, or what the driver does not keep."""
+    known = accelerator.segment == "soc" or "memory_usable" in accelerator.facts
+    return max(accelerator.capacity_bytes - (0 if known else engine.whole("driver_reserve")), 0)
+
+
 def make_case(
     *,
     demand: Demand,
@@ -125,7 +130,17 @@ def make_case(
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
     budget = load_budget(demand=demand, load=load, layout=layout)
-    return Case(demand, layout, stage, budget, engine, accelerator, fraction, batched_tokens, attention)
+    return Case(
+        demand=demand,
+        layout=layout,
+        stage=stage,
+        budget=budget,
+        engine=engine,
+        accelerator=accelerator,
+        fraction=fraction,
+        batched_tokens=batched_tokens,
+        attention=attention,
+    )
 
 
 def held_amounts(
@@ -146,7 +161,16 @@ def constant(case: Case, part: str, label: str, coefficient: str, scope: str = D
     value = round(known.value) * times
     formula = r"M_{\text{measured}}" if times == 1 else r"n \cdot M_{\text{measured}}"
     template, numbers = ("{}", (known.value,)) if times == 1 else ("{} × {}", (times, known.value))
-    return Amount(part, label, value, scope, formula, template, numbers, known.source)
+    return Amount(
+        id=part,
+        label=label,
+        bytes=value,
+        scope=scope,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source=known.source,
+    )
 
 
 def total(amounts: Iterable[Amount]) -> int:
@@ -164,6 +188,15 @@ def with_pool(
         numbers = (limit, fixed, cache)
         source = case.engine.source
         amounts.append(
-            Amount("kv_pool_free", "Cache set aside, not in use", free, ALLOCATED, formula, template, numbers, source)
+            Amount(
+                id="kv_pool_free",
+                label="Cache set aside, not in use",
+                bytes=free,
+                scope=ALLOCATED,
+                formula=formula,
+                template=template,
+                numbers=numbers,
+                source=source,
+            )
         )
     return Runtime(tuple(amounts), limit, fixed + cache, pool)

@@ -34,7 +34,7 @@ def check_layout(architecture: Architecture, layout: Layout, field: str = "paral
     if layout.tensor not in degrees:
         shown = ", ".join(str(degree) for degree in degrees)
         message = f"{layout.tensor} does not divide the attention heads and their KV heads evenly; {shown} do"
-        raise ScenarioError(f"{field}.tensor", message)
+        raise ScenarioError(f"{field}.tensor", message, instead=tuple(degrees[:2]))
     check_experts(architecture, layout, f"{field}.expert")
     if layout.pipeline > architecture.layer_count:
         message = f"{layout.pipeline} stages are more than the {architecture.layer_count} layers"
@@ -97,6 +97,8 @@ def sum_over_devices(demand: Demand, layout: Layout) -> int:
 def candidates(architecture: Architecture, devices: int, *, splits_layers: bool = False) -> list[Layout]:
     """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first.
 
+    Tensor degrees are powers of two: engines start with few others, whatever the heads allow.
+
     For an engine that `splits_layers` unless it is told otherwise, that is the one way.
     """
     if splits_layers:
@@ -104,7 +106,7 @@ def candidates(architecture: Architecture, devices: int, *, splits_layers: bool 
     return [
         Layout(tensor=degree, pipeline=devices // degree)
         for degree in reversed(tensor_degrees(architecture))
-        if devices % degree == 0 and devices // degree <= architecture.layer_count
+        if devices % degree == 0 and devices // degree <= architecture.layer_count and degree.bit_count() == 1
     ]
 
 

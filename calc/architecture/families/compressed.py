@@ -27,19 +27,19 @@ def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
     tensors: Tensors = (Tensor(prefix + "sinks", block, (heads,), SPLIT_OUT),)
     tensors += linear(prefix + "q_a_proj", block, query_rank, hidden)
     tensors += norm(prefix + "q_a_norm", query_rank, block=block)
-    tensors += linear(prefix + "q_b_proj", block, heads * size, query_rank, SPLIT_OUT)
+    tensors += linear(prefix + "q_b_proj", block, heads * size, query_rank, split=SPLIT_OUT)
     tensors += linear(prefix + "kv_proj", block, size, hidden) + norm(prefix + "kv_norm", size, block=block)
-    tensors += linear(prefix + "o_a_proj", block, groups * rank, heads * size // groups, SPLIT_OUT)
-    tensors += linear(prefix + "o_b_proj", block, hidden, groups * rank, SPLIT_IN)
+    tensors += linear(prefix + "o_a_proj", block, groups * rank, heads * size // groups, split=SPLIT_OUT)
+    tensors += linear(prefix + "o_b_proj", block, hidden, groups * rank, split=SPLIT_IN)
     window = config.integer("sliding_window", default=128)
-    caches: tuple[TokenCache, ...] = (TokenCache("keys as values", 1, size, 0, window),)
+    caches: tuple[TokenCache, ...] = (TokenCache("keys as values", 1, size, 0, window_tokens=window),)
     if kind != WINDOW_ONLY:
         wide = 2 if kind == COMPRESSED else 1
-        tensors += compressor(prefix + "compressor", hidden, size, wide * size, rate)
+        tensors += compressor(prefix + "compressor", hidden, size, wide * size, rate=rate)
         caches += (TokenCache("compressed entries", 1, size, 0, stride=rate),)
     if kind == COMPRESSED:
         small, count = config.integer("index_head_dim"), config.integer("index_n_heads")
-        tensors += compressor(prefix + "compressor.indexer", hidden, small, 2 * small, rate)
+        tensors += compressor(prefix + "compressor.indexer", hidden, small, 2 * small, rate=rate)
         tensors += linear(prefix + "compressor.indexer.q_b_proj", block, count * small, query_rank)
         tensors += linear(prefix + "compressor.indexer.scorer.weights_proj", block, count, hidden)
         caches += (TokenCache("indexer keys", 1, small, 0, stride=rate),)
@@ -89,7 +89,7 @@ def deepseek_v4(config: Config) -> Architecture:
     last = norm("norm", hidden, block="final_norm")
     last += (Tensor("hc_head.hc_fn", "other", (streams, streams * hidden)),)
     last += (Tensor("hc_head.hc_base", "other", (streams,)), Tensor("hc_head.hc_scale", "other", (1,)))
-    return assemble(
+    whole = assemble(
         config,
         hidden=hidden,
         layers=[(name,) for name in types],
@@ -97,3 +97,5 @@ def deepseek_v4(config: Config) -> Architecture:
         final=last,
         tied=config.flag("tie_word_embeddings", default=False),
     )
+    drafting = layer(compressed_attention(config, WINDOW_ONLY, 0), feed, *around, *last[1:])
+    return whole._replace(predicting=(drafting,))
