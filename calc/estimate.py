@@ -149,6 +149,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             **found.memory,
         },
         **works.as_dict(),
+        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
         "cost": cost,
@@ -177,6 +178,23 @@ def read_question(scenario: Scenario) -> Question:
         most=most,
         prices=prices,
     )
+
+
+def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
+    """Return the changes that would make it fit or run, least harm first; none where it does both."""
+    if question.accelerator is None or (memory.get("fits") is not False and runs):
+        return []
+    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+
+    wanted = Wanted(
+        facts=catalog(),
+        demand=demand,
+        layout=question.layout,
+        accelerator=question.accelerator,
+        serving=question.asked.serving(question.accelerator),
+        runs=runs,
+    )
+    return [repair._asdict() for repair in repairs(wanted)]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -222,12 +240,12 @@ def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
-    engine, fraction = read_engine(reader, facts)
-    engine = in_version(reader, engine)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
+    engine, fraction = read_engine(reader, facts, weights, architecture)
+    engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
