@@ -1,80 +1,162 @@
-"""The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update."""
+"""The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update.
 
-from collections.abc import Container, Mapping
+Every second is that of an operation of `training_passes`, by the law of its kernel. A trainer's schedule says what runs
+side by side, and by how much kernels are slower in a step than alone: `Plan.trainer` names the kind of schedule.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import PARAMETERS, Plan
-from calc.performance.exchanges import (
-    CONTEXT,
-    COPIES,
-    DATA,
-    EXPERT,
-    EXPERT_COPIES,
-    EXPERT_DATA,
-    PIPELINE,
-    TENSOR,
-    Sent,
-    stride,
+from calc.memory.training.plan import Plan
+from calc.performance.exchanges import stride
+from calc.performance.fabric import NETWORK, joined, reached_share
+from calc.performance.forward import EXPERT, PIPELINE, TENSOR
+from calc.performance.kernels import Kernels, kernels, matrix_rate
+from calc.performance.operations import (
+    Attention,
+    AttentionBackward,
+    Collective,
+    Counted,
+    Experts,
+    HostCopy,
+    Operation,
+    Pointwise,
+    Product,
+    total_bytes,
+    total_launches,
 )
-from calc.performance.fabric import NETWORK, host_link, joined, reached_share
 from calc.performance.pipeline import pipelined
-from calc.performance.roofline import coefficient, sixteen_bit_rate
-from calc.performance.training_work import Pass, StageWork, stage_work
-from calc.performance.transfers import transfer
+from calc.performance.training_passes import FP32, UNPACKING, StepPasses, step_passes
 
-WAITED_FOR = (TENSOR, EXPERT)  # groups whose messages the next operation needs
-HIDDEN = (CONTEXT, DATA, COPIES, EXPERT_DATA, EXPERT_COPIES)  # groups whose messages go behind computation
-GROUPS = (*WAITED_FOR, *HIDDEN, PIPELINE)
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
-EIGHT_BIT = "fp8-mixed"
-FP32 = 4
+PRODUCTS, ATTENTION, MOVED, UNPACKED, COPIED = "products", "attention", "moved", "unpacked", "copied"
+KINDS = {  # what a step's time goes to, by kind of operation
+    Product: PRODUCTS,
+    Experts: PRODUCTS,
+    Attention: ATTENTION,
+    AttentionBackward: ATTENTION,
+    HostCopy: COPIED,
+}
 
 
-class Rates(NamedTuple):
-    """What a device reaches in training: operations and bytes a second, seconds of a kernel."""
+class Pace:
+    """What a device does in a second under a trainer's schedule."""
 
-    peak: float  # of the data sheet, in 16 bit or FP32
-    bandwidth: float
-    matrix_share: float
-    memory_share: float
-    gain: float  # of FP8
-    matrix: float
-    attention: float
-    memory: float
-    gap_s: float  # between two kernels
-    kernel_s: float  # of the host, to launch one
-    unpacked: float  # elements a second
-    host_link: float
-    host_memory: float
-    overlap: float
+    def __init__(self, plan: Plan, device: Kernels, values: Mapping[str, float], network: float | None) -> None:
+        self.plan, self.kernels, self.values = plan, device, values
+        self.products = self.of("product_share")
+        self.attention = self.of("attention_share")
+        self.backward = self.of("attention_backward")
+        self.overlap = self.of("overlap")
+        self.tensor_hidden = self.of("tensor_hidden")
+        self.kernel_s = self.of("kernel_s")
+        self.host_memory = values["host_bandwidth"]
+        self.network = network
+        # Laws are of 16 bit and narrower; wider products are as much slower as their rate on the data sheet is lower.
+        accelerator = device.accelerator
+        plain, wide = matrix_rate(accelerator, "bf16"), matrix_rate(accelerator, "tf32")
+        self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
+        self.groups: set[tuple[str, int]] = set()
+
+    def of(self, name: str) -> float:
+        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
+        trainer, generation = self.plan.trainer, self.kernels.accelerator.architecture
+        for key in (f"{trainer}.{name}@{generation}", f"{name}@{generation}", f"{trainer}.{name}"):
+            if key in self.values:
+                return self.values[key]
+        return self.values[name]
+
+    def seconds(self, one: Operation) -> float:
+        """Return the seconds of an operation."""
+        if isinstance(one, Product | Experts):
+            return self.kernels.seconds(one) * self.wide / self.products
+        if isinstance(one, Attention):
+            return self.kernels.seconds(one) * self.wide / self.attention
+        if isinstance(one, AttentionBackward):
+            return self.backward * self.seconds(one.forward)
+        if isinstance(one, Pointwise) and one.name == UNPACKING:
+            base = self.plan.method.base.id.partition("-")[0]
+            share = self.values.get(f"unpack_share_{base}", self.values["unpack_share"])
+            return one.bytes / (share * self.kernels.bandwidth)
+        if isinstance(one, Collective):
+            self.join(one)
+        return self.kernels.seconds(one)
+
+    def join(self, one: Collective) -> None:
+        """Tell the kernels what joins a group of ranks, from how far apart they stand and the network of the run."""
+        if (one.group, one.ranks) in self.groups:
+            return
+        self.groups.add((one.group, one.ranks))
+        group = joined(self.kernels.accelerator, ranks=one.ranks, stride=stride(self.plan, one.group))
+        if self.network is not None and group.network is not None:
+            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
+        self.kernels.group(one.group, group)
+
+
+class Part(NamedTuple):
+    """Operations of one kind with the seconds of each."""
+
+    operation: Operation
+    times: float
+    each_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.each_s
+
+
+class Timed(NamedTuple):
+    """A pass in seconds: its parts by what they are."""
+
+    parts: Mapping[str, tuple[Part, ...]]
+    sent: tuple[Part, ...]
+    launches: float
+
+    def of(self, kind: str) -> float:
+        """Return the seconds of a kind of operations."""
+        return sum(part.seconds for part in self.parts.get(kind, ()))
+
+    @property
+    def device(self) -> float:
+        """Seconds of kernels that compute or move."""
+        return sum(self.of(kind) for kind in (PRODUCTS, ATTENTION, MOVED, UNPACKED))
+
+
+def timed(passed: Iterable[Counted], pace: Pace) -> Timed:
+    """Return a pass in seconds. Alike operations count together."""
+    counts: dict[Operation, float] = {}
+    for one, times in passed:
+        counts[one] = counts.get(one, 0.0) + times
+    parts: dict[str, list[Part]] = {}
+    sent = []
+    for one, times in counts.items():
+        part = Part(one, times, pace.seconds(one))
+        if isinstance(one, Collective):
+            sent.append(part)
+        else:
+            kind = UNPACKED if one.name == UNPACKING else KINDS.get(type(one), MOVED)
+            parts.setdefault(kind, []).append(part)
+    return Timed({kind: tuple(found) for kind, found in parts.items()}, tuple(sent), total_launches(passed))
 
 
 class MicroBatch(NamedTuple):
     """Seconds of one micro-batch on one stage."""
 
-    matrices: float
-    attention: float
-    moved: float
-    unpacking: float
-    gaps: float
+    whole: Timed
     launch: float  # of all kernels by the host, beside the device
     waiting: float  # collectives that computation waits for
-    behind: float  # collectives behind which it computes
+    behind: float  # collectives and copies behind which it computes
     last: float  # collectives of a step's last micro-batch alone, behind its backward pass
     backward_share: float
     hand_over: float
 
     @property
-    def device(self) -> float:
-        """Seconds of kernels."""
-        return self.matrices + self.attention + self.moved + self.unpacking + self.gaps
-
-    @property
     def busy(self) -> float:
         """Seconds without what is sent behind computation."""
-        return max(self.device + self.waiting, self.launch) + self.hand_over
+        return max(self.whole.device + self.waiting, self.launch) + self.hand_over
 
     def total(self, overlap: float, *, last: bool = False) -> float:
         """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
@@ -88,14 +170,14 @@ class MicroBatch(NamedTuple):
 class StepTime(NamedTuple):
     """A training step's seconds, and what they are made of on the slowest stage."""
 
-    rates: Rates
+    pace: Pace
     stages: tuple[tuple[MicroBatch, int], ...]  # each kind of stage, and how many there are
     slowest: MicroBatch
-    work: StageWork  # of the slowest stage
+    passes: StepPasses  # of the slowest stage
     micro_batches: int
     pipeline_s: float  # all micro-batches through all stages
     bubble_s: float  # of that, what the slowest stage waits
-    exchange_s: float  # after the last micro-batch
+    exchange_s: float  # before the first and after the last micro-batch
     optimizer_s: float
 
     @property
@@ -108,13 +190,12 @@ class StepTime(NamedTuple):
         """Seconds of the step by what they are spent on."""
         one, count = self.slowest, self.micro_batches
         busy = self.pipeline_s - self.bubble_s
-        device = count * one.device
-        launch = max(count * (one.launch - one.device - one.waiting), 0.0)
+        launch = max(count * (one.launch - one.whole.device - one.waiting), 0.0)
         return {
-            COMPUTE: count * (one.matrices + one.attention),
-            MEMORY: count * (one.moved + one.unpacking),
-            LINKS: max(busy - device - launch, 0.0) + self.exchange_s,
-            LAUNCH: launch + count * one.gaps,
+            COMPUTE: count * (one.whole.of(PRODUCTS) + one.whole.of(ATTENTION)),
+            MEMORY: count * (one.whole.of(MOVED) + one.whole.of(UNPACKED)),
+            LINKS: max(busy - count * one.whole.device - launch, 0.0) + self.exchange_s,
+            LAUNCH: launch,
             BUBBLE: self.bubble_s,
             UPDATE: self.optimizer_s,
         }
@@ -139,119 +220,42 @@ def hidden(computing: float, sending: float, overlap: float) -> float:
     return max(computing, sending) + (1 - overlap) * min(computing, sending)
 
 
-def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> Rates | None:
-    """Return what a device reaches, None where its rates are not known."""
-    bandwidth, rate = accelerator.quantity("bandwidth"), sixteen_bit_rate(accelerator, half_sums=False)
-    if plan.scheme.compute == FP32:
-        rate = peak_rate(plan, accelerator)
-    if not bandwidth or not rate:
-        return None
-    classes = (accelerator.architecture,)
-
-    def of(name: str) -> float:
-        return coefficient(values, name, ("",), classes)
-
-    sustained = rate * of("matrix_share")
-    eight = accelerator.quantity("fp8") if plan.scheme.id == EIGHT_BIT else None
-    base = plan.method.base.id
-    gain = of("fp8_gain") if eight else 1.0
-    return Rates(
-        peak=rate,
-        bandwidth=bandwidth,
-        matrix_share=of("matrix_share"),
-        memory_share=of("memory_share"),
-        gain=gain,
-        matrix=sustained * gain,
-        attention=rate * of("attention_share") if plan.choices.flash else sustained,
-        memory=bandwidth * of("memory_share"),
-        gap_s=of("kernel_gap_s"),
-        kernel_s=of("kernel_s"),
-        unpacked=coefficient(values, "unpack_share", (base.partition("-")[0], ""), classes) * bandwidth,
-        host_link=host_link(accelerator).bytes_per_s_one_way * values["pcie_share"],
-        host_memory=values["host_bandwidth"],
-        overlap=of("overlap"),
-    )
+def sent_s(sent: Iterable[Part], *groups: str, others: bool = False) -> float:
+    """Return the seconds of what goes between the ranks of groups, or of all other ones."""
+    found = 0.0
+    for part in sent:
+        assert isinstance(part.operation, Collective)
+        if (part.operation.group in groups) != others:
+            found += part.seconds
+    return found
 
 
-class Fabric(NamedTuple):
-    """What a run's devices send over: their own links, and a network that the scenario may name."""
+def micro_batch(plan: Plan, passes: StepPasses, pace: Pace) -> MicroBatch:
+    """Return the seconds of a micro-batch on a stage.
 
-    accelerator: Accelerator
-    network: float | None = None  # bytes a second of a device, one way
-
-    def seconds(self, operation: str, message_bytes: float, *, ranks: int, stride: int = 1) -> float:
-        """Return the seconds of a message among `ranks` devices that are `stride` apart."""
-        if ranks == 1:
-            return 0.0
-        group = joined(self.accelerator, ranks=ranks, stride=stride)
-        if self.network is not None and group.network is not None:
-            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
-        return transfer(operation, joined=group, message_bytes=message_bytes).seconds
-
-
-def seconds_of(work: Pass, rates: Rates) -> tuple[float, float, float, float]:
-    """Return the seconds of matrices, attention, moved bytes and unpacking of a pass."""
-    return (
-        work.matrix_flops / rates.matrix + work.matrix_bytes / rates.memory,
-        work.attention_flops / rates.attention,
-        work.moved_bytes / rates.memory,
-        work.unpacked / rates.unpacked,
-    )
-
-
-def micro_batch(plan: Plan, work: StageWork, rates: Rates, fabric: Fabric) -> MicroBatch:
-    """Return the seconds of a micro-batch on a stage."""
-    whole = work.whole
-    matrices, attention, moved, unpacking = seconds_of(whole, rates)
-    backward = sum(seconds_of(work.backward.plus(work.again), rates)) / max(
-        matrices + attention + moved + unpacking, 1e-12
-    )
-    sent = work.exchanges
-    waiting = seconds_sent(plan, sent.of_micro_batch, fabric, WAITED_FOR)
-    behind = seconds_sent(plan, sent.of_micro_batch, fabric, HIDDEN)
-    last = seconds_sent(plan, sent.reduced, fabric)
-    hand_over = plan.virtual_stages * seconds_sent(plan, sent.of_micro_batch, fabric, (PIPELINE,))
-    if "activations" in plan.offload:
-        behind += 2 * stream_bytes(plan) * work.layers / rates.host_link
-    if "parameters" in plan.offload:
-        passes = 2 + (work.again.matrix_flops > 0)
-        behind += passes * plan.scheme.compute * work.elements / plan.degree(PARAMETERS) / rates.host_link
+    Sums of tensor ranks and tokens on their way to experts are waited for, but for what a trainer hides behind
+    products. Parameters, gradients, keys and values of other ranks, and what crosses PCIe, go behind computation.
+    """
+    whole = timed(passes.of_micro_batch, pace)
+    forward = timed(passes.forward, pace).device
+    waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
     return MicroBatch(
-        matrices,
-        attention,
-        moved,
-        unpacking,
-        whole.kernels * rates.gap_s,
-        whole.kernels * rates.kernel_s,
-        waiting,
-        behind,
-        last,
-        backward,
-        hand_over,
+        whole=whole,
+        launch=whole.launches * pace.kernel_s,
+        waiting=waiting,
+        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) + whole.of(COPIED),
+        last=sent_s(timed(passes.reduced, pace).sent, others=True),
+        backward_share=1 - forward / max(whole.device, 1e-12),
+        hand_over=plan.virtual_stages * sent_s(whole.sent, PIPELINE),
     )
 
 
-def stream_bytes(plan: Plan) -> float:
-    """Return the bytes of a micro-batch's stream between layers on one device."""
-    return float(plan.batch.stream_rows * plan.architecture.hidden_size * plan.scheme.compute)
-
-
-def seconds_sent(plan: Plan, sent: Sent, fabric: Fabric, groups: Container[str] = GROUPS) -> float:
-    """Return the seconds of what goes between the ranks of groups."""
-    total = 0.0
-    for one, times in sent:
-        if one.group in groups:
-            distance = stride(plan, one.group)
-            total += times * fabric.seconds(one.kind, one.bytes, ranks=one.ranks, stride=distance)
-    return total
-
-
-def update_s(plan: Plan, work: StageWork, rates: Rates) -> float:
+def update_s(passes: StepPasses, pace: Pace) -> float:
     """Return the seconds of the optimizer: what it reads and writes, on the device or in the host's memory."""
-    if "optimizer" in plan.offload:
-        sent = 2.0 * work.trained * plan.scheme.compute / plan.shard_ranks
-        return work.updated_bytes / rates.host_memory + sent / rates.host_link
-    return work.updated_bytes / rates.memory
+    return (
+        sum(timed(passes.updated, pace).of(kind) for kind in (MOVED, COPIED))
+        + total_bytes(passes.hosted) / pace.host_memory
+    )
 
 
 def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
@@ -265,49 +269,44 @@ def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
 
 
 def peak_rate(plan: Plan, accelerator: Accelerator) -> float:
-    """Return the rate on the data sheet for the format that matrices are multiplied in."""
-    if plan.scheme.id == EIGHT_BIT and (eight := accelerator.quantity("fp8")):
-        return eight
-    if plan.scheme.compute == FP32:
-        found = accelerator.quantity("tf32") or accelerator.quantity("fp32")
-        if found:
-            return found
-    return sixteen_bit_rate(accelerator, half_sums=False)
+    """Return the rate on the data sheet for the format that matrices are multiplied in, 0 where there is none."""
+    name = {"fp8-mixed": "fp8", "fp32": "tf32"}.get(plan.scheme.id, "bf16")
+    return matrix_rate(accelerator, name)
 
 
 class Prepared(NamedTuple):
-    """A plan with the work of its stages, which no coefficient changes."""
+    """A plan with the operations of its stages, which no coefficient changes."""
 
     plan: Plan
     accelerator: Accelerator
-    works: tuple[tuple[StageWork, int], ...]
+    passes: tuple[tuple[StepPasses, int], ...]
 
 
 def prepare(plan: Plan, accelerator: Accelerator) -> Prepared:
-    """Return a plan with its work."""
-    return Prepared(plan, accelerator, tuple((stage_work(plan, stage), count) for stage, count in kinds_of(plan)))
+    """Return a plan with its operations."""
+    return Prepared(plan, accelerator, tuple((step_passes(plan, stage), count) for stage, count in kinds_of(plan)))
 
 
 def step_time(prepared: Prepared, values: Mapping[str, float], network: float | None = None) -> StepTime | None:
     """Return the time of a step under coefficients, None where the device's rates are not known."""
-    plan, accelerator, works = prepared
-    rates = rates_of(plan, accelerator, values)
-    if rates is None:
+    plan, accelerator, passes = prepared
+    device = kernels(accelerator)
+    if device is None or not peak_rate(plan, accelerator):
         return None
-    fabric = Fabric(accelerator, network)
-    found = [(micro_batch(plan, work, rates, fabric), work, count) for work, count in works]
-    slowest, work, _ = max(found, key=lambda item: item[0].total(rates.overlap))
-    each = [(one.total(rates.overlap), alike) for one, _, alike in found]
+    pace = Pace(plan, device, values, network)
+    found = [(micro_batch(plan, one, pace), one, count) for one, count in passes]
+    slowest, listed, _ = max(found, key=lambda item: item[0].total(pace.overlap))
+    each = [(one.total(pace.overlap), alike) for one, _, alike in found]
     filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
-    reduced = slowest.total(rates.overlap, last=True) - slowest.total(rates.overlap)
+    reduced = slowest.total(pace.overlap, last=True) - slowest.total(pace.overlap)
     return StepTime(
-        rates,
-        tuple((one, alike) for one, _, alike in found),
-        slowest,
-        work,
-        plan.accumulation,
-        filled.seconds + reduced,
-        filled.bubble,
-        max(seconds_sent(plan, (*work.exchanges.gathered, *work.exchanges.updated), fabric) for _, work, _ in found),
-        max(update_s(plan, work, rates) for _, work, _ in found),
+        pace=pace,
+        stages=tuple((one, alike) for one, _, alike in found),
+        slowest=slowest,
+        passes=listed,
+        micro_batches=plan.accumulation,
+        pipeline_s=filled.seconds + reduced,
+        bubble_s=filled.bubble,
+        exchange_s=max(sent_s(timed(one.gathered + one.updated, pace).sent, others=True) for _, one, _ in found),
+        optimizer_s=max(update_s(one, pace) for _, one, _ in found),
     )

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.derivation import Step
 from calc.performance.fabric import joined
+from calc.performance.token_flops import token_flops
 from calc.performance.training_step import peak_rate, prepare, step_time
-from calc.performance.training_work import token_flops
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
 from calc.planning.cost import run_cost_of
 from calc.training.reading import Asked

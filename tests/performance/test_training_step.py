@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
 from calc.performance.training_step import prepare, step_time
-from calc.performance.training_work import layer_work, token_flops
+from calc.performance.token_flops import layer_work, token_flops
 from calc.training.reading import read_training
 
 SMALL: dict[str, Any] = {

@@ -14,6 +14,9 @@ from calc.memory.training.tape import Tape
 NONE, OPTIMIZER, GRADIENTS, PARAMETERS = 0, 1, 2, 3  # what sharding divides, each with what stands before it (ZeRO)
 NO_CHECKPOINTS, SELECTIVE, FULL = "none", "selective", "full"
 PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in PyTorch, in Megatron-LM
+# Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
+# NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
+FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
 
 
 class Plan(NamedTuple):
@@ -106,6 +109,15 @@ class Plan(NamedTuple):
     def degree(self, what: int) -> int:
         """Return how many ranks share what stands at `what`: optimizer states, gradients or parameters."""
         return self.shard_ranks if self.stage_of_zero >= what else 1
+
+    @property
+    def trainer(self) -> str:
+        """The kind of schedule that runs with such choices have."""
+        if self.stage_of_zero >= PARAMETERS:
+            return FSDP
+        layout = self.layout
+        beyond = max(layout.tensor, layout.pipeline, layout.context, layout.expert) > 1
+        return MEGATRON if beyond or self.scheme.id.startswith("fp8") else PLAIN
 
     @property
     def stays_gathered(self) -> bool:
