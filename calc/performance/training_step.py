@@ -18,10 +18,10 @@ from calc.performance.operations import (
     Attention,
     AttentionBackward,
     Collective,
-    Counted,
     Experts,
     HostCopy,
     Operation,
+    Pass,
     Pointwise,
     Product,
     total_bytes,
@@ -31,55 +31,66 @@ from calc.performance.pipeline import pipelined
 from calc.performance.training_passes import FP32, UNPACKING, StepPasses, step_passes
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
-PRODUCTS, ATTENTION, MOVED, UNPACKED, COPIED = "products", "attention", "moved", "unpacked", "copied"
-KINDS = {  # what a step's time goes to, by kind of operation
-    Product: PRODUCTS,
-    Experts: PRODUCTS,
-    Attention: ATTENTION,
-    AttentionBackward: ATTENTION,
-    HostCopy: COPIED,
-}
+# Kinds of operations, by what makes them slower in a step than alone.
+PRODUCTS, NARROW, ATTENTION, BACKWARD = "products", "narrow", "attention", "attention-backward"
+MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+ON_DEVICE = (PRODUCTS, NARROW, ATTENTION, BACKWARD, MOVED, UNPACKED)
+NARROW_KERNEL = "fp8"
 
 
-class Pace:
-    """What a device does in a second under a trainer's schedule."""
+class Part(NamedTuple):
+    """Operations that are alike, with the seconds of each on an otherwise idle device."""
 
-    def __init__(self, plan: Plan, device: Kernels, values: Mapping[str, float], network: float | None) -> None:
-        self.plan, self.kernels, self.values = plan, device, values
-        self.products = self.of("product_share")
-        self.attention = self.of("attention_share")
-        self.backward = self.of("attention_backward")
-        self.overlap = self.of("overlap")
-        self.tensor_hidden = self.of("tensor_hidden")
-        self.kernel_s = self.of("kernel_s")
-        self.host_memory = values["host_bandwidth"]
-        self.network = network
+    operation: Operation
+    times: float
+    alone_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.alone_s
+
+
+class Timed(NamedTuple):
+    """A pass in seconds of its kernels alone: its parts by what they are, and what is sent."""
+
+    parts: Mapping[str, tuple[Part, ...]]
+    sums: Mapping[str, float]
+    sent: tuple[Part, ...]
+    launches: float
+
+
+def kind_of(one: Operation) -> str:
+    """Return what an operation is."""
+    if isinstance(one, Product | Experts):
+        return NARROW if one.kernel == NARROW_KERNEL else PRODUCTS
+    if isinstance(one, Attention):
+        return ATTENTION
+    if isinstance(one, AttentionBackward):
+        return BACKWARD
+    if isinstance(one, HostCopy):
+        return COPIED
+    return UNPACKED if one.name == UNPACKING else MOVED
+
+
+class Clock:
+    """Times the operations of a plan on a device, each kind of group joined as its ranks stand apart."""
+
+    def __init__(self, plan: Plan, device: Kernels, network: float | None) -> None:
+        self.plan, self.kernels, self.network = plan, device, network
         # Laws are of 16 bit and narrower; wider products are as much slower as their rate on the data sheet is lower.
-        accelerator = device.accelerator
-        plain, wide = matrix_rate(accelerator, "bf16"), matrix_rate(accelerator, "tf32")
+        plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
         self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
         self.groups: set[tuple[str, int]] = set()
 
-    def of(self, name: str) -> float:
-        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
-        trainer, generation = self.plan.trainer, self.kernels.accelerator.architecture
-        for key in (f"{trainer}.{name}@{generation}", f"{name}@{generation}", f"{trainer}.{name}"):
-            if key in self.values:
-                return self.values[key]
-        return self.values[name]
-
     def seconds(self, one: Operation) -> float:
-        """Return the seconds of an operation."""
-        if isinstance(one, Product | Experts):
-            return self.kernels.seconds(one) * self.wide / self.products
-        if isinstance(one, Attention):
-            return self.kernels.seconds(one) * self.wide / self.attention
+        """Return the seconds of an operation alone; of attention backward those of its forward pass."""
+        if isinstance(one, Product | Experts | Attention):
+            return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):
-            return self.backward * self.seconds(one.forward)
+            return self.seconds(one.forward)
         if isinstance(one, Pointwise) and one.name == UNPACKING:
-            base = self.plan.method.base.id.partition("-")[0]
-            share = self.values.get(f"unpack_share_{base}", self.values["unpack_share"])
-            return one.bytes / (share * self.kernels.bandwidth)
+            return one.bytes / self.kernels.bandwidth
         if isinstance(one, Collective):
             self.join(one)
         return self.kernels.seconds(one)
@@ -94,58 +105,64 @@ class Pace:
             group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
         self.kernels.group(one.group, group)
 
-
-class Part(NamedTuple):
-    """Operations of one kind with the seconds of each."""
-
-    operation: Operation
-    times: float
-    each_s: float
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all of them."""
-        return self.times * self.each_s
-
-
-class Timed(NamedTuple):
-    """A pass in seconds: its parts by what they are."""
-
-    parts: Mapping[str, tuple[Part, ...]]
-    sent: tuple[Part, ...]
-    launches: float
-
-    def of(self, kind: str) -> float:
-        """Return the seconds of a kind of operations."""
-        return sum(part.seconds for part in self.parts.get(kind, ()))
-
-    @property
-    def device(self) -> float:
-        """Seconds of kernels that compute or move."""
-        return sum(self.of(kind) for kind in (PRODUCTS, ATTENTION, MOVED, UNPACKED))
+    def timed(self, passed: Pass) -> Timed:
+        """Return a pass in seconds. Alike operations count together."""
+        counts: dict[Operation, float] = {}
+        for one, times in passed:
+            counts[one] = counts.get(one, 0.0) + times
+        parts: dict[str, list[Part]] = {}
+        sent = []
+        for one, times in counts.items():
+            part = Part(one, times, self.seconds(one))
+            if isinstance(one, Collective):
+                sent.append(part)
+            else:
+                parts.setdefault(kind_of(one), []).append(part)
+        sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
+        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), total_launches(passed))
 
 
-def timed(passed: Iterable[Counted], pace: Pace) -> Timed:
-    """Return a pass in seconds. Alike operations count together."""
-    counts: dict[Operation, float] = {}
-    for one, times in passed:
-        counts[one] = counts.get(one, 0.0) + times
-    parts: dict[str, list[Part]] = {}
-    sent = []
-    for one, times in counts.items():
-        part = Part(one, times, pace.seconds(one))
-        if isinstance(one, Collective):
-            sent.append(part)
-        else:
-            kind = UNPACKED if one.name == UNPACKING else KINDS.get(type(one), MOVED)
-            parts.setdefault(kind, []).append(part)
-    return Timed({kind: tuple(found) for kind, found in parts.items()}, tuple(sent), total_launches(passed))
+class Pace:
+    """What a trainer's schedule makes of kernels: the share of their speed that each kind keeps, and what is hidden."""
+
+    def __init__(self, plan: Plan, generation: str, values: Mapping[str, float]) -> None:
+        self.trainer, self.generation, self.values = plan.trainer, generation, values
+        self.overlap = self.of("overlap")
+        self.tensor_hidden = self.of("tensor_hidden")
+        self.kernel_s = self.of("kernel_s")
+        self.host_memory = values["host_bandwidth"]
+        products = self.of("product_share")
+        attention = self.of(f"attention_share_{plan.attention_kernel}") if plan.choices.flash else 1.0
+        if plan.layout.context > 1:
+            attention *= self.of("ring_share")
+        base = plan.method.base.id.partition("-")[0]
+        self.shares = {
+            PRODUCTS: products,
+            NARROW: products * self.of("fp8_share"),
+            ATTENTION: attention,
+            BACKWARD: attention / self.of("attention_backward"),
+            MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
+            UNPACKED: values.get(f"unpack_share_{base}", values["unpack_share"]),
+            COPIED: 1.0,
+        }
+
+    def of(self, name: str) -> float:
+        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
+        for key in (f"{self.trainer}.{name}@{self.generation}", f"{name}@{self.generation}", f"{self.trainer}.{name}"):
+            if key in self.values:
+                return self.values[key]
+        return self.values[name]
+
+    def seconds(self, found: Timed, *kinds: str) -> float:
+        """Return the seconds of kinds of operations in a step."""
+        return sum(found.sums[kind] / self.shares[kind] for kind in kinds if kind in found.sums)
 
 
 class MicroBatch(NamedTuple):
     """Seconds of one micro-batch on one stage."""
 
     whole: Timed
+    device: float  # kernels that compute or move
     launch: float  # of all kernels by the host, beside the device
     waiting: float  # collectives that computation waits for
     behind: float  # collectives and copies behind which it computes
@@ -156,7 +173,7 @@ class MicroBatch(NamedTuple):
     @property
     def busy(self) -> float:
         """Seconds without what is sent behind computation."""
-        return max(self.whole.device + self.waiting, self.launch) + self.hand_over
+        return max(self.device + self.waiting, self.launch) + self.hand_over
 
     def total(self, overlap: float, *, last: bool = False) -> float:
         """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
@@ -190,11 +207,11 @@ class StepTime(NamedTuple):
         """Seconds of the step by what they are spent on."""
         one, count = self.slowest, self.micro_batches
         busy = self.pipeline_s - self.bubble_s
-        launch = max(count * (one.launch - one.whole.device - one.waiting), 0.0)
+        launch = max(count * (one.launch - one.device - one.waiting), 0.0)
         return {
-            COMPUTE: count * (one.whole.of(PRODUCTS) + one.whole.of(ATTENTION)),
-            MEMORY: count * (one.whole.of(MOVED) + one.whole.of(UNPACKED)),
-            LINKS: max(busy - count * one.whole.device - launch, 0.0) + self.exchange_s,
+            COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, NARROW, ATTENTION, BACKWARD),
+            MEMORY: count * self.pace.seconds(one.whole, MOVED, UNPACKED),
+            LINKS: max(busy - count * one.device - launch, 0.0) + self.exchange_s,
             LAUNCH: launch,
             BUBBLE: self.bubble_s,
             UPDATE: self.optimizer_s,
@@ -230,31 +247,23 @@ def sent_s(sent: Iterable[Part], *groups: str, others: bool = False) -> float:
     return found
 
 
-def micro_batch(plan: Plan, passes: StepPasses, pace: Pace) -> MicroBatch:
+def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBatch:
     """Return the seconds of a micro-batch on a stage.
 
     Sums of tensor ranks and tokens on their way to experts are waited for, but for what a trainer hides behind
     products. Parameters, gradients, keys and values of other ranks, and what crosses PCIe, go behind computation.
     """
-    whole = timed(passes.of_micro_batch, pace)
-    forward = timed(passes.forward, pace).device
+    whole, device = of.micro_batch, pace.seconds(of.micro_batch, *ON_DEVICE)
     waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
     return MicroBatch(
         whole=whole,
+        device=device,
         launch=whole.launches * pace.kernel_s,
         waiting=waiting,
-        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) + whole.of(COPIED),
-        last=sent_s(timed(passes.reduced, pace).sent, others=True),
-        backward_share=1 - forward / max(whole.device, 1e-12),
-        hand_over=plan.virtual_stages * sent_s(whole.sent, PIPELINE),
-    )
-
-
-def update_s(passes: StepPasses, pace: Pace) -> float:
-    """Return the seconds of the optimizer: what it reads and writes, on the device or in the host's memory."""
-    return (
-        sum(timed(passes.updated, pace).of(kind) for kind in (MOVED, COPIED))
-        + total_bytes(passes.hosted) / pace.host_memory
+        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) + pace.seconds(whole, COPIED),
+        last=sent_s(of.reduced.sent, others=True),
+        backward_share=1 - pace.seconds(of.forward, *ON_DEVICE) / max(device, 1e-12),
+        hand_over=virtual_stages * sent_s(whole.sent, PIPELINE),
     )
 
 
@@ -274,39 +283,69 @@ def peak_rate(plan: Plan, accelerator: Accelerator) -> float:
     return matrix_rate(accelerator, name)
 
 
+class PreparedStage(NamedTuple):
+    """The operations of a stage, in seconds alone; no coefficient of a schedule changes them."""
+
+    passes: StepPasses
+    micro_batch: Timed
+    forward: Timed
+    reduced: Timed
+    once: Timed  # before the first micro-batch and after the last
+    hosted_bytes: float
+    alike: int  # how many stages are like it
+
+
 class Prepared(NamedTuple):
-    """A plan with the operations of its stages, which no coefficient changes."""
+    """A plan with the seconds of its stages' operations."""
 
     plan: Plan
     accelerator: Accelerator
-    passes: tuple[tuple[StepPasses, int], ...]
+    stages: tuple[PreparedStage, ...]
 
 
-def prepare(plan: Plan, accelerator: Accelerator) -> Prepared:
-    """Return a plan with its operations."""
-    return Prepared(plan, accelerator, tuple((step_passes(plan, stage), count) for stage, count in kinds_of(plan)))
+def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) -> Prepared | None:
+    """Return a plan with its operations in seconds, None where the device's rates are not known.
 
-
-def step_time(prepared: Prepared, values: Mapping[str, float], network: float | None = None) -> StepTime | None:
-    """Return the time of a step under coefficients, None where the device's rates are not known."""
-    plan, accelerator, passes = prepared
+    `network` is a device's share of the network between machines in bytes a second, one way; None takes the usual one.
+    """
     device = kernels(accelerator)
     if device is None or not peak_rate(plan, accelerator):
         return None
-    pace = Pace(plan, device, values, network)
-    found = [(micro_batch(plan, one, pace), one, count) for one, count in passes]
-    slowest, listed, _ = max(found, key=lambda item: item[0].total(pace.overlap))
-    each = [(one.total(pace.overlap), alike) for one, _, alike in found]
+    clock, found = Clock(plan, device, network), []
+    for stage, alike in kinds_of(plan):
+        passes = step_passes(plan, stage)
+        found.append(
+            PreparedStage(
+                passes,
+                clock.timed(passes.of_micro_batch),
+                clock.timed(passes.forward),
+                clock.timed(passes.reduced),
+                clock.timed(passes.gathered + passes.updated),
+                total_bytes(passes.hosted),
+                alike,
+            )
+        )
+    return Prepared(plan, accelerator, tuple(found))
+
+
+def step_time(prepared: Prepared, values: Mapping[str, float]) -> StepTime:
+    """Return the time of a step under a schedule's coefficients."""
+    plan, accelerator, every = prepared
+    pace = Pace(plan, accelerator.architecture, values)
+    found = [(micro_batch(stage, pace, plan.virtual_stages), stage) for stage in every]
+    slowest, widest = max(found, key=lambda item: item[0].total(pace.overlap))
+    each = [(one.total(pace.overlap), stage.alike) for one, stage in found]
     filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
     reduced = slowest.total(pace.overlap, last=True) - slowest.total(pace.overlap)
+    update = (pace.seconds(stage.once, MOVED, COPIED) + stage.hosted_bytes / pace.host_memory for stage in every)
     return StepTime(
         pace=pace,
-        stages=tuple((one, alike) for one, _, alike in found),
+        stages=tuple((one, stage.alike) for one, stage in found),
         slowest=slowest,
-        passes=listed,
+        passes=widest.passes,
         micro_batches=plan.accumulation,
         pipeline_s=filled.seconds + reduced,
         bubble_s=filled.bubble,
-        exchange_s=max(sent_s(timed(one.gathered + one.updated, pace).sent, others=True) for _, one, _ in found),
-        optimizer_s=max(update_s(one, pace) for _, one, _ in found),
+        exchange_s=max(sent_s(stage.once.sent, others=True) for stage in every),
+        optimizer_s=max(update),
     )

@@ -4,14 +4,27 @@ from calc.derivation import Step
 from calc.memory.training.plan import Plan
 from calc.performance.operations import Product
 from calc.performance.token_flops import TokenFlops
-from calc.performance.training_step import ATTENTION, COPIED, MOVED, PRODUCTS, UNPACKED, Part, StepTime
+from calc.performance.training_step import (
+    ATTENTION,
+    BACKWARD,
+    COPIED,
+    MOVED,
+    NARROW,
+    ON_DEVICE,
+    PRODUCTS,
+    UNPACKED,
+    Part,
+    StepTime,
+)
 from calc.units import show_count, show_number
 
 SECONDS = 4  # digits
 LAWS = "aiconfigurator-kernels"  # the source of the kernels' laws
 SUMS = {
     PRODUCTS: "Matrix products of a micro-batch",
-    ATTENTION: "Attention of a micro-batch",
+    NARROW: "Matrix products in FP8 of a micro-batch",
+    ATTENTION: "Attention of a micro-batch forward",
+    BACKWARD: "Attention of a micro-batch backward",
     MOVED: "What a micro-batch moves between its products",
     UNPACKED: "Weights unpacked for a micro-batch",
     COPIED: "Copies between host and device for a micro-batch",
@@ -21,26 +34,25 @@ SUMS = {
 def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     """Return the steps from a micro-batch's operations to the seconds of a step."""
     one, overlap = time.slowest, time.pace.overlap
-    each, busy = one.total(overlap), one.busy
-    kinds = [(name, one.whole.of(kind)) for kind, name in SUMS.items() if kind != COPIED and one.whole.of(kind)]
-    device = " + ".join(shown(seconds) for _, seconds in kinds)
+    each, busy, found = one.total(overlap), one.busy, one.whole.parts
+    device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
     return [
         *flops_steps(flops),
         *largest_steps(time),
-        *(sum_step(name, one.whole.parts.get(kind, ())) for kind, name in SUMS.items() if one.whole.of(kind)),
+        *(sum_step(name, parts, time.pace.shares[kind]) for kind, name in SUMS.items() if (parts := found.get(kind))),
         *sent_steps(time, source),
         Step(
             "A micro-batch on the device",
             r"\sum t + t_{\text{waited for}}",
             f"{device or '0'} + {shown(one.waiting)}",
-            one.whole.device + one.waiting,
+            one.device + one.waiting,
             "s",
             source,
         ),
         Step(
             "A micro-batch, with the host's launches and what it hands on",
             r"\max(t, n \cdot t_{\text{launch}}) + t_{\text{next stage}}",
-            f"max({shown(one.whole.device + one.waiting)}, {one.whole.launches:.6g} × {time.pace.kernel_s:.4g})"
+            f"max({shown(one.device + one.waiting)}, {one.whole.launches:.6g} × {time.pace.kernel_s:.4g})"
             f" + {shown(one.hand_over)}",
             busy,
             "s",
@@ -79,18 +91,21 @@ def shown(seconds: float) -> str:
     return show_number(seconds, SECONDS)
 
 
-def sum_step(name: str, parts: tuple[Part, ...]) -> Step:
-    """Return the sum of operations, each kind with how often it happens."""
-    numbers = " + ".join(f"{part.times:g} × {shown(part.each_s)}" for part in parts)
-    return Step(name, r"\sum n \cdot t", numbers, sum(part.seconds for part in parts), "s", LAWS)
+def sum_step(name: str, parts: tuple[Part, ...], share: float) -> Step:
+    """Return the sum of operations, each kind with how often it happens, at the share of speed that a step leaves."""
+    numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
+    seconds = sum(part.seconds for part in parts) / share
+    return Step(name, r"\frac{\sum n \cdot t}{e}", f"({numbers}) / {share:.4g}", seconds, "s", LAWS)
 
 
 def largest_steps(time: StepTime) -> list[Step]:
     """Return the operations of the largest product, and the rate at which they are done."""
-    products = [part for part in time.slowest.whole.parts.get(PRODUCTS, ()) if isinstance(part.operation, Product)]
+    listed = time.slowest.whole.parts
+    found = (*listed.get(PRODUCTS, ()), *listed.get(NARROW, ()))
+    products = [part for part in found if isinstance(part.operation, Product)]
     if not products:
         return []
-    part = max(products, key=lambda part: part.each_s)
+    part = max(products, key=lambda part: part.alone_s)
     one = part.operation
     assert isinstance(one, Product)
     numbers = f"2 × {one.m:.10g} × {show_count(one.n)} × {show_count(one.k)}"
@@ -98,10 +113,10 @@ def largest_steps(time: StepTime) -> list[Step]:
     return [
         Step(name, r"2 \cdot m \cdot n \cdot k", numbers, one.flops, "operations", "roofline"),
         Step(
-            "Rate at which they are done",
+            "Rate at which they are done alone",
             r"\frac{F}{t}",
-            f"{one.flops:.6g} / {shown(part.each_s)}",
-            one.flops / part.each_s,
+            f"{one.flops:.6g} / {shown(part.alone_s)}",
+            one.flops / part.alone_s,
             "operations/s",
             LAWS,
         ),
@@ -113,7 +128,7 @@ def sent_steps(time: StepTime, source: str) -> list[Step]:
     parts = time.slowest.whole.sent
     if not parts:
         return []
-    numbers = " + ".join(f"{part.times:g} × {shown(part.each_s)}" for part in parts)
+    numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
     seconds = sum(part.seconds for part in parts)
     return [Step("Messages of a micro-batch", r"\sum n \cdot t", numbers, seconds, "s", source)]
 

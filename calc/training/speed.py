@@ -48,9 +48,10 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
         return Timed(None, None, [])
     trainer = facts.training_step
     values, plan = trainer.values, asked.plan
-    found = step_time(prepare(plan, asked.accelerator), values, asked.network_bytes_per_s)
-    if found is None:
+    prepared = prepare(plan, asked.accelerator, asked.network_bytes_per_s)
+    if prepared is None:
         return Timed(None, None, [])
+    found = step_time(prepared, values)
     flops, peak = token_flops(plan), peak_rate(plan, asked.accelerator)
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices

@@ -14,16 +14,23 @@ from calc.performance.training_step import Prepared, prepare, step_time
 from calc.training.reading import read_training
 from calc.validation.scores import Row, SkipError
 
-FITTED = ("matrix_share", "attention_share", "fp8_gain", "kernel_s", "unpack_share", "overlap")
-# Where an estimate begins, whatever the catalogue says.
+# What is known without these rows, whatever the catalogue says: most of their speed kernels keep; of attention's, what the
+# papers of FlashAttention 2 and 3 say of the generation before (arXiv:2307.08691, arXiv:2407.08608).
 START = {
-    "matrix_share": 0.5,
-    "attention_share": 0.4,
-    "fp8_gain": 1.3,
-    "kernel_s": 3e-5,
-    "unpack_share": 0.1,
+    "product_share": 0.9,
+    "fp8_share": 1.0,
+    "attention_share_1": 0.55,
+    "attention_share_1@Hopper": 0.3,
+    "eager_share": 0.6,
+    "ring_share": 1.0,
+    "kernel_s": 2e-5,
+    "unpack_share": 0.5,
+    "unpack_share_gptq": 0.1,
     "overlap": 0.5,
+    "tensor_hidden": 0.3,
 }
+MOST = {"fp8_share": 1.5}  # others are shares
+LEAST, SHRINK = 1e-6, 0.002
 LARGE_ERROR = 0.3  # of a logarithm: a row that is wrong by as much counts half, and none more than this
 ROUNDS, FIRST_STEP, MOST_STEPS = 5, 1.3, 4
 
@@ -33,7 +40,6 @@ class Item(NamedTuple):
 
     row: Row
     prepared: Prepared
-    network: float | None
     measured: float
 
     @property
@@ -43,8 +49,7 @@ class Item(NamedTuple):
 
     def error(self, values: Mapping[str, float]) -> float:
         """Return the absolute logarithm of predicted over measured."""
-        found, plan = step_time(self.prepared, values, self.network), self.prepared.plan
-        assert found is not None
+        found, plan = step_time(self.prepared, values), self.prepared.plan
         tokens = plan.micro_batch * plan.accumulation * plan.tokens * plan.layout.data / plan.layout.devices
         return abs(math.log(tokens / found.total / self.measured))
 
@@ -56,7 +61,9 @@ def item_of(row: Row, scenario: Mapping[str, Any], measured: float) -> Item:
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
     assert asked.accelerator is not None
-    return Item(row, prepare(asked.plan, asked.accelerator), asked.network_bytes_per_s, measured)
+    prepared = prepare(asked.plan, asked.accelerator, asked.network_bytes_per_s)
+    assert prepared is not None
+    return Item(row, prepared, measured)
 
 
 def damped(error: float) -> float:
@@ -69,16 +76,48 @@ def damped(error: float) -> float:
 
 
 def loss(items: Iterable[Item], values: Mapping[str, float]) -> float:
-    """Return the mean error, each group counting once."""
+    """Return the mean error, each group counting once, and what coefficients that lie apart cost."""
     groups: dict[tuple[str, str], list[float]] = {}
     for item in items:
         groups.setdefault(item.group, []).append(damped(item.error(values)))
-    return sum(sum(errors) / len(errors) for errors in groups.values()) / len(groups)
+    return sum(sum(errors) / len(errors) for errors in groups.values()) / len(groups) + SHRINK * distance(values)
 
 
-def plain_name(name: str) -> str:
-    """Return a coefficient's name without the generation or the format that it is for."""
-    return next((known for known in FITTED if name.startswith(known)), "")
+def parent_of(name: str, values: Mapping[str, float]) -> str:
+    """Return the coefficient that stands where this one is missing: without its generation, or without its trainer.
+
+    >>> parent_of("fsdp.ring_share", {"ring_share": 1.0}), parent_of("product_share@Hopper", {"product_share": 0.9})
+    ('ring_share', 'product_share')
+    """
+    trainer, _, rest = name.rpartition(".")
+    plain, _, generation = rest.partition("@")
+    for found in (
+        f"{plain}@{generation}" if trainer and generation else "",
+        f"{trainer}.{plain}" if generation else "",
+        plain,
+    ):
+        if found in values and found != name:
+            return found
+    return ""
+
+
+def start_of(name: str) -> float | None:
+    """Return what a coefficient begins with; None where it is not estimated from rows."""
+    return START.get(name, START.get(name.rpartition(".")[2].partition("@")[0]))
+
+
+def distance(values: Mapping[str, float]) -> float:
+    """Return how far coefficients lie from what stands where they are missing, in logarithms.
+
+    So that few rows of one source move them little: they are shrunk towards their family's, and a family's to what is
+    known without rows.
+    """
+    total = 0.0
+    for name, value in values.items():
+        start, parent = start_of(name), parent_of(name, values)
+        if start is not None:
+            total += abs(math.log(value / (values[parent] if parent and name not in START else start)))
+    return total
 
 
 def fit(items: list[Item]) -> dict[str, float]:
@@ -88,11 +127,11 @@ def fit(items: list[Item]) -> dict[str, float]:
     """
     values = dict(catalog().training_step.values)
     known = {item.prepared.accelerator.architecture for item in items}
-    names = [name for name in values if plain_name(name)]
+    names = [name for name in values if start_of(name) is not None]
     for name in [name for name in names if "@" in name and name.partition("@")[2] not in known]:
         del values[name]
         names.remove(name)
-    values |= {name: START[plain_name(name)] for name in names}
+    values |= {name: START.get(name, START[name.rpartition(".")[2].partition("@")[0]]) for name in names}
     best, step = loss(items, values), FIRST_STEP
     for _ in range(ROUNDS):
         for name in names:
@@ -108,7 +147,7 @@ def along(
     """Return coefficients and their loss after steps of one of them, as long as they help, and not many at once."""
     for _ in range(MOST_STEPS):
         tried = {**values, name: values[name] * factor}
-        if ("share" in name or name == "overlap") and tried[name] > 1:
+        if not LEAST <= tried[name] <= MOST.get(name.rpartition(".")[2].partition("@")[0], 1.0):
             return values, best
         reached = loss(items, tried)
         if reached > best - 1e-5:

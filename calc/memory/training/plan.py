@@ -17,6 +17,7 @@ PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
 # NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
 FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
+USUAL_TILES, NEWEST_TILES = "2", "3"  # generations of FlashAttention
 
 
 class Plan(NamedTuple):
@@ -45,6 +46,7 @@ class Plan(NamedTuple):
     stated: bool  # what frameworks do differently is stated, not taken as usual
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    tiles: str  # generation of FlashAttention where it is stated, else ""
     virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)
 
     @property
@@ -118,6 +120,11 @@ class Plan(NamedTuple):
         layout = self.layout
         beyond = max(layout.tensor, layout.pipeline, layout.context, layout.expert) > 1
         return MEGATRON if beyond or self.scheme.id.startswith("fp8") else PLAIN
+
+    @property
+    def attention_kernel(self) -> str:
+        """The generation of FlashAttention: Megatron-LM and NeMo have the newest, PyTorch's own is the second."""
+        return self.tiles or (NEWEST_TILES if self.trainer == MEGATRON else USUAL_TILES)
 
     @property
     def stays_gathered(self) -> bool:
