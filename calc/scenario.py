@@ -1,16 +1,33 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
+from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog import Catalog
 from calc.catalog.loader import file_of
-from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, StoredWeights, Weights, WeightsFormat
+from calc.catalog.records import (
+    Accelerator,
+    Engine,
+    Mixture,
+    ModelFormat,
+    NumberFormat,
+    Recipe,
+    Rule,
+    StoredWeights,
+    Weights,
+    WeightsFormat,
+)
 from calc.derivation import Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
+from calc.memory.published_formats import published_format
+
+if TYPE_CHECKING:
+    from calc.catalog.copies import Copy
 
 FIELDS = (
     "workload",
@@ -37,7 +54,7 @@ FIELDS = (
 )
 DEFAULTS: dict[str, object] = {
     "workload": "inference",
-    "weights": "bf16",
+    "weights": "published",
     "kv_cache": "bf16",
     "engine": "none",
     "sequences": 1,
@@ -52,9 +69,11 @@ PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
 DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
+PUBLISHED = "published"  # weights as the model's repository has them
 STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
+SIXTEEN = 16  # bits
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -104,21 +123,40 @@ def whole(value: object, field: str, least: int, most: int) -> int:
     return value
 
 
-def read_model(value: object, catalog: Catalog) -> tuple[str, str, Architecture, int | None]:
-    """Return a model's id, name, architecture and context length, from a name or from `{"config": {...}}`.
+class ReadModel(NamedTuple):
+    """A model that a scenario names, or brings as a config."""
+
+    id: str  # empty for one that is not in the catalogue
+    name: str
+    architecture: Architecture
+    context_tokens: int | None
+    config: Mapping[str, object]  # what says how the weights are published
+    written: str  # a repository that holds the model in another number format than the entry's own; else the id
+    said: "Copy | None" = None  # of the number format, by the name
+
+
+def read_model(value: object, catalog: Catalog) -> ReadModel:
+    """Return a model from a name or from `{"config": {...}}`.
 
     Beside the config may stand the model's `name`, and `stored_bytes`, which `read_weights` reads.
     """
     if isinstance(value, str):
         model = catalog.model(value)
         architecture = known_architecture(catalog, model.id)
-        return model.id, model.name, architecture, model.context_tokens
+        said = catalog.named_format(value)
+        found = ReadModel(
+            model.id, model.name, architecture, model.context_tokens, config=model.config, written=model.id, said=said
+        )
+        if value in model.published:
+            return found._replace(config={**model.config, **model.published[value]}, written=value)
+        return found
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
-        architecture = read_config(Config(value["config"]))
+        config = Config(value["config"])
+        architecture = read_config(config)
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
-        return "", name, architecture, architecture.context_tokens
+        return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
     known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
@@ -147,7 +185,10 @@ def check_models(catalog: Catalog) -> None:
     problems = []
     for model_id in catalog.ids("models"):
         try:
-            known_architecture(catalog, model_id)
+            architecture = known_architecture(catalog, model_id)
+            model = catalog.model(model_id)
+            for config in (model.config, *({**model.config, **other} for other in model.published.values())):
+                published_format(config, architecture, catalog.number_format)
         except ScenarioError as error:
             field = error.field.removeprefix("model.")
             problems.append(f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}")
@@ -169,25 +210,45 @@ def read_stored(value: object) -> StoredWeights | None:
     return StoredWeights(embeddings, layers, head)
 
 
-def read_weights(reader: Reader, catalog: Catalog) -> tuple[Weights, int | None]:
+def read_weights(reader: Reader, model: ReadModel, catalog: Catalog) -> tuple[Weights, int | None]:
     """Return what the weights are stored in, and the group size that replaces the format's own.
 
-    A model with sizes from its file has those, unless a format is given.
+    Where no format is given, a model with sizes from its file has those, a copy what its name says, and any other what
+    its repository is published in.
     """
     stored = read_stored(reader.given.get("model"))
     value = reader.take("weights", STORED if stored else None)
+    if value == PUBLISHED and model.said is not None and model.said.weights is not None:
+        value = reader.filled["weights"] = model.said.weights
     if value != STORED:
-        return read_format(value, "weights", catalog)
+        return chosen_weights(value, model, catalog)
     if stored is None:
         raise ScenarioError("weights", "are only stored in a file for a model that was read from one; choose a format")
     return stored, None
 
 
-def read_format(value: object, field: str, catalog: Catalog) -> tuple[WeightsFormat, int | None]:
+def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[ModelFormat, int | None]:
+    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own."""
+    if value == PUBLISHED:
+        return known_published(model, catalog), None
+    return read_format(value, "weights", catalog)
+
+
+def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
+    """Return what a model is published in, worked out once for each of the catalogue."""
+    if not model.written:
+        return published_format(model.config, model.architecture, catalog.number_format)
+    key = f"published {model.written}"
+    if key not in catalog.derived:
+        catalog.derived[key] = published_format(model.config, model.architecture, catalog.number_format)
+    return catalog.derived[key]  # type: ignore[return-value]
+
+
+def read_format(value: object, field: str, catalog: Catalog) -> tuple[ModelFormat, int | None]:
     """Return what weights are stored in, and the group size that replaces the format's own.
 
-    Accepts a name, `{"format": name, "group_size": n}`, `{"format": name, "importance_matrix": true}` for mixtures of
-    llama.cpp, or `{"bits_per_weight": x}` for all parameters alike.
+    Accepts a name, `{"format": name, "group_size": n}`, `{"format": name, "excluded": [blocks]}`, `{"format": name,
+    "importance_matrix": true}` for mixtures of llama.cpp, or `{"bits_per_weight": x}` for all parameters alike.
     """
     if isinstance(value, str):
         return catalog.weights_format(value, field), None
@@ -212,9 +273,30 @@ def read_format(value: object, field: str, catalog: Catalog) -> tuple[WeightsFor
         if isinstance(number_format, Mixture) or not number_format.group or number_format.group_rows > 1:
             raise ScenarioError(f"{field}.group_size", f"{number_format.id} has no groups to choose")
         return number_format, whole(value["group_size"], f"{field}.group_size", 8, 65_536)
-    forms = 'a number format, {"format": "awq", "group_size": 64}, {"format": "q4_0", "importance_matrix": true}'
+    if isinstance(value, Mapping) and {"format", "excluded"} <= set(value) <= {"format", "excluded", "group_size"}:
+        return read_excluded(value, field, catalog), None
+    forms = 'a number format, {"format": "awq", "group_size": 64}, {"format": "nvfp4", "excluded": ["attention"]}, '
+    forms += '{"format": "q4_0", "importance_matrix": true}'
     forms += ' or {"bits_per_weight": 4.5}'
     raise ScenarioError(field, f"must be {forms}, not {value!r:.60}")
+
+
+def read_excluded(value: Mapping[str, object], field: str, catalog: Catalog) -> Recipe:
+    """Return a number format that leaves some blocks of the layers at 16 bit."""
+    base: ModelFormat = named_format(value["format"], f"{field}.format", catalog)
+    group = None
+    if "group_size" in value:
+        base, group = read_format({"format": base.id, "group_size": value["group_size"]}, field, catalog)
+    blocks = value["excluded"]
+    if isinstance(base, Mixture) or not isinstance(base, NumberFormat) or base.bits >= SIXTEEN:
+        raise ScenarioError(f"{field}.excluded", f"{base.id} leaves no blocks out")
+    if not isinstance(blocks, list | tuple) or not blocks or not set(map(str, blocks)) <= set(QUANTIZED_BLOCKS):
+        message = f"must be a list out of {', '.join(QUANTIZED_BLOCKS)}, not {blocks!r:.60}"
+        raise ScenarioError(f"{field}.excluded", message)
+    plain = catalog.number_format("bf16")
+    name = f"{base.name} without {', '.join(map(str, blocks))}"
+    rules = tuple(Rule(plain, block=str(block)) for block in dict.fromkeys(blocks))
+    return Recipe(base.id, name, base._replace(group=group or base.group), plain, rules=rules)
 
 
 def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:
@@ -355,11 +437,28 @@ def name_doubts(reader: Reader, catalog: Catalog, devices: int) -> list[Warn]:
     """Return what the names of model and accelerator leave open; ids leave nothing."""
     found = []
     model, name = reader.given.get("model"), reader.given.get("accelerator")
-    if isinstance(model, str) and catalog.copied(model) is not None:
-        message = f"{model:.80} is taken as a copy of {catalog.model(model).name}, in the format that the scenario says"
-        found.append(Warn("model-copied", message, "model"))
+    if isinstance(model, str):
+        found += model_doubts(model, reader, catalog)
     if isinstance(name, str) and name != reader.filled.get("accelerator"):
         from calc.catalog.market_names import doubts  # ids need it not
 
         found += doubts(name, devices, catalog)
     return found
+
+
+def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
+    """Return what was taken of a repository's name: which model it holds, and in which number format."""
+    said, copy = catalog.named_format(name), catalog.copied(name)
+    by_name = said is not None and said.weights is not None and reader.given.get("weights") in (None, PUBLISHED)
+    form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
+    if copy is not None:
+        message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
+        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model")]
+    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights")] if by_name else []
+
+
+def shown_weights(value: object) -> str:
+    """Return what a scenario's `weights` says in a few words."""
+    if isinstance(value, Mapping) and "bits_per_weight" in value:
+        return f"{value['bits_per_weight']:g} bits per weight"
+    return str(value)

@@ -18,7 +18,7 @@ STEP = 512  # tokens over which the growth of a cache is taken; no window is sho
 
 def kept(model: str, tokens: int, *parts: str) -> int:
     """Return the bytes of some parts of a report on one sequence of `tokens`, in 16 bit; 0 for a part it has not."""
-    report: Report = estimate({"model": model, "context_tokens": tokens})
+    report: Report = estimate({"model": model, "weights": "bf16", "context_tokens": tokens})
     return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] in parts)
 
 

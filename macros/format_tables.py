@@ -14,7 +14,12 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import LARGE_MATRIX, architecture_named
 
-SCOPES = {"all": "everything", "linear": "the layers' matrices", "experts": "the experts' matrices, if there are any"}
+SCOPES = {
+    "all": "everything",
+    "matrices": "all matrices, embedding and output matrix among them",
+    "linear": "the layers' matrices",
+    "experts": "the experts' matrices, if there are any",
+}
 COMPUTED_IN = ("fp32", "bf16", "fp16", "int8", "fp8", "fp4")
 
 

@@ -68,7 +68,7 @@ def working_of(reports: Iterator[tuple[str, Report]]) -> Iterator[Formula]:
             key = (name, "" if name == SUM_OF_PARTS else formula)
             if key not in seen:
                 seen.add(key)
-                yield Formula(name, formula, example_of(step), step["source"], group)
+                yield Formula(name, formula, example_of(step), step["source"], group=group)
 
 
 def example_of(step: Report) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from macros import plots, runtime, terms, vega
+from macros import lists, plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,5 +21,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write what pages draw their plots from."""
+    """Write what pages draw their plots from, and what their forms list."""
     plots.write_plots(Path(config.site_dir))
+    lists.write_lists(Path(config.site_dir))

@@ -21,18 +21,24 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = (
-    Layout("Data parallelism", WHOLE, WHOLE, ROWS, "each stores all layers and reads sequences of its own"),
+    Layout("Data parallelism", WHOLE, WHOLE, ROWS, words="each stores all layers and reads sequences of its own"),
     Layout(
         "ZeRO-3, FSDP",
         COLUMNS,
         WHOLE,
         ROWS,
-        "each stores a part of a layer, gathers the rest, reads its sequences",
+        words="each stores a part of a layer, gathers the rest, reads its sequences",
     ),
-    Layout("Tensor parallelism", COLUMNS, COLUMNS, WHOLE, "each has a part of every matrix, and all read all tokens"),
-    Layout("Pipeline", ROWS, ROWS, WHOLE, "each has some of the layers, and every token passes all of them"),
-    Layout("Context parallelism", WHOLE, WHOLE, COLUMNS, "each stores all layers and reads a part of every sequence"),
-    Layout("Expert parallelism", EXPERTS, EXPERTS, ROWS, "each has other experts, a copy of the rest, its sequences"),
+    Layout(
+        "Tensor parallelism", COLUMNS, COLUMNS, WHOLE, words="each has a part of every matrix, and all read all tokens"
+    ),
+    Layout("Pipeline", ROWS, ROWS, WHOLE, words="each has some of the layers, and every token passes all of them"),
+    Layout(
+        "Context parallelism", WHOLE, WHOLE, COLUMNS, words="each stores all layers and reads a part of every sequence"
+    ),
+    Layout(
+        "Expert parallelism", EXPERTS, EXPERTS, ROWS, words="each has other experts, a copy of the rest, its sequences"
+    ),
 )
 TITLES = ("Each stores", "computes with", "reads")
 SIDES = ("layers ↓", "layers ↓", "texts ↓ tokens →")

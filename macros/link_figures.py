@@ -54,13 +54,13 @@ def ring_figure() -> str:
     drawn, cell, height = "", 31, 24
     for index, (title, ranks) in enumerate(stages):
         top = index * 158
-        drawn += label(title, 4, top + 16, "start", "figure-title")
+        drawn += label(title, 4, top + 16, "start", class_="figure-title")
         for rank, pieces in enumerate(ranks):
             y = top + 26 + rank * (height + 6)
             drawn += label(f"GPU {rank + 1}", 62, y + 17, "end")
             for at, piece in enumerate(pieces):
                 class_ = "figure-summed" if piece.startswith("Σ") else "figure-box" if piece else "figure-empty"
-                drawn += box(72 + at * (cell + 4), y, cell, height, piece, class_)
+                drawn += box(72 + at * (cell + 4), y, cell, height, content=piece, class_=class_)
             if index < 2 and rank < 3:  # to the next one
                 drawn += wire_to(f"M222 {y + 15:g}V{y + height + 12:g}")
         if index < 2:  # and from the last to the first
@@ -70,7 +70,7 @@ def ring_figure() -> str:
             words = ("Three times, each GPU sends one", "piece on and adds what it gets:", "reduce-scatter.")
             again = ("Three times more, each sends on", "a finished piece:", "all-gather.")
             for line, content in enumerate((words, again)[index]):
-                drawn += label(content, 268, top + 56 + line * 19, "start", "figure-small")
+                drawn += label(content, 268, top + 56 + line * 19, "start", class_="figure-small")
     tip = element("path", d="M0 0L8 4L0 8z", class_="figure-tip")
     marker = element(
         "marker",
@@ -100,9 +100,9 @@ def switched_figure() -> str:
     drawn = ""
     for at in range(8):
         x, top = 8 + (at % 4) * 104, 8 if at < 4 else 156
-        drawn += wire(x + 46, 48 if at < 4 else 156, x + 46, 84 if at < 4 else 120, "figure-wide")
-        drawn += box(x, top, 92, 40, f"GPU {at}")
-    drawn += box(8, 84, 404, 36, "NVSwitch", "figure-summed")
+        drawn += wire(x + 46, 48 if at < 4 else 156, x + 46, 84 if at < 4 else 120, class_="figure-wide")
+        drawn += box(x, top, 92, 40, content=f"GPU {at}")
+    drawn += box(8, 84, 404, 36, content="NVSwitch", class_="figure-summed")
     link = catalog().link("nvlink-4")
     drawn += label(f"NVLink: {link.one_way.show()} one way, from each to all", 210, 216, class_="figure-small")
     summary = "Eight GPUs, each joined by NVLink to switches in the middle; any two reach each other at the full rate."
@@ -111,13 +111,15 @@ def switched_figure() -> str:
 
 def cards_figure() -> str:
     """Return eight cards on PCIe: they share what is between the processors."""
-    drawn = wire(160, 92, 260, 92, "figure-wide")
+    drawn = wire(160, 92, 260, 92, class_="figure-wide")
     for at in range(8):
         x = 4 + at * 52
         drawn += wire(x + 22, 132, 106 if at < 4 else 314, 110)
-        drawn += box(x, 132, 44, 36, str(at))
-    drawn += box(52, 74, 108, 36, "Processor", "figure-summed") + box(260, 74, 108, 36, "Processor", "figure-summed")
-    drawn += box(52, 8, 108, 36, "Memory") + box(260, 8, 108, 36, "Memory")
+        drawn += box(x, 132, 44, 36, content=str(at))
+    drawn += box(52, 74, 108, 36, content="Processor", class_="figure-summed") + box(
+        260, 74, 108, 36, content="Processor", class_="figure-summed"
+    )
+    drawn += box(52, 8, 108, 36, content="Memory") + box(260, 8, 108, 36, content="Memory")
     drawn += wire(106, 44, 106, 74) + wire(314, 44, 314, 74)
     link = catalog().link("pcie-4-x16")
     drawn += label(f"PCIe 4.0: {link.one_way.show()} one way, for each card", 210, 192, class_="figure-small")

@@ -109,7 +109,7 @@ def config_table(model: str, meanings: dict[str, str]) -> str:
     rows = []
     for key, meaning in meanings.items():
         value = record.config[key]
-        shown = str(value).lower() if isinstance(value, bool) else show_count(float(str(value)))
+        shown = str(value).lower() if isinstance(value, bool) or not isinstance(value, int) else show_count(value)
         rows.append([element("code", text(key)), text(meaning), shown])
     caption = f"From the config.json of {record.name}, checked {record.checked}"
     source = element("p", source_html(record.source), class_="table-source")

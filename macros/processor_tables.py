@@ -124,7 +124,7 @@ def offload_table(model: str, weights: str, accelerator: str, layers: tuple[int,
     return block(table(headings, rows, caption=f"{named}, the rest read by the processor"))
 
 
-def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ...], source: str) -> str:
+def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ...], source_id: str) -> str:
     """Return measured speeds with layers in the host's memory beside the computed ones.
 
     A row is a model in Q4_K_M, the layers on the card, and the tokens a second that somebody measured.
@@ -153,7 +153,7 @@ def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ..
             ]
         )
     headings = ("Model", "Layers on the card", "Measured", "Computed", "Four of five lie in")
-    link = element("a", "measured", href=catalog().source(source).url, rel="noopener")
+    link = element("a", "measured", href=catalog().source(source_id).url, rel="noopener")
     named = catalog().accelerator(accelerator).name
     found = table(headings, cells, caption=f"Tokens written a second, Q4_K_M on one {named}")
     return block(found) + block(element("p", f"As {link} by others.", class_="table-source"))

@@ -5,17 +5,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from inspect import Signature, signature
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import calc
+from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
 from calc.catalog import Catalog, catalog
+from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
 from calc.validation.scores import read_rows
 from macros.filtered import filtered
 
-CODE = Path(calc.__file__).parent
 DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = {"glossary": "terms", "laws": "scaling laws", "runs": "training runs"}  # kinds under another name
 MOST_NAMED = 4  # things that a cell names; the rest are counted
@@ -39,10 +40,9 @@ def named_in(entry: object) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def uses(facts: Catalog) -> dict[str, dict[str, list[str]]]:
-    """Return what rests on each source: {source: {kind: names}}; formulas by module and pages by file."""
+    """Return what rests on each source: {source: {kind: names}}; workings by calculator and pages by file."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    known = set(facts.ids("sources"))
-    for source, kind, name in [*catalogue_uses(facts), *code_uses(known), *page_uses(known)]:
+    for source, kind, name in [*catalogue_uses(facts), *working_uses(), *page_uses()]:
         if name not in found[source][kind]:
             found[source][kind].append(name)
     return found
@@ -61,21 +61,46 @@ def kinds(facts: Catalog) -> list[str]:
     return [kind for kind in facts.kinds() if kind != "sources"]
 
 
-def code_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield every source that a step of a working names."""
-    for path in sorted(CODE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and node.value in known:
-                yield str(node.value), "formulas", path.stem.replace("_", " ")
+def working_uses() -> Iterator[tuple[str, str, str]]:
+    """Yield the source of each step that the worked examples of the calculators compute, and of each way to train."""
+    for found in CALCULATORS.values():
+        for preset in found.presets:
+            yield from ((source, "workings", found.title) for source in step_sources(found.report(preset.values)))
+    for scheme in SCHEMES.values():
+        yield scheme.source, "precisions", scheme.id
+    for optimizer in OPTIMIZERS.values():
+        yield optimizer.source, "optimizers", optimizer.id
 
 
-def page_uses(known: set[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield every source that a page names to a macro: an argument without a name that is a source's id."""
+def step_sources(report: object) -> Iterator[str]:
+    """Yield the source of each step of working in a report."""
+    if isinstance(report, dict):
+        if "substituted" in report:
+            yield str(report["source"])
+        for part in report.values():
+            yield from step_sources(part)
+    elif isinstance(report, list):
+        for part in report:
+            yield from step_sources(part)
+
+
+def page_uses() -> Iterator[tuple[str, str, str]]:
+    """Yield every source that a page gives to a macro as its `source_id`."""
+    from macros import MACROS  # which has this module's macros among them
+
+    naming = {macro.__name__: signature(macro) for macro in MACROS if "source_id" in signature(macro).parameters}
     for path in sorted(DOCS.rglob("*.md")):
-        for macro in re.findall(r"\{\{.*?\}\}", path.read_text(encoding="utf-8"), re.DOTALL):
-            for source in re.findall(r"""[(,]\s*["']([^"']+)["']""", macro):
-                if source in known:
-                    yield source, "pages", path.relative_to(DOCS).as_posix().removesuffix(".md")
+        for call in re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL):
+            if (name := call.strip().partition("(")[0]) in naming:
+                source = argument(ast.parse(call.strip(), mode="eval").body, naming[name], "source_id")
+                yield source, "pages", path.relative_to(DOCS).as_posix().removesuffix(".md")
+
+
+def argument(call: ast.AST, parameters: Signature, name: str) -> str:
+    """Return the argument of that name in the call of a macro that is written on a page."""
+    assert isinstance(call, ast.Call)
+    named = {word.arg: word.value for word in call.keywords if word.arg}
+    return str(ast.literal_eval(parameters.bind(*call.args, **named).arguments[name]))
 
 
 def uses_text(source: str) -> str:

@@ -81,7 +81,7 @@ def trainable(report: Report) -> Found:
     """Return the parameters that are trained, of adapters matrix by matrix."""
     count, adapters = report["model"]["parameters_trainable"], report["scenario"].get("lora")
     if not adapters:
-        return count, [step("Trained parameters: all", "N", show_count(count), count, "")], "words"
+        return count, [step("Trained parameters: all", "N", show_count(count), count, unit="")], "words"
     rank, terms = adapters["rank"], []
     for kind, layers in known_architecture(catalog(), report["model"]["id"]).kind_counts():
         for tensor in kind.tensors:
@@ -89,7 +89,7 @@ def trainable(report: Report) -> Found:
                 rows, columns = tensor.shape
                 terms.append(f"{layers * tensor.copies} × {rank} × ({show_count(rows)} + {show_count(columns)})")
     name = f"Adapters of rank {rank}"
-    return count, [step(name, r"\sum L \cdot r \cdot (m + n)", " + ".join(terms), count, "")], "words"
+    return count, [step(name, r"\sum L \cdot r \cdot (m + n)", " + ".join(terms), count, unit="")], "words"
 
 
 def sent(report: Report) -> Found:
@@ -125,7 +125,7 @@ def hardware_operations(report: Report) -> Found:
     """Return the operations for one token of training with what checkpointing computes twice."""
     flops = token_flops(read_training(report["scenario"], catalog()).plan)
     numbers = f"{show_count(flops.model)} + {show_count(flops.repeated)}"
-    twice = step("With what is computed twice", r"F + F_{\text{twice}}", numbers, flops.hardware, "operations")
+    twice = step("With what is computed twice", r"F + F_{\text{twice}}", numbers, flops.hardware, unit="operations")
     return flops.hardware, [*operations(report)[1], twice], "words"
 
 
@@ -152,10 +152,10 @@ def run_time(key: str, report: Report) -> Found:
     steps = report["steps"][names.index(FIRST_OF_SPEED) : names.index("Seconds of the run") + 1]
     shown = show_number(seconds, 4)
     if key == "days":
-        last = step("Days", r"\frac{t}{86400}", f"{shown} / 86,400", seconds / DAY_S, "days")
+        last = step("Days", r"\frac{t}{86400}", f"{shown} / 86,400", seconds / DAY_S, unit="days")
     else:
         numbers = f"{shown} × {show_count(devices)} / 3,600"
-        last = step("GPU-hours", r"\frac{t \cdot n}{3600}", numbers, seconds * devices / HOUR_S, "h")
+        last = step("GPU-hours", r"\frac{t \cdot n}{3600}", numbers, seconds * devices / HOUR_S, unit="h")
     return last["value"], [*steps, last], RUN_TIMES[key]
 
 

@@ -58,3 +58,17 @@ def test_only_families_and_files_know_families() -> None:
                 if isinstance(node, ast.Compare | ast.Tuple | ast.List | ast.Set):
                     texts = {part.value for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant)}
                     assert not texts & set(FAMILIES), f"{path}:{node.lineno}"
+
+
+VARIADIC = ("address", "family", "specification")  # any number of the same
+
+
+def test_many_arguments_have_names() -> None:
+    """A call with more than four arguments says what they are."""
+    rooms = [path for path in CALC.iterdir() if path.name not in ("performance", "validation")]
+    for path in (path for room in rooms for path in (room.rglob("*.py") if room.is_dir() else [room])):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path.suffix == ".py" else ():
+            if isinstance(node, ast.Call) and not any(isinstance(arg, ast.Starred) for arg in node.args):
+                assert len(node.args) <= 4 or ast.unparse(node.func) in VARIADIC, (
+                    f"{path}:{node.lineno}: name the arguments"
+                )

@@ -57,7 +57,13 @@ def keys_and_values(attention: Attention, part: str = WHOLE, fixed_tokens: int |
     """Return the cache of ordinary attention: a key and a value for each KV head (GQA, arXiv:2305.13245)."""
     size = attention.head_dim
     return TokenCache(
-        "keys and values", attention.kv_heads, size, size, attention.window_tokens, part=part, fixed_tokens=fixed_tokens
+        "keys and values",
+        attention.kv_heads,
+        size,
+        size,
+        window_tokens=attention.window_tokens,
+        part=part,
+        fixed_tokens=fixed_tokens,
     )
 
 
@@ -80,10 +86,12 @@ def softmax_attention(
     """
     query, keys = attention.heads * attention.head_dim, attention.kv_heads * attention.head_dim
     kv_heads = attention.kv_heads
-    tensors = linear("self_attn.q_proj", "attention", query * (2 if gated else 1), hidden, SPLIT_OUT, bias=qkv_bias)
-    tensors += linear("self_attn.k_proj", "attention", keys, hidden, SPLIT_OUT, bias=qkv_bias, units=kv_heads)
-    tensors += linear("self_attn.v_proj", "attention", keys, hidden, SPLIT_OUT, bias=qkv_bias, units=kv_heads)
-    tensors += linear("self_attn.o_proj", "attention", hidden, query, SPLIT_IN, bias=out_bias)
+    tensors = linear(
+        "self_attn.q_proj", "attention", query * (2 if gated else 1), hidden, split=SPLIT_OUT, bias=qkv_bias
+    )
+    tensors += linear("self_attn.k_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=qkv_bias, units=kv_heads)
+    tensors += linear("self_attn.v_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=qkv_bias, units=kv_heads)
+    tensors += linear("self_attn.o_proj", "attention", hidden, query, split=SPLIT_IN, bias=out_bias)
     if sinks:
         tensors += (Tensor("self_attn.sinks", "attention", (attention.heads,), SPLIT_OUT),)
     if qk_norm == "head":
@@ -95,7 +103,7 @@ def softmax_attention(
             tensors += weight
     elif qk_norm == "all":
         tensors += (Tensor("self_attn.q_norm.weight", "attention", (query,), SPLIT_OUT),)
-        tensors += (Tensor("self_attn.k_norm.weight", "attention", (keys,), SPLIT_OUT, kv_heads),)
+        tensors += (Tensor("self_attn.k_norm.weight", "attention", (keys,), SPLIT_OUT, units=kv_heads),)
     return Mixer(tensors, attention, caches=(keys_and_values(attention),))
 
 
@@ -104,7 +112,7 @@ def dense(
 ) -> FeedForward:
     """Return an MLP of two matrices, or of three with a gate (SwiGLU, GeGLU: arXiv:2002.05202)."""
     tensors = mlp_tensors("mlp", "mlp", hidden, width, gated=gated, bias=bias)
-    return FeedForward(tensors, width, gated, activation, fused)
+    return FeedForward(tensors, width, gated, activation, fused=fused)
 
 
 def mlp_tensors(
@@ -121,9 +129,11 @@ def mlp_tensors(
     """Return the matrices of an MLP, or of `copies` experts of which a token uses `active`."""
     tensors: tuple[Tensor, ...] = ()
     for part in ("gate_proj", "up_proj") if gated else ("up_proj",):
-        tensors += linear(f"{name}.{part}", block, width, hidden, SPLIT_OUT, bias=bias, copies=copies, active=active)
+        tensors += linear(
+            f"{name}.{part}", block, width, hidden, split=SPLIT_OUT, bias=bias, copies=copies, active=active
+        )
     return tensors + linear(
-        f"{name}.down_proj", block, hidden, width, SPLIT_IN, bias=bias, copies=copies, active=active
+        f"{name}.down_proj", block, hidden, width, split=SPLIT_IN, bias=bias, copies=copies, active=active
     )
 
 

@@ -93,7 +93,7 @@ def assemble(
     table = Tensor("embed_tokens.weight", "token_embedding", (vocab, hidden), SPLIT_VOCAB)
     head = norm("norm", hidden, bias=norm_bias, block="final_norm") if final is None else final
     if not tied:
-        head += linear("lm_head", "lm_head", vocab, hidden, SPLIT_VOCAB, bias=head_bias)
+        head += linear("lm_head", "lm_head", vocab, hidden, split=SPLIT_VOCAB, bias=head_bias)
     elif head_bias:
         head += (Tensor("lm_head.bias", "lm_head", (vocab,), SPLIT_VOCAB),)
     names = list(dict.fromkeys(layers))

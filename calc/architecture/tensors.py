@@ -77,11 +77,11 @@ def linear(
     active: int | None = None,
 ) -> tuple[Tensor, ...]:
     """Return the tensors of one linear layer; a bias is split like the outputs and whole on each rank otherwise."""
-    weight = Tensor(f"{name}.weight", block, (outputs, inputs), split, units, copies, active)
+    weight = Tensor(f"{name}.weight", block, (outputs, inputs), split, units=units, copies=copies, active=active)
     if not bias:
         return (weight,)
     bias_split = split if split in (SPLIT_OUT, SPLIT_VOCAB) else SPLIT_NONE
-    return weight, Tensor(f"{name}.bias", block, (outputs,), bias_split, units, copies, active)
+    return weight, Tensor(f"{name}.bias", block, (outputs,), bias_split, units=units, copies=copies, active=active)
 
 
 def norm(name: str, size: int, *, bias: bool = False, block: str = "norm", copies: int = 1) -> tuple[Tensor, ...]:

@@ -12,7 +12,7 @@ from calc.calculators.speed import price_text
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate
-from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_report
+from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_of
 from calc.planning.ownership import (
     HOURS_A_YEAR,
     Purse,
@@ -30,27 +30,73 @@ OWNED = (
         "Price of a GPU to buy",
         "In US dollars. Empty: the newest in the catalogue, with its day.",
         "",
-        0,
-        MOST_PRICE,
+        least=0,
+        most=MOST_PRICE,
+        topic="If you buy",
     ),
     Amount(
         "machine_price",
         "Price of the machine around them",
         "In US dollars: case, processor, memory, supply. Empty: nothing.",
         "",
-        0,
-        MOST_PRICE * 10,
+        least=0,
+        most=MOST_PRICE * 10,
+        topic="If you buy",
     ),
-    Number("life_years", "Years of use", "After them it is sold or thrown away.", "4", 1, 20),
-    Number("resale_percent", "Resale", "Per cent of the price that come back at the end.", "0", 0, 100),
-    Number("busy_percent", "Busy", "Per cent of all hours in which it works.", "50", 1, 100),
-    Number("machine_watts", "Power of the rest of the machine", "Watts of all but the GPUs.", "150", 0, 1_000_000),
-    Number("idle_percent", "Idle power", "Per cent of the GPUs' power that they draw while they wait.", "15", 0, 100),
-    Amount(
-        "pue", "PUE", "Power of the site for each watt of the machine: 1 where nothing is cooled apart.", "1.0", 1, 5
+    Number(
+        "life_years", "Years of use", "After them it is sold or thrown away.", "4", least=1, most=20, topic="If you buy"
+    ),
+    Number(
+        "resale_percent",
+        "Resale",
+        "Per cent of the price that come back at the end.",
+        "0",
+        least=0,
+        most=100,
+        topic="If you buy",
+    ),
+    Number(
+        "busy_percent",
+        "Busy",
+        "Per cent of all hours in which it works.",
+        "50",
+        least=1,
+        most=100,
+        topic="Use and power",
+    ),
+    Number(
+        "machine_watts",
+        "Power of the rest of the machine",
+        "Watts of all but the GPUs.",
+        "150",
+        least=0,
+        most=1_000_000,
+        topic="Use and power",
+    ),
+    Number(
+        "idle_percent",
+        "Idle power",
+        "Per cent of the GPUs' power that they draw while they wait.",
+        "15",
+        least=0,
+        most=100,
+        topic="Use and power",
     ),
     Amount(
-        "run_hours", "Hours of a run", "A job whose cost you want to know, such as a fine-tune.", "24", 0, MOST_PRICE
+        "pue",
+        "PUE",
+        "Power of the site for each watt of the machine: 1 where nothing is cooled apart.",
+        "1.0",
+        least=1,
+        most=5,
+    ),
+    Amount(
+        "run_hours",
+        "Hours of a run",
+        "A job whose cost you want to know, such as a fine-tune.",
+        "24",
+        least=0,
+        most=MOST_PRICE,
     ),
 )
 OWNED_NAMES = tuple(field.name for field in OWNED)
@@ -99,9 +145,10 @@ def account(read: dict[str, object]) -> Report:
     report: Any = estimate(asked)
     facts = catalog()
     device, count = facts.accelerator(report["scenario"]["accelerator"]), report["scenario"]["accelerators"]
-    rent = price_report(newest_rent(facts, device), own.get("price_per_hour"))
-    bought = price_report(newest_purchase(facts, device), own.get("purchase_price"))
-    tariff: Any = price_report(newest_electricity(facts), own.get("electricity_per_kwh"))
+    rent = price_of(newest_rent(facts, device), own.get("price_per_hour"))
+    bought = price_of(newest_purchase(facts, device), own.get("purchase_price"))
+    tariff = price_of(newest_electricity(facts), own.get("electricity_per_kwh"))
+    assert tariff is not None  # the catalogue has a price of electricity: a test holds it
     boards = count * (device.quantity("power") or 0.0)
     use = Use(
         busy_w=boards + own["machine_watts"],
@@ -111,9 +158,11 @@ def account(read: dict[str, object]) -> Report:
     )
     purse = None
     if bought:
-        price = count * each(bought) + (own.get("machine_price") or 0.0)
-        purse = Purse(price, own["resale_percent"] / 100, each(tariff), count * each(rent) if rent else None)
-    found = {"rent": rent, "bought": bought, "tariff": tariff, "use": use, "purse": purse, "power_known": boards > 0}
+        price = count * bought.each + (own.get("machine_price") or 0.0)
+        purse = Purse(price, own["resale_percent"] / 100, tariff.each, count * rent.each if rent else None)
+    prices = {"rent": rent, "bought": bought, "tariff": tariff}
+    shown = {name: found and found.report() for name, found in prices.items()}
+    found = {**shown, "use": use, "purse": purse, "power_known": boards > 0}
     return {**report, "account": found, "own": own}
 
 
@@ -249,8 +298,8 @@ def steps(report: Report) -> list[Step]:
             r"\frac{PUE \cdot (u \cdot P_{\text{busy}} + (1 - u) \cdot P_{\text{idle}})}{1000 \cdot u}",
             f"{use.pue:g} × ({busy:g} × {use.busy_w:g} + {1 - busy:g} × {use.idle_w:g}) / (1,000 × {busy:g})",
             use.kwh_a_busy_hour,
-            "kWh",
-            "pue-standard",
+            unit="kWh",
+            source="pue-standard",
         )
     ]
     if purse is None:
@@ -263,8 +312,8 @@ def steps(report: Report) -> list[Step]:
             r"\frac{C \cdot (1 - r)}{u \cdot L} + e \cdot E",
             f"{purse.purchase:,.2f} × (1 − {back:g}) / ({busy:g} × {life:,.0f}) + {price:g} × {show_number(energy, 4)}",
             owned_per_busy_hour(purse=purse, use=use, life_hours=life),
-            "USD",
-            str(tariff["source"] or "pue-standard"),
+            unit="USD",
+            source=str(tariff["source"] or "pue-standard"),
         )
     )
     hours = break_even_busy_hours(purse=purse, use=use)
@@ -276,8 +325,8 @@ def steps(report: Report) -> list[Step]:
                 f"{purse.purchase:,.2f} × (1 − {back:g}) / "
                 f"({purse.rent_per_hour:g} − {price:g} × {show_number(energy, 4)})",
                 hours,
-                "h",
-                str((account["rent"] or {}).get("source") or "pue-standard"),
+                unit="h",
+                source=str((account["rent"] or {}).get("source") or "pue-standard"),
             )
         )
     return found

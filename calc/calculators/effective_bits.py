@@ -7,10 +7,11 @@ from calc.calculators.rendering import Report, answer_html, verdict_html
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.scenario import STORED, read_format, read_model, read_stored
+from calc.scenario import STORED, chosen_weights, read_model, read_stored
 from calc.units import show_count, show_gb, show_gib, show_large_count
 
 COMPARED = ("bf16", "fp8", "int8", "awq", "nf4-dq", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "q2_k")
+GROUPS = {"32": 32, "64": 64, "128": 128, "256": 256}
 
 INPUTS = (
     Choice("model", "Model", "Its shape decides how much stays 16 bit.", "llama-3.1-8b", kind="models"),
@@ -20,8 +21,9 @@ INPUTS = (
         "Group",
         "Weights that share a scale, where the format lets you choose.",
         "",
-        options=tuple((size, size) for size in ("32", "64", "128", "256")),
+        options=tuple((size, size) for size in GROUPS),
         empty="The format's own",
+        topic="Details of the format",
     ),
     Choice(
         "importance_matrix",
@@ -30,6 +32,7 @@ INPUTS = (
         "",
         options=(("yes", "With one"), ("no", "Without")),
         empty="As usual for the mixture",
+        topic="Details of the format",
     ),
 )
 
@@ -48,7 +51,7 @@ def scenario(read: dict[str, object]) -> dict[str, object]:
     """Return the scenario: the model's weights alone, with one token."""
     weights: object = read["weights"]
     if "group_size" in read:
-        weights = {"format": weights, "group_size": int(str(read["group_size"]))}
+        weights = {"format": weights, "group_size": GROUPS[str(read["group_size"])]}
     elif "importance_matrix" in read:
         weights = {"format": weights, "importance_matrix": read["importance_matrix"] == "yes"}
     return {"model": read["model"], "weights": weights, "context_tokens": 1}
@@ -57,12 +60,12 @@ def scenario(read: dict[str, object]) -> dict[str, object]:
 def blocks_of(report: Report, weights: object = None) -> list[StoredBlock]:
     """Return what the report's model stores, in the report's format or in another one."""
     facts, model = catalog(), report["scenario"]["model"]
-    *_, architecture, _ = read_model(model, facts)
+    found = read_model(model, facts)
     if (weights or report["scenario"]["weights"]) == STORED:
         sizes = read_stored(model)
-        return [] if sizes is None else file_blocks(architecture=architecture, weights=sizes)
-    stored, group = read_format(weights or report["scenario"]["weights"], "weights", facts)
-    return stored_blocks(architecture=architecture, weights=stored, group=group)
+        return [] if sizes is None else file_blocks(architecture=found.architecture, weights=sizes)
+    stored, group = chosen_weights(weights or report["scenario"]["weights"], found, facts)
+    return stored_blocks(architecture=found.architecture, weights=stored, group=group)
 
 
 def name_of(weights: object) -> str:

@@ -29,7 +29,15 @@ INPUTS = (
         "qlora",
         options=(("full", "Full"), ("lora", "LoRA"), ("qlora", "QLoRA")),
     ),
-    Number("rank", "Rank of the adapters", "On all matrices of the layers; full training has none.", "16", 1, 65_536),
+    Number(
+        "rank",
+        "Rank of the adapters",
+        "On all matrices of the layers; full training has none.",
+        "16",
+        least=1,
+        most=65_536,
+        topic="Adapters",
+    ),
     PRECISION,
     Choice(
         "base_weights",
@@ -44,6 +52,7 @@ INPUTS = (
             ("fp32", "FP32"),
         ),
         empty="As usual for the method",
+        topic="Adapters",
     ),
     OPTIMIZER,
     CHECKPOINTING,
@@ -54,8 +63,15 @@ INPUTS = (
     TOKENS,
     OFFLOAD,
     Choice("accelerator", "GPU", "Compared by the memory that its driver reports.", "rtx-4090", kind="accelerators"),
-    Number("accelerators", "Number of GPUs", "Each works on sequences of its own.", "1", 1, 4096),
-    Choice("sharding", "Divided over the GPUs", "One GPU has nothing to divide.", "none", options=SHARDING_OPTIONS),
+    Number("accelerators", "Number of GPUs", "Each works on sequences of its own.", "1", least=1, most=4096),
+    Choice(
+        "sharding",
+        "Divided over the GPUs",
+        "One GPU has nothing to divide.",
+        "none",
+        options=SHARDING_OPTIONS,
+        topic="Several GPUs",
+    ),
 )
 
 PRESETS = (

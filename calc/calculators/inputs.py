@@ -1,21 +1,26 @@
 """The inputs of a calculator: their labels, help and defaults, and how typed text becomes a scenario's value."""
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from calc.calculators.html import element, text
 from calc.catalog import catalog
-from calc.catalog.records import Mixture, Model
+from calc.catalog.records import Mixture, WeightsFormat
 from calc.errors import ScenarioError
 
 LINKS = ("links", "networks")
 LINK_GROUPS = {"device": "Between devices", "host": "PCIe and hosts", "network": "Between machines"}
-SEARCHED = ("models", "accelerators")  # kinds whose lists are long
+SEARCHED = ("models", "accelerators")  # kinds whose lists are long, and one file for all forms
+BIT_GROUPS = ((16, "16 bit and more"), (8, "8 bit"), (0, "4 bit and less"))  # from so many bits on
 Values = dict[str, str]
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
 
 
 class Choice(NamedTuple):
-    """A list to choose from; `kind` is the part of the catalogue it lists, or `options` are (value, label) pairs."""
+    """A list to choose from; `kind` is the part of the catalogue it lists, or `options` are (value, label) pairs.
+
+    An input with a `topic` is folded under that heading; those without one are asked first.
+    """
 
     name: str
     label: str
@@ -24,6 +29,7 @@ class Choice(NamedTuple):
     kind: str = ""
     options: tuple[tuple[str, str], ...] = ()
     empty: str = ""  # label of choosing none; no such choice if empty
+    topic: str = ""
 
 
 class Number(NamedTuple):
@@ -35,6 +41,7 @@ class Number(NamedTuple):
     default: str
     least: int
     most: int
+    topic: str = ""
 
 
 class Amount(NamedTuple):
@@ -46,6 +53,7 @@ class Amount(NamedTuple):
     default: str
     least: float
     most: float
+    topic: str = ""
 
 
 Input = Choice | Number | Amount
@@ -71,6 +79,13 @@ def read(field: Input, typed: str) -> object:
     if not digits.isascii() or not digits.isdigit() or not field.least <= int(digits[:16]) <= field.most:
         raise ScenarioError(field.name, f"must be a whole number from {field.least:,} to {field.most:,}")
     return int(digits)
+
+
+def whole(read_values: Mapping[str, object], name: str) -> int:
+    """Return a value that a `Number` has read."""
+    value = read_values[name]
+    assert isinstance(value, int)
+    return value
 
 
 def read_amount(field: Amount, typed: str) -> float | None:
@@ -101,19 +116,8 @@ def read_own(field: Choice, typed: str) -> object:
 
 def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return a choice's options as (group, [(value, label)]); a list without groups has one without a name."""
-    if field.kind == "models":
-        by_maker = sorted(catalog().models(), key=lambda model: model.organization.casefold())
-        listed = [(model.organization, model.id, model.name) for model in by_maker]
-    elif field.kind == "accelerators":
-        listed = [
-            (device.vendor, device.id, f"{device.name} ({device.facts['memory'].show()})")
-            for device in catalog().accelerators()
-        ]
-    elif field.kind == "weights":
-        listed = [
-            ("GGUF" if isinstance(record, Mixture) else "One format", record.id, record.name)
-            for record in catalog().weights_formats()
-        ]
+    if field.kind == "weights":
+        listed = [(weights_group(record), record.id, record.name) for record in catalog().weights_formats()]
     elif field.kind == "machines":
         listed = [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
     elif field.kind in LINKS:
@@ -150,33 +154,44 @@ def control(field: Input, prefix: str, value: str) -> str:
             required=isinstance(field, Number),
             aria_describedby=described,
         )
-    options = element("option", text(field.empty), value="", selected=not value) if field.empty else ""
-    for group, listed in options_of(field):
-        written = "".join(
-            element(
-                "option", text(label), value=option, selected=option == value, data_names=other_names(field, option)
-            )
-            for option, label in listed
-        )
-        options += element("optgroup", written, label=group) if group else written
     return element(
         "select",
-        options,
+        options_html(field, value),
         id=identity,
         name=field.name,
         autocomplete="off",
         aria_describedby=described,
-        data_find="" if field.kind in SEARCHED else None,
+        data_list=field.kind if field.kind in SEARCHED else None,
     )
 
 
-def other_names(field: Choice, option: str) -> str | None:
-    """Return the further names under which a reader may look for an option of a long list."""
-    if field.kind not in SEARCHED:
-        return None
-    record = catalog().model(option) if field.kind == "models" else catalog().accelerator(option)
-    maker = (record.organization, *record.repositories) if isinstance(record, Model) else (record.vendor,)
-    return " ".join((option, *maker, *record.aliases))
+def options_html(field: Choice, value: str) -> str:
+    """Return the options of a list; of a long one that which is chosen, and the page fetches the others when asked."""
+    options = element("option", text(field.empty), value="", selected=not value) if field.empty else ""
+    if field.kind in SEARCHED:
+        if not value:
+            return options
+        return options + element("option", text(label_of(field, value)), value=value, selected=True)
+    for group, listed in options_of(field):
+        written = "".join(
+            element("option", text(label), value=option, selected=option == value) for option, label in listed
+        )
+        options += element("optgroup", written, label=group) if group else written
+    return options
+
+
+def label_of(field: Choice, value: str) -> str:
+    """Return what stands for a value of a long list; a model that a reader brought stands for itself."""
+    if value.startswith("{"):
+        return value
+    return (catalog().model(value) if field.kind == "models" else catalog().accelerator(value)).name
+
+
+def weights_group(record: WeightsFormat) -> str:
+    """Return under which heading readers look for a number format of weights."""
+    if isinstance(record, Mixture):
+        return "GGUF"
+    return next(group for least, group in BIT_GROUPS if record.bits >= least)
 
 
 def field_html(field: Input, prefix: str, value: str) -> str:
@@ -186,3 +201,27 @@ def field_html(field: Input, prefix: str, value: str) -> str:
     inner += element("p", text(field.help), class_="calc-help", id=f"{identity}-help")
     inner += element("p", "", class_="calc-error", id=f"{identity}-error", hidden=True)
     return element("div", inner, class_="calc-field")
+
+
+def fields_html(fields: Sequence[Input], prefix: str, values: Values) -> str:
+    """Return the inputs of a form: those that are asked first, and the others folded by topic, each with its count.
+
+    The count is of the topic's inputs that differ from their defaults.
+    """
+    first = "".join(field_html(field, prefix, values[field.name]) for field in fields if not field.topic)
+    topics = dict.fromkeys(field.topic for field in fields if field.topic)
+    folded = "".join(
+        topic_html(topic, [field for field in fields if field.topic == topic], prefix, values) for topic in topics
+    )
+    return first + (element("div", folded, class_="calc-topics") if folded else "")
+
+
+def topic_html(topic: str, fields: Sequence[Input], prefix: str, values: Values) -> str:
+    """Return a topic's inputs, folded; their heading says how many were changed."""
+    changed = sum(values[field.name] != field.default for field in fields)
+    counted = element("span", f"{changed} changed" if changed else "", class_="calc-changed")
+    names = text(", ".join(field.label[0].lower() + field.label[1:] for field in fields))
+    heading = f"{element('strong', text(topic))} {element('span', names, class_='calc-names')} {counted}"
+    inner = "".join(field_html(field, prefix, values[field.name]) for field in fields)
+    body = element("summary", heading) + element("div", inner, class_="calc-fields")
+    return element("details", body, class_="calc-topic")

@@ -22,7 +22,7 @@ TRAFFIC = (
 INPUTS = (
     Choice("traffic", "What is sent", "By a model, or one message of your own.", TENSOR, options=TRAFFIC),
     Choice("accelerator", "GPU", "Its links and its driver decide the way.", "rtx-4090", kind="accelerators"),
-    Number("accelerators", "Number of GPUs", "That send each other something.", "2", 2, 4096),
+    Number("accelerators", "Number of GPUs", "That send each other something.", "2", least=2, most=4096),
     Choice(
         "link",
         "Link between them",
@@ -53,8 +53,8 @@ INPUTS = (
         "Tokens",
         "Of a forward pass, all together: a prompt, or one for each reader. In training, of each GPU.",
         "2048",
-        1,
-        100_000_000,
+        least=1,
+        most=100_000_000,
     ),
     Choice(
         "element_bytes",
@@ -63,7 +63,14 @@ INPUTS = (
         "2",
         options=(("1", "8 bit"), ("2", "16 bit"), ("4", "32 bit")),
     ),
-    Amount("message_mb", "Size of your own message, MB", "For one message; a million bytes each.", "64", 0.000001, 1e7),
+    Amount(
+        "message_mb",
+        "Size of your own message, MB",
+        "For one message; a million bytes each.",
+        "64",
+        least=0.000001,
+        most=1e7,
+    ),
 )
 
 PRESETS = (

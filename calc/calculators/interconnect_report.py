@@ -49,14 +49,15 @@ FORMULAS = {
 def answer(fields: dict[str, Any]) -> Report:
     """Return what is sent and how long it takes, with the working. Raises ScenarioError for a field."""
     accelerator, devices, link, network = devices_of(fields)
-    model_id, model_name, architecture, _ = read_model(fields["model"], catalog())
+    model = read_model(fields["model"], catalog())
+    architecture = model.architecture
     sharing, tokens = str(fields["traffic"]), int(fields["tokens"])
     if sharing == EXPERTS and not architecture.experts:
-        raise ScenarioError("traffic", f"{model_name} has no experts to divide")
+        raise ScenarioError("traffic", f"{model.name} has no experts to divide")
     if sharing == STAGES and devices > architecture.layer_count:
         raise ScenarioError("accelerators", f"must not be more than the {architecture.layer_count} layers as stages")
     listed = listed_messages(fields, architecture, devices)
-    sent = sends(listed, accelerator, devices, link, network)
+    sent = sends(listed, accelerator, devices, link, network=network)
     work = None
     if sharing in SHARINGS:
         work = arithmetic(sharing, architecture=architecture, accelerator=accelerator, devices=devices, tokens=tokens)
@@ -64,14 +65,14 @@ def answer(fields: dict[str, Any]) -> Report:
     steps = [step for part, way in sent for step in message_steps(part, way)]
     if len(sent) > 1:
         numbers = " + ".join(f"{part.repeats:,} × {show_number(way.seconds, 4)}" for part, way in sent)
-        steps.append(Step("All messages", r"\sum c \cdot t", numbers, seconds, "s", "nccl-tuning"))
+        steps.append(Step("All messages", r"\sum c \cdot t", numbers, seconds, unit="s", source="nccl-tuning"))
     if work:
         numbers = f"max({work.numbers} / {work.rate:.4g}, {show_count(work.read_bytes)} / {work.bandwidth:.4g})"
         formula = r"\max(\frac{F}{e \cdot P}, \frac{M_{\text{weights}}}{e \cdot BW})"
-        steps.append(Step("Computing", formula, numbers, work.seconds, "s", "roofline"))
+        steps.append(Step("Computing", formula, numbers, work.seconds, unit="s", source="roofline"))
     return {
         "scenario": {**fields, "accelerator": accelerator.id, "accelerators": devices},
-        "model": {"id": model_id or None, "name": model_name, "parameters_total": parameters_total(architecture)},
+        "model": {"id": model.id or None, "name": model.name, "parameters_total": parameters_total(architecture)},
         "speed": None,
         "sent": sent,
         "seconds": seconds,
@@ -112,7 +113,9 @@ def listed_messages(fields: dict[str, Any], architecture: Architecture, devices:
     size = fields.get("message_mb")
     if size is None:
         raise ScenarioError("message_mb", "is missing: how large is the message?")
-    return [Messages(traffic, 1, float(size) * MB, "M", f"{float(size):g} × 1,000,000", "nccl-tests")]
+    return [
+        Messages(traffic, 1, float(size) * MB, "M", substituted=f"{float(size):g} × 1,000,000", source="nccl-tests")
+    ]
 
 
 def sends(
@@ -132,7 +135,7 @@ def others(
         link = catalog().link(name)
         if link == group.link or (is_bridge(link) and devices > most_joined(accelerator, link)):
             continue
-        sent = sends(listed, accelerator, devices, link, None)
+        sent = sends(listed, accelerator, devices, link, network=None)
         found.append((link.name, link.bytes_per_s_one_way, sum(part.repeats * way.seconds for part, way in sent)))
     return found
 
@@ -148,22 +151,24 @@ def message_steps(part: Messages, way: Transfer) -> list[Step]:
     seconds = f"{way.waiting:.4g} + {show_count(way.sent)} / {way.rate:.4g}"
     formula = r"t_{\text{wait}} + \frac{B}{\text{rate}}"
     steps = [
-        Step(f"Message of {named}", part.formula, part.substituted, part.message_bytes, "B", part.source),
-        Step("Bytes that each device sends", FORMULAS[name], sent, way.sent, "B", "nccl-tests"),
+        Step(f"Message of {named}", part.formula, part.substituted, part.message_bytes, unit="B", source=part.source),
+        Step("Bytes that each device sends", FORMULAS[name], sent, way.sent, unit="B", source="nccl-tests"),
         Step(
             "Rate with large messages",
             r"e \cdot BW",
             f"{way.rate / GB / peak:.3f} × {peak:g}",
             way.rate / GB,
-            "GB/s",
-            reached,
+            unit="GB/s",
+            source=reached,
         ),
         waiting_step(way),
-        Step(f"Seconds of {named}", formula, seconds, way.seconds, "s", source),
+        Step(f"Seconds of {named}", formula, seconds, way.seconds, unit="s", source=source),
     ]
     if part.repeats != 1:
         numbers = f"{part.repeats:,} × {show_number(way.seconds, 4)}"
-        steps.append(Step("Seconds of all of them", r"c \cdot t", numbers, part.repeats * way.seconds, "s", source))
+        steps.append(
+            Step("Seconds of all of them", r"c \cdot t", numbers, part.repeats * way.seconds, unit="s", source=source)
+        )
     return steps
 
 
@@ -175,7 +180,7 @@ def waiting_step(way: Transfer) -> Step:
         if count:
             numbers += f" + {count} × {waits[kind] * 1e6:g}"
     name, formula = f"Waiting ({way.protocol.name})", r"t_0 + s \cdot t_{\text{step}}"
-    return Step(name, formula, numbers, way.waiting * 1e6, "µs", way.protocol.source)
+    return Step(name, formula, numbers, way.waiting * 1e6, unit="µs", source=way.protocol.source)
 
 
 def rate_source(way: Transfer) -> str:

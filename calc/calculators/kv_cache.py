@@ -14,8 +14,10 @@ INPUTS = (
         "llama-3.1-8b",
         kind="models",
     ),
-    Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", 1, 100_000_000),
-    Number("sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", 1, 1_000_000),
+    Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
+    Number(
+        "sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", least=1, most=1_000_000
+    ),
     Choice(
         "kv_cache",
         "Number format of the cache",

@@ -8,7 +8,8 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
-from calc.calculators.inputs import Values, field_html
+from calc.calculators.inputs import Values, fields_html
+from calc.catalog import catalog
 from calc.errors import ScenarioError, nearest
 
 
@@ -52,6 +53,14 @@ FORM_FIELDS = {
     "prompt_tokens": "context_tokens",
     "lora": "rank",
 }
+OWN_VALUES = "Your own values"
+WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
+TAKEN = element(
+    "p",
+    "Take it along: " + " ".join(element("button", label, type="button", data_take=way) for way, label in WAYS),
+    class_="calc-take",
+    hidden=True,
+)
 WITHOUT_SCRIPTS = "Without scripts, this page shows the answer to the values above; the worked examples show others."
 
 
@@ -73,15 +82,27 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     values = calculator.values(changed or {})
     report = calculator.report(values)
     identity = prefix or calculator.id
-    fields = "".join(field_html(field, identity, values[field.name]) for field in calculator.inputs)
+    fields = fields_html(calculator.inputs, identity, values)
     reset = element("button", "Reset", type="reset", class_="calc-reset")
-    heading = element("legend", text(calculator.question))
+    heading = element("legend", text(calculator.question)) + examples_html(calculator, identity)
     form = element("form", element("fieldset", heading + fields) + reset, class_="calc-form", id=identity, method="get")
     live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
-    answer = element("div", calculator.render(report), class_="calc-answer")
-    inner = form + import_html(calculator.inputs, identity) + live + answer
-    attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None}
+    asked = element("div", form + import_html(calculator.inputs, identity) + live + TAKEN, class_="calc-asked")
+    answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
+    inner = asked + answer
+    attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None, "data_catalog": catalog().version}
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
+
+
+def examples_html(calculator: Calculator, prefix: str) -> str:
+    """Return the list of worked examples that fill in the form; it is hidden until scripts run, and no input of it."""
+    own = element("option", OWN_VALUES, value="own")
+    options = own + "".join(
+        element("option", text(preset.name), value=json.dumps(preset.values)) for preset in calculator.presets
+    )
+    identity = f"{prefix}-example"
+    inner = element("label", "Example", for_=identity) + element("select", options, id=identity, autocomplete="off")
+    return element("div", inner, class_="calc-field calc-example", hidden=True)
 
 
 def render_presets(name: str, address: str = "") -> str:
@@ -101,7 +122,8 @@ def answer(request: str) -> str:
 
     In: `{"calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "html", "status", "options"}`, or
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
-    `options` are those that the form needs beside its lists, for a model that the reader brought.
+    `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
+    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
     """
     fields: Values = {}
     inputs: set[str] = set()
@@ -110,6 +132,11 @@ def answer(request: str) -> str:
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
+        if "take" in asked:
+            from calc.calculators.taking import taken  # most answers stay
+
+            copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
+            return json.dumps({"ok": True, "text": copied, "status": "Copied."})
         report = calculator.report(fields)
     except ScenarioError as error:
         field, _, within = error.field.partition(".")

@@ -20,8 +20,22 @@ def whole_inputs(suffix: str, name: str, model: str, weights: str, context: str,
         Choice(
             f"engine{suffix}", f"{name} model's engine", "The program that runs it.", "transformers", kind="engines"
         ),
-        Number(f"context_tokens{suffix}", f"{name} model's context", "Tokens of a sequence.", context, 1, 100_000_000),
-        Number(f"sequences{suffix}", f"{name} model's sequences at once", "Texts or conversations.", "1", 1, 1_000_000),
+        Number(
+            f"context_tokens{suffix}",
+            f"{name} model's context",
+            "Tokens of a sequence.",
+            context,
+            least=1,
+            most=100_000_000,
+        ),
+        Number(
+            f"sequences{suffix}",
+            f"{name} model's sequences at once",
+            "Texts or conversations.",
+            "1",
+            least=1,
+            most=1_000_000,
+        ),
     )
 
 
@@ -38,7 +52,9 @@ def short_inputs(suffix: str, name: str) -> tuple[Input, ...]:
 
 INPUTS: tuple[Input, ...] = (
     Choice("accelerator", "GPU", "Compared by the memory that its driver reports.", "rtx-4090", kind="accelerators"),
-    Number("display", "Kept for a display", "MiB: a desktop takes some hundreds; 0 for none.", "512", 0, 65_536),
+    Number(
+        "display", "Kept for a display", "MiB: a desktop takes some hundreds; 0 for none.", "512", least=0, most=65_536
+    ),
     Choice(
         "processes",
         "Processes",
@@ -46,8 +62,12 @@ INPUTS: tuple[Input, ...] = (
         OWN_PROCESS,
         options=((OWN_PROCESS, "One for each model"), (ONE_PROCESS, "One for all models")),
     ),
-    *whole_inputs(FIRST, "First", "llama-3-8b", "fp16", "8192", "The parameters follow from its config.json."),
-    *whole_inputs(SECOND, "Second", "bart-large-mnli", "fp32", "1024", "A classifier or encoder keeps no cache."),
+    *whole_inputs(
+        FIRST, "First", "llama-3-8b", "fp16", context="8192", help_="The parameters follow from its config.json."
+    ),
+    *whole_inputs(
+        SECOND, "Second", "bart-large-mnli", "fp32", context="1024", help_="A classifier or encoder keeps no cache."
+    ),
     *short_inputs(THIRD, "Third"),
     *short_inputs(FOURTH, "Fourth"),
 )

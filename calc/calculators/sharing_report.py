@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from calc.architecture.parameters import parameters_total
+from calc.calculators.inputs import whole
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.errors import ScenarioError
@@ -41,7 +42,7 @@ def read_tenant(suffix: str, scenario: dict[str, object]) -> tuple[Tenant, Repor
     except ScenarioError as error:
         head, _, rest = error.field.partition(".")
         raise ScenarioError(f"{head}{suffix}" + (f".{rest}" if rest else ""), error.message) from None
-    demand = asked.demand._replace(sequences=int(str(scenario["sequences"])))
+    demand = asked.demand._replace(sequences=whole(scenario, "sequences"))
     if not demand.architecture.writes:
         demand = demand._replace(prompt_tokens=demand.tokens)
     serving = asked.serving(catalog().accelerator(str(scenario["accelerator"])))
@@ -64,7 +65,7 @@ def share(values: dict[str, object]) -> Report:
     found = sharing.share(
         tenants=tenants,
         accelerator=accelerator,
-        display_bytes=int(str(values["display"])) * MIB,
+        display_bytes=whole(values, "display") * MIB,
         one_process=values["processes"] == ONE_PROCESS,
     )
     models = {f"model{suffix}": model for suffix, _, model in read}
@@ -139,7 +140,7 @@ def warnings(tenants: list[Tenant], names: list[str]) -> Iterator[Report]:
     layout = Layout()
     for tenant, name in zip(tenants, names, strict=True):
         case, runtime = tenant.serving.fullest(tenant.demand, layout)
-        served = Served(tenant.serving, tenant.demand, layout, case, runtime, None)
+        served = Served(tenant.serving, tenant.demand, layout, case, runtime=runtime, most=None)
         for warning in serving_warnings(served):
             if warning.code in ("format-of-another-engine", "engine-not-on-device", "share-too-small"):
                 yield {**warning._asdict(), "message": f"{name}: {warning.message}"}

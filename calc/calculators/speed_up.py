@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
-from calc.calculators.inputs import Amount, Number
+from calc.calculators.inputs import Amount, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
@@ -13,12 +13,37 @@ from calc.units import DAY_S, HOUR_S, show_count, show_dollars, show_number
 LEAST_S, MOST_S, MOST_PRICE = 0.001, 10_000_000, 100_000_000
 
 INPUTS = (
-    Amount("before_s", "Time before", "Seconds that one page, text or request takes.", "30", LEAST_S, MOST_S),
-    Amount("after_s", "Time after", "Seconds that the same one takes on the new machine.", "4", LEAST_S, MOST_S),
-    Number("items", "How many a day", "Pages, texts or requests.", "1000", 1, 10_000_000_000),
-    Amount("before_per_hour", "An hour of the old machine", "In US dollars; empty if it costs nothing.", "", 0, 10**6),
-    Amount("after_per_hour", "An hour of the new machine", "In US dollars; empty if it costs nothing.", "", 0, 10**6),
-    Amount("price", "Price of the new machine", "In US dollars, to buy it; empty if it is rented.", "", 0, MOST_PRICE),
+    Amount(
+        "before_s", "Time before", "Seconds that one page, text or request takes.", "30", least=LEAST_S, most=MOST_S
+    ),
+    Amount(
+        "after_s", "Time after", "Seconds that the same one takes on the new machine.", "4", least=LEAST_S, most=MOST_S
+    ),
+    Number("items", "How many a day", "Pages, texts or requests.", "1000", least=1, most=10_000_000_000),
+    Amount(
+        "before_per_hour",
+        "An hour of the old machine",
+        "In US dollars; empty if it costs nothing.",
+        "",
+        least=0,
+        most=10**6,
+    ),
+    Amount(
+        "after_per_hour",
+        "An hour of the new machine",
+        "In US dollars; empty if it costs nothing.",
+        "",
+        least=0,
+        most=10**6,
+    ),
+    Amount(
+        "price",
+        "Price of the new machine",
+        "In US dollars, to buy it; empty if it is rented.",
+        "",
+        least=0,
+        most=MOST_PRICE,
+    ),
 )
 
 PRESETS = (
@@ -42,8 +67,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 def compare(values: dict[str, object]) -> Report:
     """Return the report on two times."""
-    numbers = {name: float(str(value)) for name, value in values.items()}
-    found = SpeedUp(numbers["before_s"], numbers["after_s"], int(numbers["items"]))
+    numbers = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    found = SpeedUp(numbers["before_s"], numbers["after_s"], whole(values, "items"))
     prices = [numbers.get(name, 0.0) for name in ("before_per_hour", "after_per_hour")]
     saved = found.saved_cost(*prices)
     price = numbers.get("price")

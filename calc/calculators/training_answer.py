@@ -25,6 +25,7 @@ PRECISION = Choice(
         ("fp8-mixed", "FP8 matrices with FP32 masters"),
         ("fp32", "FP32"),
     ),
+    topic="How it is trained",
 )
 OPTIMIZER = Choice(
     "optimizer",
@@ -45,6 +46,7 @@ OPTIMIZER = Choice(
         ("sgd", "SGD"),
         ("adagrad", "Adagrad"),
     ),
+    topic="How it is trained",
 )
 CHECKPOINTING = Choice(
     "checkpointing",
@@ -52,6 +54,7 @@ CHECKPOINTING = Choice(
     "What is thrown away after the forward pass and computed again.",
     "full",
     options=(("none", "None"), ("selective", "Selective"), ("full", "Every layer")),
+    topic="How it is trained",
 )
 LOSS = Choice(
     "cross_entropy",
@@ -63,6 +66,7 @@ LOSS = Choice(
         ("chunked", "In chunks"),
         ("fused", "Fused with the output matrix"),
     ),
+    topic="How it is trained",
 )
 OFFLOAD = Choice(
     "offload",
@@ -71,12 +75,21 @@ OFFLOAD = Choice(
     "",
     options=(("optimizer", "Optimizer"), ("parameters", "Parameters"), ("activations", "Activations")),
     empty="Nothing",
+    topic="How it is trained",
 )
-MICRO_BATCH = Number("micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", 1, 2**20)
+MICRO_BATCH = Number(
+    "micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", least=1, most=2**20, topic="Batch"
+)
 ACCUMULATION = Number(
-    "gradient_accumulation", "Micro-batches accumulated", "Their gradients add up to one step.", "1", 1, 2**20
+    "gradient_accumulation",
+    "Micro-batches accumulated",
+    "Their gradients add up to one step.",
+    "1",
+    least=1,
+    most=2**20,
+    topic="Batch",
 )
-SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", 1, 2**30)
+SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", least=1, most=2**30)
 SHARDING_OPTIONS = (
     ("none", "Nothing: each GPU has a copy"),
     ("zero-1", "Optimizer states (ZeRO-1)"),

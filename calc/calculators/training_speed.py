@@ -24,30 +24,30 @@ BOUNDS = {
     "pipeline": "stages that wait: more micro-batches in a step or fewer stages make it faster",
     "optimizer": "the optimizer: more tokens in a step, or states on the device, make it faster",
 }
-TOKENS = Number("training_tokens", "Tokens of the run", "All tokens that it sees.", "10,000,000", 1, 10**15)
+TOKENS = Number("training_tokens", "Tokens of the run", "All tokens that it sees.", "10,000,000", least=1, most=10**15)
 NETWORK = Amount(
     "network_gbit_per_s",
     "Network, Gb/s of a GPU",
     "Between machines, one way. Empty: as in the machines that it is sold in.",
     "",
-    0.01,
-    100_000,
+    least=0.01,
+    most=100_000,
 )
 PRICE = Amount(
     "price_per_hour",
     "Price of a GPU for an hour",
     "In US dollars. Empty: the newest rent in the catalogue, with its day.",
     "",
-    0,
-    MOST_PRICE,
+    least=0,
+    most=MOST_PRICE,
 )
 ELECTRICITY = Amount(
     "electricity_per_kwh",
     "Price of a kWh",
     "In US dollars. Empty: the newest in the catalogue, with its day.",
     "",
-    0,
-    MOST_PRICE,
+    least=0,
+    most=MOST_PRICE,
 )
 
 

@@ -25,16 +25,25 @@ INPUTS = (
         "Context",
         "Tokens of prompt and answer together, for each sequence.",
         "8192",
-        1,
-        100_000_000,
+        least=1,
+        most=100_000_000,
     ),
-    Number("sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", 1, 1_000_000),
+    Number(
+        "sequences",
+        "Sequences at once",
+        "Each one in progress holds a cache of its own.",
+        "1",
+        least=1,
+        most=1_000_000,
+        topic="Load and cache",
+    ),
     Choice(
         "kv_cache",
         "Number format of the cache",
         "16 bit unless your engine is told otherwise.",
         "bf16",
         kind="cache",
+        topic="Load and cache",
     ),
     Choice(
         "accelerator",
@@ -43,7 +52,7 @@ INPUTS = (
         "rtx-4090",
         kind="accelerators",
     ),
-    Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", 1, 4096),
+    Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", least=1, most=4096),
     Choice(
         "engine",
         "Engine",
@@ -51,6 +60,7 @@ INPUTS = (
         "",
         kind="engines",
         empty="None: what the mathematics needs",
+        topic="Engine",
     ),
 )
 

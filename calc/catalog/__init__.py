@@ -41,6 +41,7 @@ from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
+    from calc.catalog.copies import Copy
     from calc.catalog.market_names import MarketNames, Reading
     from calc.catalog.runs import Law, Run
 
@@ -130,13 +131,42 @@ class Catalog:
             return read if listed is None else Reading(listed, ())
         return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
 
-    def copied(self, name: str) -> str | None:
+    def copied(self, name: str) -> "Copy | None":
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
-        if "/" not in name or self.lookup("models", name) is not None:
+        if self.lookup("models", name) is not None:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
-        return copied(name, self._tables["models"])
+        return copied(name, self._tables["models"], self.format_names)
+
+    def named_format(self, name: str) -> "Copy | None":
+        """Return what the name of a model's repository says of its number format, None where it says nothing.
+
+        What the entry says of that repository comes first, and an id says nothing.
+        """
+        listed = self.lookup("models", name)
+        if listed is None:
+            return self.copied(name)
+        if name == listed or name in self.model(listed).published:
+            return None
+        from calc.catalog.copies import Copy, said
+
+        weights, why = said(name, self.format_names)
+        return None if weights is None else Copy(listed, weights, why)
+
+    @property
+    def format_names(self) -> dict[str, str]:
+        """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
+        found = self.derived.get("format names")
+        if not isinstance(found, dict):
+            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
+            ends = {
+                str(end): entry_id
+                for entry_id, entry in self._tables["number_formats"].items()
+                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
+            }
+            found = self.derived["format names"] = mixtures | ends
+        return found
 
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
@@ -167,7 +197,8 @@ class Catalog:
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        entry_id = self.lookup("models", name) or self.copied(name) or self.find("models", name, field)
+        copy = None if self.lookup("models", name) else self.copied(name)
+        entry_id = copy.id if copy else self.find("models", name, field)
         record = self._record("models", entry_id)
         assert isinstance(record, Model)
         return record
@@ -214,7 +245,7 @@ class Catalog:
     def source(self, source: str) -> Source:
         """Return the source that a fact names: an entry under sources/, or the page at an address."""
         if source.startswith("https://"):
-            return Source(source, source.removeprefix("https://"), "", "documentation", source, "", "")
+            return Source(source, source.removeprefix("https://"), "", "documentation", url=source, note="", checked="")
         record = self._record("sources", source)
         assert isinstance(record, Source)
         return record

@@ -1,31 +1,81 @@
 """Repositories that hold a known model again: copies by other owners, and conversions to a number format."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from calc.catalog.loader import fold, lookup_names
 
-CONVERTED = re.compile(
-    r"[-_.](awq|gptq|gguf|exl[23]|mlx|bnb|quantized|dynamic|channel|block|unsloth|kv|g\d+|w\d+a\d+|fp8|fp4|nf4|nvfp4|"
-    r"mxfp4|bf16|fp16|[348]bit|int[48])$"
+# Words of a conversion that name no number format, which stand between a model's name and the format's.
+BESIDE = re.compile(
+    r"[-_.](gguf|mlx|bnb|exl[23]|quantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1|hf|qat|it-qat|4bit|8bit)$"
 )
+BITS = re.compile(r"[-_](\d)bit$")
+PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
+GGUF = re.compile(r"[-_.]gguf$")
+USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
 
 
-def copied(name: str, entries: Mapping[str, Mapping[str, object]]) -> str | None:
-    """Return the id of the model that a repository holds by its name, None where none has it.
+class Copy(NamedTuple):
+    """What the name of a repository says beside the model that it holds: the number format it is stored in."""
 
-    The owner and words of conversion at the end are left out; what stays has to be a known repository's own name.
+    id: str  # the model
+    weights: object  # as a scenario has it; None where the name says nothing
+    why: str  # the words of the name that say it
 
-    >>> copied("someone/Llama-2-7b-hf-AWQ", {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}})
-    'llama-2-7b'
+
+def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapping[str, str]) -> Copy | None:
+    """Return the model that a repository or file holds by its name, None where none has it.
+
+    The owner and what the name says of a conversion are left out; what stays has to be a known repository's own name.
+    `formats` gives the ids of number formats by the ends of names.
+
+    >>> entries = {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}}
+    >>> copied("someone/Llama-2-7b-hf-AWQ", entries, {"awq": "awq"})
+    Copy(id='llama-2-7b', weights='awq', why='-awq')
     """
-    owner, _, bare = name.rpartition("/")
-    if not owner:
-        return None
-    bare = bare.casefold()
-    while (shorter := CONVERTED.sub("", bare)) != bare:
+    weights, why = said(name, formats)
+    bare, _, _ = spelled(name)[1].partition(":")
+    ends = sorted(formats, key=len, reverse=True)
+    while (shorter := without_end(bare, ends)) != bare:
         bare = shorter
+    wanted = {fold(bare), fold(bare.partition("_")[2])}  # Qwen_Qwen3-32B: some write the owner before the name
     for entry_id, entry in entries.items():
-        if any(fold(known.rpartition("/")[2]) == fold(bare) for known in lookup_names(entry_id, entry)):
-            return entry_id
+        if any(fold(known.rpartition("/")[2]) in wanted for known in lookup_names(entry_id, entry)):
+            return Copy(entry_id, weights, why)
     return None
+
+
+def without_end(bare: str, ends: Iterable[str]) -> str:
+    """Return a name without the last word that is of its conversion; the same where there is none."""
+    for end in ends:
+        for mark in "-_.":
+            if bare.endswith(mark + end):
+                return bare.removesuffix(mark + end)
+    return BESIDE.sub("", bare)
+
+
+def spelled(name: str) -> tuple[str, str]:
+    """Return the owner and the name in a repository, in small letters, words joined by hyphens."""
+    owner, _, bare = name.casefold().strip().rpartition("/")
+    return owner, re.sub(r"\s+", "-", bare)
+
+
+def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
+    """Return what a name says of its number format, as a scenario has it, and the words that say it."""
+    owner, bare = spelled(name)
+    bare, _, chosen = bare.partition(":")
+    if chosen:
+        return formats.get(chosen, chosen), f":{chosen}"
+    if "mlx" in owner or re.search(r"[-_.]mlx\b", bare):
+        bits = BITS.search(bare)
+        if bits:
+            return f"mlx-{bits[1]}bit", f"MLX and {bits[0]}"
+    if found := PER_WEIGHT.search(bare):
+        return {"bits_per_weight": float(found[1])}, found[0]
+    file = GGUF.search(bare)
+    bare = GGUF.sub("", bare)
+    for end in sorted(formats, key=len, reverse=True):
+        if re.search(rf"[-_.]{re.escape(end)}([-_.](gguf|mlx|kv|dynamic|unsloth))*$", bare):
+            return formats[end], f"-{end}"
+    return (USUAL_FILE, "-gguf") if file else (None, "")

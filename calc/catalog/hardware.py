@@ -55,7 +55,7 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
         fact = entry.get(field)
         if isinstance(fact, dict) and check.fields(f"{where}.{field}", fact, FACT_RULES):
             check_fact(check, f"{where}.{field}", field, fact)
-            take_source(check, f"{where}.{field}", fact, entry, tables)
+            take_source(check, f"{where}.{field}", fact, entry, tables=tables)
     check_also(check, where, entry.get("also"), tables)
     exceptions = entry.get("exceptions", [])
     for position, exception in enumerate(exceptions if isinstance(exceptions, list) else []):
@@ -97,7 +97,7 @@ def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
             check.choice(f"{where}.value", fact["value"], PEER_TO_PEER)
         elif field == "rocm":
             check.choice(f"{where}.value", fact["value"], ROCM)
-    elif check_quantity(check, where, fact, dimension, (least, most)):
+    elif check_quantity(check, where, fact, dimension, possible=(least, most)):
         basis = fact.get("basis", "")
         if basis == "sparse":
             check.problem(f"{where}.basis", "is a sparse rate in a dense field: halve it, and give basis dense")
@@ -131,9 +131,9 @@ def check_facts(check: Check, where: str, entry: Entry, facts: Mapping[str, Fact
         fact = entry.get(field)
         if not isinstance(fact, dict) or not check.fields(f"{where}.{field}", fact, FACT_RULES):
             continue
-        if check_quantity(check, f"{where}.{field}", fact, dimension, (least, most)):
+        if check_quantity(check, f"{where}.{field}", fact, dimension, possible=(least, most)):
             check.choice(f"{where}.{field}.basis", fact.get("basis", ""), bases)
-        take_source(check, f"{where}.{field}", fact, entry, tables)
+        take_source(check, f"{where}.{field}", fact, entry, tables=tables)
         check_reference(check, f"{where}.{field}.source", fact["source"], tables)
 
 
@@ -143,7 +143,7 @@ def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], LINK_KINDS)
-    check_facts(check, where, entry, LINK_FACTS, tables)
+    check_facts(check, where, entry, LINK_FACTS, tables=tables)
     one, both = (entry[name].get("value") for name in ("one_way", "both_ways"))  # type: ignore[attr-defined]
     if isinstance(one, float) and isinstance(both, float) and abs(both / one - 2) > 0.02:
         check.problem(
@@ -162,7 +162,7 @@ def check_protocol(check: Check, where: str, entry: Entry, tables: Tables) -> No
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.algorithm", entry["algorithm"], PROTOCOL_ALGORITHMS)
-    check_facts(check, where, entry, PROTOCOL_FACTS, tables)
+    check_facts(check, where, entry, PROTOCOL_FACTS, tables=tables)
     if not 0 < float(str(entry["share"])) <= 1:
         check.problem(f"{where}.share", f"must be above 0 and at most 1, not {entry['share']}")
 
@@ -174,7 +174,7 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], MACHINE_KINDS)
     check.choice(f"{where}.topology", entry["topology"], TOPOLOGIES)
-    check_facts(check, where, entry, MACHINE_FACTS, tables)
+    check_facts(check, where, entry, MACHINE_FACTS, tables=tables)
     for field in ("accelerator", "link", "host_link", "network"):
         kind = "accelerators" if field == "accelerator" else "links"
         if entry.get(field):
@@ -196,7 +196,7 @@ def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> N
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
-    check_facts(check, where, entry, PROCESSOR_FACTS, tables)
+    check_facts(check, where, entry, PROCESSOR_FACTS, tables=tables)
 
 
 def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -26,6 +26,8 @@ from calc.catalog.schema import (
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
+    PUBLISHED_RULES,
+    SCOPES,
     SOURCE_KINDS,
     SOURCE_RULES,
     VENDORS,
@@ -83,7 +85,7 @@ def read_tables(root: Path = DATA) -> Tables:
     ):
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
-            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files)
+            read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files=files)
     lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
@@ -172,7 +174,7 @@ def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None
     if not check.fields(where, entry, FORMAT_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.scope", entry["scope"], ("all", "linear", "experts"))
+    check.choice(f"{where}.scope", entry["scope"], SCOPES)
     if not 1 <= float(str(entry["bits"])) <= 64:
         check.problem(f"{where}.bits", f"must be from 1 to 64, not {entry['bits']}")
     if entry.get("native"):
@@ -200,6 +202,16 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     context = entry["context_tokens"]
     if not isinstance(context, int) or not 128 <= context <= 10**8:
         check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
+    published = entry.get("published", {})
+    assert isinstance(published, dict)
+    for repository, item in published.items():
+        place = f"{where}.published.{repository}"
+        if not isinstance(item, dict):
+            check.problem(place, "must be a table with the repository's quantization_config")
+        elif repository not in (*entry["repositories"], *entry.get("finetunes", ())):  # type: ignore[misc]
+            check.problem(place, "is not one of the entry's repositories")
+        elif check.fields(place, item, PUBLISHED_RULES):
+            check_reference(check, f"{place}.source", item["source"], tables)
 
 
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -49,7 +49,7 @@ def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), **entry}
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
@@ -67,13 +67,15 @@ FORMAT_DEFAULTS: Entry = {
     "flattened": False,
     "cache": False,
     "native": "",
+    "suffixes": (),
 }
 
 
 def make_number_format(entry_id: str, entry: Entry) -> NumberFormat:
     """Return a number format's record."""
     values = {"id": entry_id, "kernel": entry_id.replace("_", "-"), **FORMAT_DEFAULTS, **entry}
-    values["aliases"] = tuple(values["aliases"])  # type: ignore[arg-type]
+    for name in ("aliases", "suffixes"):
+        values[name] = tuple(values[name])  # type: ignore[arg-type]
     return NumberFormat(**values)  # type: ignore[arg-type]
 
 

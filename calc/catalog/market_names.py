@@ -54,7 +54,7 @@ def take_apart(text: str) -> Named:
     forms = {(found.group(1) or word) for word in words if (found := FORM.fullmatch(word))}
     rest = [word for word in words if not FORM.fullmatch(word)]
     count = next((int(number) for number in counted.groups() if number), None) if counted else None
-    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, int(cores[1]) if cores else None)
+    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores=int(cores[1]) if cores else None)
 
 
 def count_in(name: str) -> int | None:

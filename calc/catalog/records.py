@@ -146,6 +146,9 @@ class Model(NamedTuple):
     source: str
     checked: str
     note: str
+    published: dict[
+        str, dict[str, object]
+    ]  # those of the repositories that store it otherwise, with what they say of it
 
 
 class NumberFormat(NamedTuple):
@@ -155,7 +158,7 @@ class NumberFormat(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     bits: float
-    scope: str  # "all": every tensor; "linear": the layers' matrices; "experts": those of the experts, if there are any
+    scope: str  # one of SCOPES: which tensors it is for where nothing else is said
     group: int  # elements that share a scale; 0 if none do
     group_rows: int  # rows over which a group extends: 1, or the height of a block
     group_bits: int  # scale and zero point of a group
@@ -168,6 +171,7 @@ class NumberFormat(NamedTuple):
     cache: bool  # engines keep KV caches in it
     native: str  # the accelerator fact that shows the hardware computes in it; empty if it is unpacked to 16 bit
     kernel: str  # how matrices in it are multiplied: a law of kernels.toml
+    suffixes: tuple[str, ...]  # ends of repository names that say so
     summary: str
     source: str
     checked: str
@@ -259,7 +263,34 @@ class Mixture(NamedTuple):
     native: str = ""  # no device computes in one: weights are unpacked
 
 
-WeightsFormat = NumberFormat | Mixture
+class Rule(NamedTuple):
+    """Which tensors of a recipe are in another number format: by their block, or by the names that modules have."""
+
+    number_format: NumberFormat
+    block: str = ""
+    pattern: str = ""  # a regular expression
+    layers: frozenset[int] | None = None  # None: all
+    in_layer: bool = False  # the pattern is for a name within a layer, not for one from the model down
+    by_number: bool = False  # the pattern looks at numbers of layers
+
+
+class Recipe(NamedTuple):
+    """What a repository stores a model in: one number format, and where it has another one; the last rule decides."""
+
+    id: str
+    name: str
+    base: NumberFormat
+    plain: NumberFormat  # of what no format is for: embeddings, norms, and what is left out
+    rules: tuple[Rule, ...]
+
+    @property
+    def native(self) -> str:
+        """The accelerator fact that shows that the hardware computes in its number format."""
+        return self.base.native
+
+
+WeightsFormat = NumberFormat | Mixture  # what the catalogue has a name for
+ModelFormat = WeightsFormat | Recipe
 
 
 class Link(NamedTuple):
@@ -402,4 +433,4 @@ class StoredWeights(NamedTuple):
         return {"embeddings": self.embeddings, "layers": self.layers, "head": self.head}
 
 
-Weights = WeightsFormat | StoredWeights
+Weights = ModelFormat | StoredWeights

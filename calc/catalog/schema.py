@@ -111,10 +111,13 @@ MODEL_RULES: Rules = {
     "gated": (bool,),
     "context_tokens": (int,),
     "config": (dict,),
+    "published?": (dict,),
     "source": (str,),
     "checked": (str,),
     "note?": (str,),
 }
+# A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
+PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
 SOURCE_RULES: Rules = {
     "title": (str,),
     "publisher": (str,),
@@ -124,6 +127,9 @@ SOURCE_RULES: Rules = {
     "checked": (str,),
     "note?": (str,),
 }
+# Which tensors a number format is for: every one; the matrices of the layers, the embedding and the output matrix;
+# those of the layers alone; those of the experts where there are any.
+SCOPES = ("all", "matrices", "linear", "experts")
 FORMAT_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
@@ -134,6 +140,7 @@ FORMAT_RULES: Rules = {
     "checked": (str,),
     "native?": (str,),
     "kernel?": (str,),
+    "suffixes?": (list,),
     "cache?": (bool,),
     "flattened?": (bool,),
 } | {

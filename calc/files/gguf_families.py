@@ -86,6 +86,7 @@ ERNIE: Names = {
     "interleave_moe_layer_step": "moe_layer_interval",
 }
 BIAS: Names = {"attention_bias": "attn_q.bias"}
+MLP_BIAS: Names = {"mlp_bias": "ffn_up.bias"}
 STABLE: Names = {
     "use_qkv_bias": "attn_q.bias",
     "qk_layernorm": "attn_q_norm.weight",
@@ -108,10 +109,10 @@ GPT_OSS = family("gpt_oss", SIZES, LOCAL_EXPERTS, WINDOW, EXPERT_WIDTH)
 
 # A family whose models are of two kinds has the second one behind a key or tensor that only it has: see VARIANTS.
 FAMILIES: dict[str, GgufFamily] = {
-    "llama": family("llama", SIZES, flags=BIAS),
+    "llama": family("llama", SIZES, flags={**BIAS, **MLP_BIAS}),
     "llama:expert_count": family("mixtral", SIZES, LOCAL_EXPERTS, WINDOW),
     "mistral3": family("llama", SIZES),
-    "granite": family("granite", SIZES, flags=BIAS),
+    "granite": family("granite", SIZES, flags={**BIAS, **MLP_BIAS}),
     "internlm2": family("internlm2", SIZES),
     "qwen2": family("qwen2", SIZES),
     "qwen2vl": family("qwen2", SIZES),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
+from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.files.config_json import MOST_BYTES, MOST_KEYS, architecture_of, language_part, needed
 from calc.files.gguf import MAGIC, OLDER, Gguf, read_gguf
@@ -13,6 +14,7 @@ from calc.files.head import FIELD, FIRST_BYTES, NeedMore, refused
 from calc.files.json_text import read_json
 from calc.files.safetensors import Index, read_index, read_safetensors, shard_of
 from calc.files.tensors import Inventory, StoredBytes, StoredTensor, inventory
+from calc.memory.published_formats import condensed, published_format, quantization_of, stated_type
 from calc.units import show_count, show_decimal
 
 MOST_FILES = 1000
@@ -182,7 +184,7 @@ def gguf_model(contents: Contents) -> ImportedModel:
         raise refused(f"{name} is not modelled: {message} {show_count(parameters)}")
     title = files[0].metadata.get("general.name")
     return imported(
-        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found
+        title if isinstance(title, str) else "", [name for name, _ in contents.ggufs], config, architecture, found=found
     )
 
 
@@ -206,9 +208,27 @@ def config_model(contents: Contents) -> ImportedModel:
     title = given.get("_name_or_path") or given.get("architectures") or given.get("model_type")
     title = title[0] if isinstance(title, list) and title else title
     title = title.rstrip("/").rpartition("/")[2] if isinstance(title, str) else ""
-    result = imported(title, names, config, architecture, found)
+    result = imported(title, names, config, architecture, found=found)
+    if found is None:
+        result = as_published(result, given, architecture)
     note = " Its towers that see or hear are left out: the language model is modelled alone." if partly else ""
     return result._replace(sentence=result.sentence + note)
+
+
+def as_published(model: ImportedModel, given: Mapping[str, object], architecture: Architecture) -> ImportedModel:
+    """Return a model with what its whole config says of the format of its weights, which no tensors tell."""
+    stated: dict[str, object] = {}
+    if kind := stated_type(given):
+        stated["torch_dtype"] = kind
+    if quantization := quantization_of(given):
+        stated["quantization_config"] = condensed(quantization)
+    try:
+        weights = published_format(stated, architecture, catalog().number_format)
+    except ScenarioError as error:
+        return model._replace(sentence=f"{model.sentence} Of its weights nothing is known: {error.message}.")
+    config: dict[str, object] = {**model.model["config"], **stated}  # type: ignore[dict-item]
+    sentence = f"{model.sentence} Its weights are in {weights.name}." if stated else model.sentence
+    return model._replace(model={**model.model, "config": config}, sentence=sentence)
 
 
 def spread(total: int, architecture: Architecture) -> StoredBytes:

@@ -114,7 +114,7 @@ def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
         value_format=demand.values,
     )
     state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
-    return Load(stage, weights, sequence, state, stage_width(stage=stage, tensor_parallel=layout.tensor).elements)
+    return Load(stage, weights, sequence, state, width=stage_width(stage=stage, tensor_parallel=layout.tensor).elements)
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:

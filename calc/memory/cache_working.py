@@ -32,20 +32,23 @@ def cache_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
         sequence += count * kept * size
         name = cache_name(cache)
         steps += [
-            entry_step(cache, layout, demand, size, name),
+            entry_step(cache, layout, demand, size, name=name),
             Step(
                 f"Cache of a sequence ({name})",
                 r"L \cdot s \cdot B_{\text{token}}",
                 f"{count} × {show_count(kept)} × {show_count(size)}",
                 count * kept * size,
-                "B",
-                source_of(cache) if cache.window_tokens is None else "longformer",
+                unit="B",
+                source=source_of(cache) if cache.window_tokens is None else "longformer",
             ),
         ]
     sequences = demand.sequences_on(layout)
     numbers = f"{show_count(sequences)} × {show_count(sequence)}"
     formula = r"n_{\text{seq}} \cdot B_{\text{seq}}"
-    return [*steps, Step("KV cache", formula, numbers, sequences * sequence, "B", source_of(next(iter(layers))))]
+    return [
+        *steps,
+        Step("KV cache", formula, numbers, sequences * sequence, unit="B", source=source_of(next(iter(layers)))),
+    ]
 
 
 def cache_name(cache: TokenCache) -> str:
@@ -73,14 +76,14 @@ def entry_step(cache: TokenCache, layout: Layout, demand: Demand, size: int, nam
     keys, values = f"{bits_with_scales(demand.keys):g}", f"{bits_with_scales(demand.values):g}"
     if not cache.value_dim:
         numbers = f"{heads} × {cache.key_dim} × {keys} / 8"
-        return Step(title, r"n \cdot d \cdot \frac{b}{8}", numbers, size, "B", source_of(cache))
+        return Step(title, r"n \cdot d \cdot \frac{b}{8}", numbers, size, unit="B", source=source_of(cache))
     if cache.key_dim == cache.value_dim:
         formula = r"n_{\text{kv}} \cdot d_{\text{head}} \cdot \frac{b_K + b_V}{8}"
         numbers = f"{heads} × {cache.key_dim} × ({keys} + {values}) / 8"
     else:
         formula = r"n_{\text{kv}} \cdot \frac{d_K \cdot b_K + d_V \cdot b_V}{8}"
         numbers = f"{heads} × ({cache.key_dim} × {keys} + {cache.value_dim} × {values}) / 8"
-    return Step(title, formula, numbers, size, "B", source_of(cache))
+    return Step(title, formula, numbers, size, unit="B", source=source_of(cache))
 
 
 def bits_with_scales(number_format: NumberFormat) -> float:
@@ -103,8 +106,10 @@ def state_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
         numbers = f"{count} × {show_count(elements)} × {bits} / 8"
         name = f"State of a sequence ({state.label})"
         value = count * elements * bits // 8
-        steps.append(Step(name, r"L \cdot N_{\text{state}} \cdot \frac{b}{8}", numbers, value, "B", "mamba"))
+        steps.append(
+            Step(name, r"L \cdot N_{\text{state}} \cdot \frac{b}{8}", numbers, value, unit="B", source="mamba")
+        )
     sequence, sequences = sum(int(step.value) for step in steps), demand.sequences_on(layout)
     numbers = f"{show_count(sequences)} × {show_count(sequence)}"
     formula = r"n_{\text{seq}} \cdot B_{\text{state}}"
-    return [*steps, Step("Recurrent state", formula, numbers, sequences * sequence, "B", "mamba")]
+    return [*steps, Step("Recurrent state", formula, numbers, sequences * sequence, unit="B", source="mamba")]

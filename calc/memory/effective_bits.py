@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import stages
-from calc.catalog.records import StoredWeights, WeightsFormat
+from calc.catalog.records import ModelFormat, StoredWeights
 from calc.memory.stored_weights import PLACES, parameters_by_place
 from calc.memory.weights import stored_bytes, stored_tensors
 
@@ -24,7 +24,7 @@ class StoredBlock(NamedTuple):
         return 8 * self.stored_bytes / self.parameters if self.parameters else 0.0
 
 
-def stored_blocks(*, architecture: Architecture, weights: WeightsFormat, group: int | None = None) -> list[StoredBlock]:
+def stored_blocks(*, architecture: Architecture, weights: ModelFormat, group: int | None = None) -> list[StoredBlock]:
     """Return what a whole model stores, by block and format, in the order of the model.
 
     A format that leaves a block at 16 bit stands there as "16 bit". The parameters add up to the model's, and in files

@@ -8,13 +8,13 @@ its own, which a model that only reads and writes text does without.
 from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.stages import Stage
 from calc.architecture.tensors import Tensor, Tensors
 from calc.catalog.records import Mixture, NumberFormat
 from calc.memory.gguf_rules import Setting, embedding_format, matrix_format, output_format
+from calc.memory.recipes import Chosen, Formats
 
 PLAIN = ("fp32", "fp16", "bf16")  # a mixture on one of these has no rules: every matrix is in it
 FALLBACK = {  # where rows do not divide into blocks of 256
@@ -47,17 +47,6 @@ SIXTEEN = (
 )
 TOWERS = ("vision", "audio")  # blocks that have files of their own
 TABLES = ("embed_tokens_per_layer.weight",)  # tables beside the embedding of tokens that are treated as it is
-
-
-Stored = tuple[tuple[Tensor, str], ...]  # tensors, each with the id of its number format
-
-
-class Formats(NamedTuple):
-    """The tensors of a GGUF file: outside of the layers, and layer by layer."""
-
-    embeddings: Stored
-    layers: tuple[Stored, ...]
-    head: Stored
 
 
 def setting_of(architecture: Architecture, mixture: Mixture) -> Setting:
@@ -151,7 +140,7 @@ def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
             return output_format(asked, fits=tensor.shape[-1] % (mixture.stored_as(asked.base).group or 1) == 0)
         return embedding_format(asked)
 
-    def stored(tensor: Tensor, layer: int | None) -> str:
+    def chosen(tensor: Tensor, layer: int | None) -> str:
         if is_kept(tensor):
             return "fp32"
         if asked.base in PLAIN:
@@ -161,36 +150,27 @@ def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
         choice = outside(tensor) if layer is None else in_layer(tensor, layer)
         return fitting(choice, tensor.shape[-1], mixture)
 
-    def listed(tensors: Tensors, layer: int | None = None) -> Stored:
-        return tuple((tensor, stored(tensor, layer)) for tensor in tensors if tensor.block not in TOWERS)
+    def listed(tensors: Tensors, layer: int | None = None) -> Chosen:
+        kept = (tensor for tensor in tensors if tensor.block not in TOWERS)
+        return tuple((tensor, mixture.stored_as(chosen(tensor, layer))) for tensor in kept)
 
     kinds = [file_tensors(kind) for kind in architecture.kinds]
+    alike: dict[Chosen, Chosen] = {}
+    layers = [listed(kinds[index], layer) for layer, index in enumerate(architecture.pattern)]
     return Formats(
-        listed(architecture.embeddings) + rope_factors(architecture),
-        tuple(listed(kinds[index], layer) for layer, index in enumerate(architecture.pattern)),
+        listed(architecture.embeddings) + rope_factors(architecture, mixture.stored_as("fp32")),
+        tuple(alike.setdefault(chosen, chosen) for chosen in layers),
         listed(architecture.head),
     )
 
 
-def rope_factors(architecture: Architecture) -> Stored:
+def rope_factors(architecture: Architecture, number_format: NumberFormat) -> Chosen:
     """Return the factors of a model's rotary frequencies, which its config describes and a file stores."""
     if not architecture.rope_factors:
         return ()
-    return ((Tensor("rope_factors.weight", "rope_factors", (architecture.rope_factors,)), "fp32"),)
+    return ((Tensor("rope_factors.weight", "rope_factors", (architecture.rope_factors,)), number_format),)
 
 
 def mixed_tensors(stage: Stage, mixture: Mixture) -> Iterator[tuple[Tensor, int, NumberFormat]]:
     """Iterate over a stage's tensors as a GGUF file has them, each with how often it occurs and its format."""
-    formats = formats_of(stage.architecture, mixture)
-    alike: dict[Stored, int] = {}
-    if stage.is_first:
-        alike[formats.embeddings] = 1
-    for stored in formats.layers[stage.first : stage.last]:
-        alike[stored] = alike.get(stored, 0) + 1
-    if stage.is_last:
-        alike[formats.head] = 1
-        if stage.architecture.tied and not stage.is_first:
-            alike[formats.embeddings[:1]] = 1
-    for stored, count in alike.items():
-        for tensor, name in stored:
-            yield tensor, count, mixture.stored_as(name)
+    return formats_of(stage.architecture, mixture).of_stage(stage)

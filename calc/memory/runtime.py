@@ -36,7 +36,7 @@ class Amount(NamedTuple):
         if not self.formula:
             return None
         substituted = self.template.format(*(show_term(number) for number in self.numbers))
-        return Step(self.label, self.formula, substituted, self.bytes, "B", self.source)
+        return Step(self.label, self.formula, substituted, self.bytes, unit="B", source=self.source)
 
 
 class Runtime(NamedTuple):
@@ -125,7 +125,17 @@ def make_case(
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
     budget = load_budget(demand=demand, load=load, layout=layout)
-    return Case(demand, layout, stage, budget, engine, accelerator, fraction, batched_tokens, attention)
+    return Case(
+        demand=demand,
+        layout=layout,
+        stage=stage,
+        budget=budget,
+        engine=engine,
+        accelerator=accelerator,
+        fraction=fraction,
+        batched_tokens=batched_tokens,
+        attention=attention,
+    )
 
 
 def held_amounts(
@@ -146,7 +156,16 @@ def constant(case: Case, part: str, label: str, coefficient: str, scope: str = D
     value = round(known.value) * times
     formula = r"M_{\text{measured}}" if times == 1 else r"n \cdot M_{\text{measured}}"
     template, numbers = ("{}", (known.value,)) if times == 1 else ("{} × {}", (times, known.value))
-    return Amount(part, label, value, scope, formula, template, numbers, known.source)
+    return Amount(
+        id=part,
+        label=label,
+        bytes=value,
+        scope=scope,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source=known.source,
+    )
 
 
 def total(amounts: Iterable[Amount]) -> int:
@@ -164,6 +183,15 @@ def with_pool(
         numbers = (limit, fixed, cache)
         source = case.engine.source
         amounts.append(
-            Amount("kv_pool_free", "Cache set aside, not in use", free, ALLOCATED, formula, template, numbers, source)
+            Amount(
+                id="kv_pool_free",
+                label="Cache set aside, not in use",
+                bytes=free,
+                scope=ALLOCATED,
+                formula=formula,
+                template=template,
+                numbers=numbers,
+                source=source,
+            )
         )
     return Runtime(tuple(amounts), limit, fixed + cache, pool)

@@ -62,8 +62,8 @@ def stored_weights_steps(
         if here[place] != everywhere[place]:
             formula += r" \cdot \frac{N_{\text{device}}}{N}"
             numbers += f" × {show_count(here[place])} / {show_count(everywhere[place])}"
-        steps.append(Step(f"Weights: {PLACES[place]}", formula, numbers, size, "B", "megatron-lm"))
+        steps.append(Step(f"Weights: {PLACES[place]}", formula, numbers, size, unit="B", source="megatron-lm"))
     total = sum(int(step.value) for step in steps)
     listed = " + ".join(show_count(step.value) for step in steps)
     formula = r"\sum_{\text{places}} W_{\text{place}}"
-    return [*steps, Step("Weights on the device", formula, listed, total, "B", "transformers")]
+    return [*steps, Step("Weights on the device", formula, listed, total, unit="B", source="transformers")]

@@ -5,8 +5,9 @@ from functools import lru_cache
 
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import Tensor
-from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights, WeightsFormat
+from calc.catalog.records import Mixture, ModelFormat, NumberFormat, Recipe, StoredWeights, Weights
 from calc.memory.gguf_mixtures import mixed_tensors
+from calc.memory.recipes import formats_of, touched
 from calc.memory.stored_weights import stored_stage_bytes
 
 SIXTEEN_BIT = 16
@@ -42,19 +43,22 @@ def sixteen_bit(number_format: NumberFormat) -> NumberFormat:
     return plain._replace(row_bits=0, column_bits=0, tensor_bytes=0, kernel="bf16")
 
 
-def stored_tensors(stage: Stage, weights: WeightsFormat) -> Iterator[tuple[Tensor, int, NumberFormat]]:
+def stored_tensors(stage: Stage, weights: ModelFormat) -> Iterator[tuple[Tensor, int, NumberFormat]]:
     """Iterate over a stage's tensors, each with how often it occurs and the format it is in.
 
     A format of scope "linear" leaves embeddings, output matrix, norms and biases at 16 bit, as AWQ, GPTQ and
-    bitsandbytes do; one of scope "experts" attention too, as gpt-oss does. A mixture chooses a format for each tensor.
+    bitsandbytes do; one of scope "experts" attention too, as gpt-oss does. Mixtures and recipes choose a format for
+    each tensor.
     """
     if isinstance(weights, Mixture):
         yield from mixed_tensors(stage, weights)
         return
-    experts_only = weights.scope == "experts" and stage.architecture.experts > 0
+    if isinstance(weights, Recipe):
+        yield from formats_of(stage.architecture, weights).of_stage(stage)
+        return
+    experts = stage.architecture.experts > 0
     for tensor, count in stage.tensors():
-        touched = weights.scope == "all" or (tensor.quantizable and not (experts_only and tensor.block != "expert"))
-        yield tensor, count, weights if touched else sixteen_bit(weights)
+        yield tensor, count, weights if touched(tensor, weights, experts=experts) else sixteen_bit(weights)
 
 
 @lru_cache(maxsize=4096)  # a search for what fits asks for the same stages again and again

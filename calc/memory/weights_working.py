@@ -3,7 +3,7 @@
 from math import prod
 
 from calc.architecture.stages import Stage, local_share
-from calc.catalog.records import Mixture, NumberFormat, StoredWeights
+from calc.catalog.records import Mixture, NumberFormat, Recipe, StoredWeights
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
 from calc.memory.stored_weights import stored_weights_steps
@@ -43,7 +43,7 @@ def weights_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
         entry = sums.setdefault((tensor.block, number_format), [0, 0])
         entry[0] += number * prod(shape)
         entry[1] += number * stored_bytes(shape=shape, number_format=number_format, group=demand.group)
-    mixed = isinstance(demand.weights, Mixture)
+    mixed = isinstance(demand.weights, Mixture | Recipe)
     steps = [
         block_step(block, elements, stored, number_format, mixed=mixed)
         for (block, number_format), (elements, stored) in sums.items()
@@ -51,7 +51,7 @@ def weights_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
     total = sum(int(step.value) for step in steps)
     listed = " + ".join(show_count(step.value) for step in steps)
     formula = r"\sum_{\text{blocks}} W_{\text{block}}"
-    return [*steps, Step("Weights on the device", formula, listed, total, "B", "transformers")]
+    return [*steps, Step("Weights on the device", formula, listed, total, unit="B", source="transformers")]
 
 
 def block_step(block: str, elements: int, stored: int, number_format: NumberFormat, *, mixed: bool) -> Step:
@@ -69,4 +69,4 @@ def block_step(block: str, elements: int, stored: int, number_format: NumberForm
         formula += r" + \text{scales}"
         numbers += f" + {show_count(stored - plain)}"
     label = f"Weights: {BLOCK_LABELS[block]}" + (f" in {number_format.name}" if mixed else "")
-    return Step(label, formula, numbers, stored, "B", number_format.source)
+    return Step(label, formula, numbers, stored, unit="B", source=number_format.source)

@@ -32,7 +32,12 @@ def sum_step(parts: list[Part]) -> Step:
     formula = " + ".join(rf"M_{{\text{{{part.label.lower()}}}}}" for part in counted)
     numbers = " + ".join(show_count(part.bytes) for part in counted)
     return Step(
-        "Memory of the fullest device", formula, numbers, sum(part.bytes for part in parts), "B", "transformers"
+        "Memory of the fullest device",
+        formula,
+        numbers,
+        sum(part.bytes for part in parts),
+        unit="B",
+        source="transformers",
     )
 
 
@@ -43,7 +48,16 @@ def activation_steps(demand: Demand, layout: Layout, stage: Stage, budget: Budge
         hidden = stage.architecture.hidden_size
         numbers = f"{show_count(tokens)} × {show_count(hidden)} × {size}"
         value = tokens * hidden * size
-        return [Step("Activations at the output matrix", r"T \cdot h \cdot b", numbers, value, "B", "transformers")]
+        return [
+            Step(
+                "Activations at the output matrix",
+                r"T \cdot h \cdot b",
+                numbers,
+                value,
+                unit="B",
+                source="transformers",
+            )
+        ]
     widest = stage_width(stage=stage, tensor_parallel=layout.tensor)
     width = widest.elements
     return [
@@ -53,8 +67,8 @@ def activation_steps(demand: Demand, layout: Layout, stage: Stage, budget: Budge
             r"T \cdot w \cdot b",
             f"{show_count(tokens)} × {show_count(width)} × {size}",
             tokens * width * size,
-            "B",
-            "transformers",
+            unit="B",
+            source="transformers",
         ),
     ]
 
@@ -66,15 +80,15 @@ def width_step(widest: Width, hidden: int, tensor_parallel: int) -> Step:
         times, inner = (3 if layer.mlp_gated else 2), -(-layer.mlp_width // tensor_parallel)
         numbers = f"2 × {show_count(hidden)} + {times} × {show_count(inner)}"
         source = "glu-variants" if layer.mlp_gated else "transformers"
-        return Step(name, rf"2 h + {times} i", numbers, width, "", source)
+        return Step(name, rf"2 h + {times} i", numbers, width, unit="", source=source)
     if widest.block == ATTENTION and layer.attention is not None:
         heads = local_heads(layer.attention.heads, tensor_parallel)
         kv_heads = local_heads(layer.attention.kv_heads, tensor_parallel)
         numbers = f"2 × {show_count(hidden)} + (2 × {heads} + 2 × {kv_heads}) × {layer.attention.head_dim}"
         formula = r"2 h + (2 n_{\text{heads}} + 2 n_{\text{kv}}) \cdot d_{\text{head}}"
-        return Step(name, formula, numbers, width, "", "attention-is-all-you-need")
+        return Step(name, formula, numbers, width, unit="", source="attention-is-all-you-need")
     numbers = f"2 × {show_count(hidden)} + {show_count(width - 2 * hidden)}"
-    return Step(name, r"2 h + w", numbers, width, "", "mamba")
+    return Step(name, r"2 h + w", numbers, width, unit="", source="mamba")
 
 
 def logit_steps(demand: Demand, layout: Layout, stage: Stage, budget: Budget) -> list[Step]:
@@ -86,4 +100,4 @@ def logit_steps(demand: Demand, layout: Layout, stage: Stage, budget: Budget) ->
     later = "" if budget.peak_phase == HEAD_PHASE else " (after the layers, in the space that they leave)"
     numbers = f"{show_count(positions)} × {show_count(outputs)} × {LOGIT_BYTES}"
     formula = rf"n_{{\text{{positions}}}} \cdot V \cdot {LOGIT_BYTES}"
-    return [Step(f"Logits in FP32{later}", formula, numbers, head["logits"], "B", "transformers")]
+    return [Step(f"Logits in FP32{later}", formula, numbers, head["logits"], unit="B", source="transformers")]

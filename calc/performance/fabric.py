@@ -91,9 +91,10 @@ def most_joined(accelerator: Accelerator, link: Link) -> int:
     if accelerator.segment == "soc" or not accelerator.text("pcie"):  # a computer of its own, such as a Mac
         return 1
     known = catalog().derived
-    if "most_cards" not in known:
-        known["most_cards"] = max(machine.devices for machine in catalog().machines() if machine.topology == "pcie")
-    return int(str(known["most_cards"]))
+    most = known.get("most_cards")
+    if not isinstance(most, int):
+        most = known["most_cards"] = max(m.devices for m in catalog().machines() if m.topology == "pcie")
+    return most
 
 
 def usual_network(accelerator: Accelerator, link: Link) -> tuple[Link, float]:

@@ -1,6 +1,7 @@
 """What tokens cost: the rent of the devices and their electricity, for the time that the tokens take."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Price
@@ -13,6 +14,22 @@ KINDS = ("on-demand", "reserved", "median", "interruptible")  # of rents, the on
 BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
 MILLION = 1e6
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
+
+
+class Paid(NamedTuple):
+    """A price with what a reader needs to judge it; a reader's own has neither seller nor day."""
+
+    each: float
+    currency: str
+    kind: str
+    seller: str = ""
+    region: str = ""
+    date: str | None = None
+    source: str | None = None
+
+    def report(self) -> Report:
+        """Return the price as a report has it."""
+        return self._asdict()
 
 
 def newest_rent(facts: Catalog, accelerator: Accelerator) -> Price | None:
@@ -51,21 +68,21 @@ def million_tokens(each_s: float, rate: Range) -> dict[str, float]:
     return {name: each_s * MILLION / rate[end] for name, end in ends.items()}
 
 
-def price_report(known: Price | None, own: float | None) -> Report | None:
-    """Return a price with what a reader needs to judge it; a reader's own has neither seller nor day."""
+def price_of(known: Price | None, own: float | None) -> Paid | None:
+    """Return a reader's own price, else the known one."""
     if own is not None:
-        return {"each": own, "currency": "USD", "kind": "own", "seller": "", "region": "", "date": None, "source": None}
+        return Paid(own, "USD", "own")
     if known is None:
         return None
-    return {
-        "each": known.each,
-        "currency": known.currency,
-        "kind": known.kind,
-        "seller": known.seller,
-        "region": known.region,
-        "date": known.checked,
-        "source": known.source,
-    }
+    return Paid(
+        each=known.each,
+        currency=known.currency,
+        kind=known.kind,
+        seller=known.seller,
+        region=known.region,
+        date=known.checked,
+        source=known.source,
+    )
 
 
 def cost_of(
@@ -87,20 +104,19 @@ def cost_of(
     energy: dict[str, float] | None = None
     electricity: Report | None = None
     steps = []
-    price = price_report(newest_rent(facts, accelerator), price_per_hour)
+    price = price_of(newest_rent(facts, accelerator), price_per_hour)
     if price:
-        each = float(str(price["each"]))
-        hourly = devices * each
+        hourly = devices * price.each
         per_million = million_tokens(hourly / HOUR_S, rate)
-        rent = {"price": price, "per_hour": hourly, "per_million_output_tokens": per_million}
+        rent = {"price": price.report(), "per_hour": hourly, "per_million_output_tokens": per_million}
         steps.append(
             Step(
                 "Rent for a million output tokens",
                 r"\frac{n \cdot p}{3600} \cdot \frac{10^6}{r}",
-                f"{devices:,} × {each:g} / 3,600 × 1,000,000 / {show_number(rate['typical'], 4)}",
+                f"{devices:,} × {price.each:g} / 3,600 × 1,000,000 / {show_number(rate['typical'], 4)}",
                 per_million["typical"],
-                str(price["currency"]),
-                str(price["source"] or ROOFLINE),
+                unit=price.currency,
+                source=price.source or ROOFLINE,
             )
         )
     watts = accelerator.quantity("power")
@@ -112,23 +128,22 @@ def cost_of(
                 r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{10^6}{r}",
                 f"{devices:,} × {watts:g} / 3,600,000 × 1,000,000 / {show_number(rate['typical'], 4)}",
                 energy["typical"],
-                "kWh",
-                accelerator.facts["power"].source,
+                unit="kWh",
+                source=accelerator.facts["power"].source,
             )
         )
-    tariff = price_report(newest_electricity(facts), electricity_per_kwh)
+    tariff = price_of(newest_electricity(facts), electricity_per_kwh)
     if energy and tariff:
-        each = float(str(tariff["each"]))
-        costs = {name: kwh * each for name, kwh in energy.items()}
-        electricity = {"price": tariff, "per_million_output_tokens": costs}
+        costs = {name: kwh * tariff.each for name, kwh in energy.items()}
+        electricity = {"price": tariff.report(), "per_million_output_tokens": costs}
         steps.append(
             Step(
                 "Electricity for a million output tokens",
                 r"E \cdot p",
-                f"{show_number(energy['typical'], 4)} × {each:g}",
+                f"{show_number(energy['typical'], 4)} × {tariff.each:g}",
                 costs["typical"],
-                str(tariff["currency"]),
-                str(tariff["source"] or ROOFLINE),
+                unit=tariff.currency,
+                source=tariff.source or ROOFLINE,
             )
         )
     return {"rent": rent, "energy_kwh_per_million_output_tokens": energy, "electricity": electricity}, steps
@@ -157,34 +172,34 @@ def run_cost_of(
         run = {name: value * tokens / MILLION for name, value in million.items()} if tokens else None
         return {"per_million_tokens": million, "per_run": run}
 
-    def working(name: str, formula: str, factor: str, of: dict[str, dict[str, float] | None], *unit: str) -> None:
+    def working(
+        name: str, formula: str, factor: str, of: dict[str, dict[str, float] | None], *, unit: str, source: str
+    ) -> None:
         amount, shown = (tokens, of["per_run"]) if tokens else (int(MILLION), of["per_million_tokens"])
         what = "the run" if tokens else "a million tokens"
         numbers = f"{devices:,} × {factor} × {amount:,} / {show_number(tokens_per_s['typical'], 4)}"
         assert shown is not None
-        steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], *unit))
+        steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], unit=unit, source=source))
 
-    price = price_report(newest_rent(facts, accelerator), price_per_hour)
+    price = price_of(newest_rent(facts, accelerator), price_per_hour)
     if price:
-        each = float(str(price["each"]))
-        rent = costs(devices * each / HOUR_S)
-        report["rent"] = {"price": price, "per_hour": devices * each, **rent}
-        source = str(price["source"] or ROOFLINE)
+        rent = costs(devices * price.each / HOUR_S)
+        report["rent"] = {"price": price.report(), "per_hour": devices * price.each, **rent}
+        source = price.source or ROOFLINE
         formula = r"\frac{n \cdot p}{3600} \cdot \frac{D}{r}"
-        working("Rent", formula, f"{each:g} / 3,600", rent, str(price["currency"]), source)
+        working("Rent", formula, f"{price.each:g} / 3,600", rent, unit=price.currency, source=source)
     watts = accelerator.quantity("power")
     if not watts:
         return report, steps
     energy = costs(devices * watts / KWH_J)
     report["energy_kwh"] = energy
     formula = r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{D}{r}"
-    working("Energy", formula, f"{watts:g} / 3,600,000", energy, "kWh", accelerator.facts["power"].source)
-    tariff = price_report(newest_electricity(facts), electricity_per_kwh)
+    working("Energy", formula, f"{watts:g} / 3,600,000", energy, unit="kWh", source=accelerator.facts["power"].source)
+    tariff = price_of(newest_electricity(facts), electricity_per_kwh)
     if tariff:
-        each = float(str(tariff["each"]))
-        paid = costs(devices * watts / KWH_J * each)
-        report["electricity"] = {"price": tariff, **paid}
-        source = str(tariff["source"] or ROOFLINE)
-        factor = f"{watts:g} / 3,600,000 × {each:g}"
-        working("Electricity", formula + r" \cdot p", factor, paid, str(tariff["currency"]), source)
+        paid = costs(devices * watts / KWH_J * tariff.each)
+        report["electricity"] = {"price": tariff.report(), **paid}
+        source = tariff.source or ROOFLINE
+        factor = f"{watts:g} / 3,600,000 × {tariff.each:g}"
+        working("Electricity", formula + r" \cdot p", factor, paid, unit=tariff.currency, source=source)
     return report, steps

@@ -48,7 +48,7 @@ def run_of(
     device_s = flops / (peak_flops_per_s * utilization)
     energy = None if power_w is None else device_s * power_w * usage / KWH_J
     rent = None if price_per_hour is None else device_s / HOUR_S * price_per_hour
-    return Run(flops, device_s, device_s / devices, energy, rent)
+    return Run(flops, device_s, device_s / devices, energy, rent=rent)
 
 
 def utilization_of(*, flops: float, device_hours: float, peak_flops_per_s: float) -> float:

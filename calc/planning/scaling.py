@@ -8,7 +8,7 @@ from calc.catalog.runs import Law
 from calc.derivation import Step, Warn
 from calc.errors import ScenarioError, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
-from calc.planning.cost import newest_rent, price_report
+from calc.planning.cost import Paid, newest_rent, price_of
 from calc.planning.runs import run_of, utilization_of
 from calc.units import HOUR_S
 
@@ -58,11 +58,11 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     usual = facts.coefficient("training-utilization")
     utilization = positive(scenario, "utilization", most=1.0) or usual.value
     own_price = positive(scenario, "price_per_hour")
-    price = price_report(newest_rent(facts, device), own_price)
+    price = price_of(newest_rent(facts, device), own_price)
     own_size = positive(scenario, "parameters")
 
     steps: list[Step] = []
-    flops = budget_of(given, amount, chosen, peak * utilization, price, own_size, steps)
+    flops = budget_of(given, amount, chosen, peak * utilization, price=price, own_size=own_size, steps=steps)
     if not LEAST_FLOPS <= flops <= MOST_FLOPS:
         raise ScenarioError(
             "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
@@ -76,7 +76,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         devices=devices,
         power_w=device.quantity("power"),
         usage=positive(scenario, "usage", least=1.0) or 1.0,
-        price_per_hour=None if price is None else float(str(price["each"])),
+        price_per_hour=None if price is None else price.each,
     )
     steps.append(
         Step(
@@ -84,8 +84,8 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
             r"\frac{C}{P \cdot u \cdot 3600}",
             f"{flops:.4g} / ({peak:.4g} × {utilization:g} × 3,600)",
             run.device_hours,
-            "h",
-            rate.source,
+            unit="h",
+            source=rate.source,
         )
     )
     return {
@@ -102,7 +102,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         "flops": flops,
         "laws": answers,
         "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
-        "price": price,
+        "price": None if price is None else price.report(),
         "steps": [step.as_dict() for step in steps],
         "warnings": [warning._asdict() for warning in doubts(flops, own_size, answers, chosen)],
     }
@@ -140,7 +140,7 @@ def budget_of(
     amount: float,
     law: Law,
     reached_flops_per_s: float,
-    price: Report | None,
+    price: Paid | None,
     own_size: float | None,
     steps: list[Step],
 ) -> float:
@@ -156,10 +156,9 @@ def budget_of(
     elif given == "money":
         if price is None:
             raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
-        each = float(str(price["each"]))
-        found = amount / each * HOUR_S * reached_flops_per_s
+        found = amount / price.each * HOUR_S * reached_flops_per_s
         formula = r"\frac{m}{p} \cdot 3600 \cdot P \cdot u"
-        numbers = f"{amount:,g} / {each:g} × 3,600 × {reached_flops_per_s:.4g}"
+        numbers = f"{amount:,g} / {price.each:g} × 3,600 × {reached_flops_per_s:.4g}"
     elif given == "parameters":
         found = budget(law=law, parameters=amount * BILLION)
         formula, numbers = r"N_{\text{best}}(C) = N", f"the best size by {law.name} is {amount:g} × 10^9, for C"
@@ -168,7 +167,7 @@ def budget_of(
             raise ScenarioError("parameters", "is needed for a run: how many billion parameters the model has")
         found = training_flops(parameters=own_size * BILLION, tokens=amount * BILLION)
         formula, numbers = r"6 N D", f"6 × {own_size:g} × 10^9 × {amount:g} × 10^9"
-    steps.append(Step(name, formula, numbers, found, "FLOP", source))
+    steps.append(Step(name, formula, numbers, found, unit="FLOP", source=source))
     return found
 
 
@@ -213,16 +212,21 @@ def optimum_steps(law: Law, flops: float) -> list[Step]:
         formula = r"N_0 \left( \frac{C}{C_0} \right)^{p}"
         numbers = f"{c['optimal_n']:g} × ({flops:.4g} / {c['optimal_at']:g})^{c['optimal_power']:g}"
     steps = [
-        Step(f"Best size by {law.name}", formula, numbers, best.parameters, "parameters", law.source),
+        Step(f"Best size by {law.name}", formula, numbers, best.parameters, unit="parameters", source=law.source),
         Step(
-            "Tokens", r"\frac{C}{6 N}", f"{flops:.4g} / (6 × {best.parameters:.4g})", best.tokens, "tokens", law.source
+            "Tokens",
+            r"\frac{C}{6 N}",
+            f"{flops:.4g} / (6 × {best.parameters:.4g})",
+            best.tokens,
+            unit="tokens",
+            source=law.source,
         ),
     ]
     if best.loss is not None and law.form == "sum":
         size = f"{c['a']:g} / {best.parameters:.4g}^{c['alpha']:g}"
         numbers = f"{c['e']:g} + {size} + {c['b']:g} / {best.tokens:.4g}^{c['beta']:g}"
         formula = r"E + \frac{A}{N^{\alpha}} + \frac{B}{D^{\beta}}"
-        steps.append(Step("Loss, in nats per token", formula, numbers, best.loss, "", law.source))
+        steps.append(Step("Loss, in nats per token", formula, numbers, best.loss, unit="", source=law.source))
     return steps
 
 

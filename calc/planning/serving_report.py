@@ -74,7 +74,14 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
         numbers = f"{steps[-1].value:,.0f} {sign.replace('-', '−')} {abs(change):,}"
         return [
             *steps,
-            Step(f"{amount.label} as the engine holds it", formula, numbers, amount.bytes, "B", steps[-1].source),
+            Step(
+                f"{amount.label} as the engine holds it",
+                formula,
+                numbers,
+                amount.bytes,
+                unit="B",
+                source=steps[-1].source,
+            ),
         ]
     return steps
 

@@ -92,7 +92,7 @@ def share(
     )
     contexts = [holding.context for holding in holdings]
     saved = sum(contexts) - max(contexts) if one_process else 0
-    return Sharing(accelerator.capacity_bytes, reserved, display_bytes, holdings, saved)
+    return Sharing(accelerator.capacity_bytes, reserved, display_bytes, holdings, saved=saved)
 
 
 def holding_of(tenant: Tenant) -> Holding:
@@ -105,7 +105,9 @@ def holding_of(tenant: Tenant) -> Holding:
     other = ("weights", CONTEXT, *CACHES, *BESIDE)
     working = sum(size for name, size in parts.items() if name not in other)
     claimed = runtime.device if runtime.pool is not None else 0
-    return Holding(parts["weights"], cache, working, parts.get(CONTEXT, 0), parts.get("allocator_reserve", 0), claimed)
+    return Holding(
+        parts["weights"], cache, working, parts.get(CONTEXT, 0), kept=parts.get("allocator_reserve", 0), claimed=claimed
+    )
 
 
 def needed_by(tenant: Tenant, demand: Demand) -> int:
@@ -177,17 +179,17 @@ def sharing_steps(sharing: Sharing, names: Sequence[str]) -> list[Step]:
             r"M_{\text{device}} - M_{\text{driver}} - M_{\text{display}}",
             " − ".join(show_count(size) for size in (sharing.capacity, sharing.reserved, sharing.display)),
             sharing.available,
-            "B",
-            "llm-d-vllm-memory",
+            unit="B",
+            source="llm-d-vllm-memory",
         )
     ]
     formula = r"M_{\text{weights}} + M_{\text{cache}} + M_{\text{working}} + M_{\text{context}}"
     for name, held in zip(names, sharing.holdings, strict=True):
         numbers = " + ".join(show_count(size) for size in (held.weights, held.cache, held.working, held.context))
-        steps.append(Step(f"Needed by {name}", formula, numbers, held.needed, "B", "llm-d-vllm-memory"))
+        steps.append(Step(f"Needed by {name}", formula, numbers, held.needed, unit="B", source="llm-d-vllm-memory"))
     shown = [show_count(sharing.available), *(show_count(held.needed) for held in sharing.holdings)]
     formula = r"M_{\text{available}} - \sum M_{\text{needed}}"
     if sharing.saved:
         formula += r" + M_{\text{shared contexts}}"
     numbers = " − ".join(shown) + (f" + {show_count(sharing.saved)}" if sharing.saved else "")
-    return [*steps, Step("Left", formula, numbers, sharing.left, "B", "llm-d-vllm-memory")]
+    return [*steps, Step("Left", formula, numbers, sharing.left, unit="B", source="llm-d-vllm-memory")]

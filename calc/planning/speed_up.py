@@ -53,14 +53,14 @@ def speed_up_steps(found: SpeedUp) -> list[Step]:
     before, after = show_number(found.before_s), show_number(found.after_s)
     items = show_count(found.items)
     return [
-        Step("Times as fast", r"\frac{t_1}{t_2}", f"{before} / {after}", found.factor, "", SOURCE),
-        Step("Less time", r"1 - \frac{t_2}{t_1}", f"1 − {after} / {before}", found.reduction, "", SOURCE),
+        Step("Times as fast", r"\frac{t_1}{t_2}", f"{before} / {after}", found.factor, unit="", source=SOURCE),
+        Step("Less time", r"1 - \frac{t_2}{t_1}", f"1 − {after} / {before}", found.reduction, unit="", source=SOURCE),
         Step(
             "Hours saved a day",
             r"\frac{n (t_1 - t_2)}{3600}",
             f"{items} × ({before} − {after}) / 3,600",
             found.saved_hours,
-            "h",
-            SOURCE,
+            unit="h",
+            source=SOURCE,
         ),
     ]

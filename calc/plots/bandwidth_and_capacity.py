@@ -59,7 +59,7 @@ def draw(*, segments: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> Plot
         {**short[0], **beside(0, -12), "label": ms(TIMES[0])},
         {**long[-1], **beside(1), "label": ms(TIMES[1])},
     ]
-    return Plot(caption, summary, drawing(vendors), data, headings, rows)
+    return Plot(caption, summary, drawing(vendors), data, headings=headings, rows=rows)
 
 
 def capacity(record: Accelerator) -> float:

@@ -31,7 +31,7 @@ def draw(*, models: tuple[str, ...], formats: tuple[str, ...]) -> Plot:
     ordered = sorted(models, key=counts.__getitem__)
     points = [point(model, name, found[model, name]) for name in formats for model in ordered]
     ends = [point(ordered[-1], name, found[ordered[-1], name]) for name in formats]
-    spaced(ends)
+    spaced(ends, [bits_of(found[ordered[-1], name]) for name in formats])
     names = [catalog().weights_format(name).name for name in formats]
     rows = [
         [catalog().model(model).name, show_large_count(counts[model])]
@@ -46,7 +46,7 @@ def draw(*, models: tuple[str, ...], formats: tuple[str, ...]) -> Plot:
     summary = f"Bits per weight of {first} and of {last}: {'; '.join(said)}."
     caption = "Bits per weight over the whole model, against its parameters"
     data: dict[str, list[Row]] = {"points": points, "ends": ends}
-    return Plot(caption, summary, drawing(), data, ("Model", "Parameters", *names), rows)
+    return Plot(caption, summary, drawing(), data, headings=("Model", "Parameters", *names), rows=rows)
 
 
 def count_of(report: Report) -> int:
@@ -79,12 +79,12 @@ def point(model: str, name: str, report: Report) -> Row:
     }
 
 
-def spaced(ends: list[Row], room: float = 0.42) -> None:
-    """Move names at the ends of lines up, so that none stands on another; `room` is a line of words in bits."""
+def spaced(ends: list[Row], bits: list[float], room: float = 0.42) -> None:
+    """Move names at the ends of lines, at `bits`, up so that none stands on another; `room` is a line of words."""
     above = float("-inf")
-    for row in sorted(ends, key=lambda row: float(str(row["bits"]))):
-        place = max(float(str(row["bits"])), above + room)
-        row["at"], above = place, place
+    for place, row in sorted(zip(bits, ends, strict=True), key=lambda pair: pair[0]):
+        above = max(place, above + room)
+        row["at"] = above
 
 
 def drawing() -> Spec:

@@ -53,7 +53,9 @@ def draw(*, shares: tuple[int, ...], **changed: object) -> Plot:
         [show_count(hours), *(f"${show_count(line[place])}" for line in costs.values())]
         for place, hours in enumerate(HOURS)
     ]
-    return Plot(caption, summary, drawing(list(costs)), {"points": points}, ("Hours of work", *costs), rows)
+    return Plot(
+        caption, summary, drawing(list(costs)), {"points": points}, headings=("Hours of work", *costs), rows=rows
+    )
 
 
 def owned(share: int) -> str:

@@ -48,12 +48,12 @@ def draw(*, models: tuple[tuple[str, str], ...]) -> Plot:
         [show_count(tokens), *(show_binary(sizes[name][place]) for name in names)]
         for place, tokens in enumerate(LENGTHS)
     ]
-    return Plot(caption, summary, drawing(names), {"points": points}, ("Tokens", *names), rows)
+    return Plot(caption, summary, drawing(names), {"points": points}, headings=("Tokens", *names), rows=rows)
 
 
 def kept(model: str, tokens: int) -> int:
     """Return the bytes that are kept of one sequence of `tokens`, in 16 bit."""
-    report: Any = estimate({"model": model, "context_tokens": tokens})
+    report: Any = estimate({"model": model, "weights": "bf16", "context_tokens": tokens})
     return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] in KEPT)
 
 

@@ -56,7 +56,7 @@ def draw(*, micro_batches: tuple[int, ...] = (1, 2), **scenario: object) -> Plot
     )
     caption = f"Memory of a device against its speed, by checkpointing: {name}. Best is at the bottom right"
     headings = ("Micro-batch", "Checkpointing", "Memory of a device", "Speed of a device")
-    return Plot(caption, summary, drawing(), data, headings, rows)
+    return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
 def bytes_of(report: Report) -> int:

@@ -56,7 +56,7 @@ def draw(*, links: tuple[str, ...] = ()) -> Plot:
         "measured to reach, where somebody published it."
     )
     headings = ("Link", "Joins", "One way", "Both ways", "Reached")
-    return Plot(caption, summary, drawing(kinds, EDGES + LINE * len(found)), data, headings, rows)
+    return Plot(caption, summary, drawing(kinds, EDGES + LINE * len(found)), data, headings=headings, rows=rows)
 
 
 def drawing(kinds: list[str], height: int) -> Spec:

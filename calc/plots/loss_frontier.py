@@ -90,7 +90,7 @@ def draw(*, law: str, flops: float = 0.0, sizes: tuple[float, ...] = SIZES) -> P
         for budget, point in list(zip(budgets, best, strict=True))[::STEPS]
     ]
     headings = ("FLOP", "Best size, parameters", "Tokens", "Loss")
-    return Plot(caption, summary, drawing(), data, headings, rows)
+    return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
 def name(size: float) -> str:

@@ -56,7 +56,7 @@ def draw(*, models: Iterable[str], formats: Iterable[str] = ("bf16",), **scenari
     summary = f"Memory, {case}. {'; '.join(bar_words(name, sizes) for name, sizes in shown)}."
     headings = ("Model and format", *kinds, "Together")
     height = EDGES + LINE * len(shown)
-    return Plot(f"Memory by part: {case}", summary, drawing(kinds, height), data, headings, rows)
+    return Plot(f"Memory by part: {case}", summary, drawing(kinds, height), data, headings=headings, rows=rows)
 
 
 def sizes_of(report: Report) -> dict[str, int]:

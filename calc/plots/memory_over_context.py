@@ -114,7 +114,7 @@ def over_context(placed: Placed, found: dict[int, Points], limit: int | None) ->
     }
     headings = ("Tokens", *(in_words(count) for count in found))
     rows = [[show_count(length), *(show_gib(dict(points)[length]) for points in found.values())] for length in lengths]
-    return Plot("", "", drawing(), data, headings, rows)
+    return Plot("", "", drawing(), data, headings=headings, rows=rows)
 
 
 def point(tokens: int, count: int, value: int) -> Row:

@@ -69,7 +69,9 @@ def place(scenario: Mapping[str, object]) -> Placed:
     sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
     by_layers = asked.engine is not None and asked.engine.splits_layers
-    return Placed(scenario, asked, demand, settle_layout(reader, demand, splits_layers=by_layers), accelerator)
+    return Placed(
+        scenario, asked, demand, settle_layout(reader, demand, splits_layers=by_layers), accelerator=accelerator
+    )
 
 
 def in_words(sequences: int) -> str:

@@ -50,7 +50,7 @@ def draw(*, groups: Mapping[str, Pairs], unit: str, title: str) -> Plot:
     )
     rows = [[name, f"{len(groups[name]):,}", within(groups[name], NEAR), within(groups[name], FAR)] for name in shown]
     headings = ("Of", "Rows", f"Within {percent(NEAR)}", f"Within {percent(FAR)}")
-    return Plot(caption, summary, drawing(list(shown.values()), unit), data, headings, rows)
+    return Plot(caption, summary, drawing(list(shown.values()), unit), data, headings=headings, rows=rows)
 
 
 def power(exponent: int) -> str:

@@ -50,7 +50,9 @@ def draw(*, devices: tuple[str, ...]) -> Plot:
         [record.name, record.released, *(cell(ratios[record.id].get(name)) for name in FORMATS)] for record in found
     ]
     caption = "Dense peak rate over the FP32 rate of the same device; 8 bit is FP8, or INT8 where there is no FP8"
-    return Plot(caption, summary, drawing(EDGES + LINE * len(found)), data, ("Device", "Released", *FORMATS), rows)
+    return Plot(
+        caption, summary, drawing(EDGES + LINE * len(found)), data, headings=("Device", "Released", *FORMATS), rows=rows
+    )
 
 
 def ratios_of(record: Accelerator) -> dict[str, float]:

@@ -1,5 +1,7 @@
 """The roofline of a device, with the passes of a scenario under it: prefill, and decoding at several batches."""
 
+from typing import NamedTuple
+
 from calc.performance.flops import Work
 from calc.performance.roofline import Times
 from calc.plots.placed import in_words, place
@@ -28,6 +30,18 @@ TERA = 1e12
 CLOSE = 1.5  # times the operations for a byte
 
 
+class Dot(NamedTuple):
+    """A pass under the roof: its operations for a byte and its TFLOPS, and both as they are shown."""
+
+    series: str
+    counted: str
+    intensity: float
+    tflops: float
+    per_byte: str
+    shown: str
+    own: bool  # of the scenario itself
+
+
 def draw(**scenario: object) -> Plot:
     """Return the passes of a scenario of inference by operations for a byte and operations a second, under the roof."""
     placed = place(scenario)
@@ -37,13 +51,13 @@ def draw(**scenario: object) -> Plot:
     bandwidth, rate = machine.bandwidth, machine.matrix_rate
     ridge = rate / bandwidth
     passes = [
-        passed(DECODE, in_words(count), count == own, speed.decode.work, speed.decode.times)
+        passed(DECODE, in_words(count), count == own, speed.decode.work, times=speed.decode.times)
         for count, speed in speeds.items()
     ]
     first = speeds[own].prefill
-    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, first.times))
-    places = [float(str(row["intensity"])) for row in passes]
-    slowest = min(float(str(row["tflops"])) for row in passes) * TERA
+    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, times=first.times))
+    places = [dot.intensity for dot in passes]
+    slowest = min(dot.tflops for dot in passes) * TERA
     start, end = (
         min(0.5, *(0.7 * place for place in places), 0.6 * slowest / bandwidth),
         max(4 * ridge, *(1.5 * place for place in places)),
@@ -61,63 +75,54 @@ def draw(**scenario: object) -> Plot:
                 "label": f"{show_number(ridge)} operations for a byte",
             }
         ],
-        "passes": passes,
+        "passes": [dot._asdict() for dot in passes],
         "labels": labelled(passes),
     }
     name = f"{placed.asked.model_name}{placed.where()}"
-    bound = next(row for row in passes if row["own"])
+    bound = next(dot for dot in passes if dot.own)
     summary = (
         f"Roofline of {name}: reading memory bounds what does fewer than {show_number(ridge)} operations for a byte. "
-        f"Decoding {in_words(own)} does {bound['per_byte']} and reaches {bound['shown']} of {show_number(rate / TERA)} "
+        f"Decoding {in_words(own)} does {bound.per_byte} and reaches {bound.shown} of {show_number(rate / TERA)} "
         "TFLOPS."
     )
     caption = f"Roofline: what the device can do (line), and what passes of {name} reach (dots)"
     headings = ("Pass", "Sequences", "Operations for a byte", "Reached", "Of the roof")
-    rows = [
-        [
-            str(row["series"]),
-            str(row["counted"]),
-            str(row["per_byte"]),
-            str(row["shown"]),
-            reached(row, bandwidth, rate),
-        ]
-        for row in passes
-    ]
-    return Plot(caption, summary, drawing(), data, headings, rows)
+    rows = [[dot.series, dot.counted, dot.per_byte, dot.shown, reached(dot, bandwidth, rate)] for dot in passes]
+    return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
-def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Row:
+def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Dot:
     """Return a pass as a dot: its operations over its bytes, and its operations over its time."""
     operations = work.matrix_flops + work.expert_flops + work.attention_flops
     intensity = operations / (work.weight_bytes + work.cache_bytes)
-    return {
-        "series": name,
-        "counted": counted,
-        "intensity": intensity,
-        "tflops": operations / times.total / TERA,
-        "per_byte": show_number(intensity),
-        "shown": f"{show_number(operations / times.total / TERA)} TFLOPS",
-        "own": own,
-    }
+    tflops = operations / times.total / TERA
+    return Dot(
+        name,
+        counted,
+        intensity,
+        tflops,
+        per_byte=show_number(intensity),
+        shown=f"{show_number(tflops)} TFLOPS",
+        own=own,
+    )
 
 
-def labelled(passes: list[Row]) -> list[Row]:
+def labelled(passes: list[Dot]) -> list[Row]:
     """Return the passes with words, as far as there is room: of those that lie close together the last has them."""
     *steps, prompt = passes
-    kept = [{**prompt, **beside(1, 3), "label": PREFILL.lower()}]
+    kept = [{**prompt._asdict(), **beside(1, 3), "label": PREFILL.lower()}]
     after = float("inf")
-    for row in reversed(steps):
-        place = float(str(row["intensity"]))
-        if CLOSE * place < after:
-            kept.append({**row, **beside(0, 3), "label": str(row["counted"]).split(" ")[0]})
-            after = place
+    for dot in reversed(steps):
+        if CLOSE * dot.intensity < after:
+            kept.append({**dot._asdict(), **beside(0, 3), "label": dot.counted.split(" ")[0]})
+            after = dot.intensity
     return kept
 
 
-def reached(row: Row, bandwidth: float, rate: float) -> str:
+def reached(dot: Dot, bandwidth: float, rate: float) -> str:
     """Return which share of the roof above it a pass reaches, in percent."""
-    roof = min(float(str(row["intensity"])) * bandwidth, rate) / TERA
-    return f"{100 * float(str(row['tflops'])) / roof:.0f} %"
+    roof = min(dot.intensity * bandwidth, rate) / TERA
+    return f"{100 * dot.tflops / roof:.0f} %"
 
 
 def drawing() -> Spec:

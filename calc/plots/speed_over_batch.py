@@ -68,7 +68,7 @@ def draw(**scenario: object) -> Plot:
     )
     caption = f"Tokens written a second against sequences at once: {name}; four of five measurements lie in the bands"
     headings = ("Sequences", f"{TOGETHER}, tokens/s", f"{EACH}, tokens/s")
-    return Plot(caption, summary, drawing(), data, headings, rows)
+    return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
 def own_side(share: float) -> Row:

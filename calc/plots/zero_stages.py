@@ -60,7 +60,7 @@ def draw(*, devices: tuple[int, ...] = DEVICES, accelerator: str = "", **scenari
     first = show_gib(sizes["none", devices[0]])
     summary = f"Training {model}: {first} on {devices[0]} device; on each of {devices[-1]}: {said}."
     caption = f"Memory of each device against the devices of a training run: {model}{where}"
-    return Plot(caption, summary, drawing(), data, ("Devices", *STAGES.values()), rows)
+    return Plot(caption, summary, drawing(), data, headings=("Devices", *STAGES.values()), rows=rows)
 
 
 def point(stage: str, count: int, size: int) -> Row:

@@ -86,7 +86,7 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         "dora": dora,
         "dropout": dropout,
     }
-    return Adapters(rank, targets, saved, dora, dropout > 0)
+    return Adapters(rank, targets, saved, dora, dropout=dropout > 0)
 
 
 def read_targets(value: object, names: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:

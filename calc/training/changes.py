@@ -66,21 +66,23 @@ def of_computation(plan: Plan) -> Iterator[Change]:
     """Iterate over other ways to compute the same: the attention, the loss, and what is computed twice."""
     if not plan.choices.flash:
         price = "None: the same results, and faster."
-        yield Change("flash", "Use flash attention", price, FREE, {"attention": "flash"})
+        yield Change("flash", "Use flash attention", price, FREE, fields={"attention": "flash"})
     if plan.architecture.output_size == plan.architecture.vocab_size and plan.architecture.vocab_size:
         if plan.cross_entropy != FUSED and plan.layout.tensor == 1:
             price = "About the same speed; it needs a kernel such as Liger's."
-            yield Change("fused-loss", "Fuse the loss with the output matrix", price, FREE, {"cross_entropy": FUSED})
+            yield Change(
+                "fused-loss", "Fuse the loss with the output matrix", price, FREE, fields={"cross_entropy": FUSED}
+            )
         if plan.cross_entropy == FULL_LOSS:
             price = "About the same speed; the training loop must compute the loss piece by piece."
-            yield Change("chunked-loss", "Compute the loss in chunks", price, FREE, {"cross_entropy": CHUNKED})
+            yield Change("chunked-loss", "Compute the loss in chunks", price, FREE, fields={"cross_entropy": CHUNKED})
     if plan.checkpointing == NO_CHECKPOINTS:
         price = "A part of each layer is computed twice."
         fields: dict[str, object] = {"checkpointing": SELECTIVE, "selective": None}
-        yield Change("selective", "Checkpoint selectively", price, LITTLE, fields)
+        yield Change("selective", "Checkpoint selectively", price, LITTLE, fields=fields)
     if plan.checkpointing != FULL:
         price = "Every forward pass is computed twice: about a third more computing."
-        yield Change("checkpointing", "Checkpoint every layer", price, SPEED, {"checkpointing": FULL})
+        yield Change("checkpointing", "Checkpoint every layer", price, SPEED, fields={"checkpointing": FULL})
 
 
 def of_batch(plan: Plan) -> Iterator[Change]:
@@ -91,7 +93,7 @@ def of_batch(plan: Plan) -> Iterator[Change]:
         count = plan.accumulation * plan.micro_batch // micro
         what = f"Micro-batch {show_count(micro)} with {show_count(count)} accumulated"
         price = "The same batch a step; smaller matrices use the device a little less well."
-        yield Change("micro-batch", what, price, LITTLE, {"micro_batch": micro, "gradient_accumulation": count})
+        yield Change("micro-batch", what, price, LITTLE, fields={"micro_batch": micro, "gradient_accumulation": count})
 
 
 def of_sharding(plan: Plan) -> Iterator[Change]:
@@ -109,7 +111,7 @@ def of_sharding(plan: Plan) -> Iterator[Change]:
             else "No more traffic than adding up the gradients has."
         )
         level = SPEED if further else FREE
-        yield Change("sharding", f"Shard with {STAGE_NAMES[name]}", price, level, {"sharding": name})
+        yield Change("sharding", f"Shard with {STAGE_NAMES[name]}", price, level, fields={"sharding": name})
 
 
 def of_optimizer(plan: Plan) -> Iterator[Change]:
@@ -117,15 +119,15 @@ def of_optimizer(plan: Plan) -> Iterator[Change]:
     whole = plan.adapters is None
     if plan.method.optimizer.id in ADAMW:
         price = "States are rounded in blocks; results rarely differ."
-        yield Change("8-bit", "Use 8-bit AdamW", price, QUALITY, {"optimizer": "adamw-8bit"})
+        yield Change("8-bit", "Use 8-bit AdamW", price, QUALITY, fields={"optimizer": "adamw-8bit"})
         if not plan.stage_of_zero and "optimizer" not in plan.offload:
             price = "States wait in host memory, and every step pages them in over PCIe."
-            yield Change("paged", "Use paged AdamW", price, SPEED, {"optimizer": "paged-adamw"})
+            yield Change("paged", "Use paged AdamW", price, SPEED, fields={"optimizer": "paged-adamw"})
     alone = plan.accumulation == 1 and plan.layout.pipeline == 1 and "optimizer" not in plan.offload
     if whole and alone and not plan.in_backward and not plan.scheme.master and plan.stage_of_zero in (0, PARAMETERS):
         price = "No accumulation, and no clipping by the norm of all gradients."
         fields: dict[str, object] = {"optimizer_in_backward": True}
-        yield Change("in-backward", "Run the optimizer in the backward pass", price, LITTLE, fields)
+        yield Change("in-backward", "Run the optimizer in the backward pass", price, LITTLE, fields=fields)
 
 
 def of_offload(plan: Plan) -> Iterator[Change]:
@@ -144,7 +146,7 @@ def of_offload(plan: Plan) -> Iterator[Change]:
 
 def offload(what: str, name: str, price: str, kept: list[str]) -> Change:
     """Return the change that moves one thing more to host memory."""
-    return Change(f"offload-{what}", name, price, SPEED, {"offload": [*kept, what]})
+    return Change(f"offload-{what}", name, price, SPEED, fields={"offload": [*kept, what]})
 
 
 def of_method(plan: Plan, scenario: Scenario) -> Iterator[Change]:
@@ -154,14 +156,14 @@ def of_method(plan: Plan, scenario: Scenario) -> Iterator[Change]:
         if plan.scheme.id in ("bf16-mixed", "bf16-autocast"):
             price = "Updates smaller than BF16 resolves are lost, unless it rounds stochastically."
             plain: dict[str, object] = {"precision": "bf16", "gradient_dtype": None}
-            yield Change("bf16", "Keep weights and states in BF16 alone", price, QUALITY, plain)
+            yield Change("bf16", "Keep weights and states in BF16 alone", price, QUALITY, fields=plain)
         price = "Only adapters learn: enough for style and tasks, less for new knowledge."
-        yield Change("lora", "Train with LoRA", price, QUALITY, {**full_only, "method": "lora"})
+        yield Change("lora", "Train with LoRA", price, QUALITY, fields={**full_only, "method": "lora"})
     layout = plan.layout
     if scenario.get("method") != "qlora" and layout.tensor == layout.pipeline == 1:
         price = "Only adapters learn, on a 4-bit base that is unpacked for every use: slower, slightly less exact."
         fields = {**full_only, "method": "qlora", "base_weights": None}
-        yield Change("qlora", "Train with QLoRA", price, QUALITY, fields)
+        yield Change("qlora", "Train with QLoRA", price, QUALITY, fields=fields)
 
 
 def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Change]:
@@ -176,7 +178,7 @@ def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Cha
         tokens = most * SEQUENCE_STEP
         what = f"Cut sequences to {show_count(tokens)} tokens"
         price = "Longer examples are cut or left out; the model learns no longer dependencies."
-        yield Change("sequence", what, price, QUALITY, {"sequence_tokens": tokens})
+        yield Change("sequence", what, price, QUALITY, fields={"sequence_tokens": tokens})
 
 
 def of_devices(plan: Plan) -> Iterator[Change]:
@@ -192,7 +194,7 @@ def of_devices(plan: Plan) -> Iterator[Change]:
             if not plan.stage_of_zero:
                 fields["sharding"] = "zero-3"
                 what += " and FSDP"
-            yield Change("devices", what, price, HARDWARE, {**fields, "shard_ranks": None})
+            yield Change("devices", what, price, HARDWARE, fields={**fields, "shard_ranks": None})
             data *= 2
         return
     for tensor in tensor_degrees(plan.architecture):
@@ -200,7 +202,7 @@ def of_devices(plan: Plan) -> Iterator[Change]:
             wider = layout._replace(tensor=tensor)
             what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
             fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
-            yield Change("devices", what, price, HARDWARE, fields)
+            yield Change("devices", what, price, HARDWARE, fields=fields)
 
 
 def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, most: int) -> int:

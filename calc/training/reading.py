@@ -74,8 +74,9 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
-    model_id, model_name, architecture, context_limit = read_model(reader.take("model"), facts)
-    reader.filled["model"] = model_id or reader.given["model"]
+    model = read_model(reader.take("model"), facts)
+    architecture, context_limit = model.architecture, model.context_tokens
+    reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
     scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
     gradient_bytes = read_gradients(reader, scheme, method)
@@ -142,18 +143,18 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     doubts = name_doubts(reader, facts, layout.devices)
     found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
-        plan,
-        model_id,
-        model_name,
-        context_limit,
-        accelerator,
-        reader.filled,
-        sorted(set(reader.defaults)),
-        found,
-        tokens_of_run,
-        read_network(reader),
-        read_price(reader, "price_per_hour"),
-        read_price(reader, "electricity_per_kwh"),
+        plan=plan,
+        model_id=model.id,
+        model_name=model.name,
+        context_limit=context_limit,
+        accelerator=accelerator,
+        filled=reader.filled,
+        defaults=sorted(set(reader.defaults)),
+        warnings=found,
+        training_tokens=tokens_of_run,
+        network_bytes_per_s=read_network(reader),
+        price_per_hour=read_price(reader, "price_per_hour"),
+        electricity_per_kwh=read_price(reader, "electricity_per_kwh"),
     )
 
 
@@ -202,6 +203,8 @@ def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalo
     base, group = read_format(reader.take("base_weights", default), "base_weights", facts)
     if isinstance(base, Mixture):
         raise ScenarioError("base_weights", f"{base.id} is a mixture of llama.cpp, through which nothing trains")
+    if not isinstance(base, NumberFormat):
+        raise ScenarioError("base_weights", "has the same number format in all blocks; leave `excluded` out")
     if isinstance(reader.filled["base_weights"], str):
         reader.filled["base_weights"] = base.id
     return base, group

@@ -29,7 +29,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
         "model": model_counts(asked.model_id, asked.model_name, plan.architecture, trained=trainable(asked, widest)),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-            **memory_of(asked, widest, by_stage, sizes, facts),
+            **memory_of(asked, widest, by_stage, sizes, facts=facts),
         },
         "speed": found.speed,
         "cost": found.cost,

@@ -72,13 +72,15 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     }
     steps = [
         *step_steps(found, flops, trainer.source),
-        *rate_steps(plan, found, flops, peak, trainer.source),
+        *rate_steps(plan, found, flops, peak, source=trainer.source),
     ]
     if asked.training_tokens:
         duration = asked.training_tokens / (rate * devices)
         speed["duration_s"] = range_of(duration, low, high, inverse=True)
         numbers = f"{show_count(asked.training_tokens)} / ({show_number(rate, SECONDS)} × {show_count(devices)})"
-        steps.append(Step("Seconds of the run", r"\frac{D}{r \cdot n}", numbers, duration, "s", trainer.source))
+        steps.append(
+            Step("Seconds of the run", r"\frac{D}{r \cdot n}", numbers, duration, unit="s", source=trainer.source)
+        )
     cost, cost_steps = run_cost_of(
         facts=facts,
         accelerator=asked.accelerator,

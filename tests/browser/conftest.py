@@ -20,7 +20,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the whole site, built as `mkdocs build` builds it."""
     folder = tmp_path_factory.mktemp("site")
     with serving(folder) as address:
-        command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--site-dir",
+            str(folder),
+        ]  # quiet, warnings would not count
         subprocess.run(command, cwd=ROOT, env=os.environ | {"SITE_URL": address}, check=True)
         yield address
 
@@ -72,3 +79,16 @@ def watched(context: BrowserContext) -> Watched:
 def live(page: Page) -> None:
     """Wait until Python answers."""
     page.wait_for_selector("gpu-calculator[data-state=ready]", timeout=BOOT_MS)
+
+
+def unfold(page: Page) -> None:
+    """Open the parts of a form that are folded."""
+    page.evaluate("document.querySelectorAll('.calc-topic').forEach(part => { part.open = true })")
+
+
+def pick(page: Page, label: str, typed: str) -> None:
+    """Choose from a long list as a reader does: type a part of a name and take the first entry."""
+    field = page.get_by_role("combobox", name=label, exact=True)
+    field.fill(typed)
+    page.wait_for_selector(".calc-list:visible [role=option]")
+    field.press("Enter")

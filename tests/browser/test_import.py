@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watched, live
+from tests.browser.conftest import Watched, live, pick
 from tests.files.build import LLAMA, gguf, llama_tensors, safetensors, tokenizer
 
 pytestmark = pytest.mark.browser
@@ -98,7 +98,7 @@ def test_back_to_the_list(watched: Watched, site: str, tmp_path: Path) -> None:
     stored = page.inner_text(".calc-legend")
     page.fill("[name=context_tokens]", "4096")
     page.fill("[name=context_tokens]", "8192")
-    page.select_option("[name=model]", "llama-3.2-1b")
+    pick(page, "Model", "llama 3.2 1b")
     expect(page.locator("[name=weights]")).to_have_value("bf16")
     expect(page.locator(".calc-legend")).to_contain_text("Weights 2.30 GiB")
     page.wait_for_url("**model=llama-3.2-1b**")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calc.plots import draw_beside
-from tests.browser.conftest import BOOT_MS, ROOT, Watched, live
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, live, pick, unfold
 
 pytestmark = pytest.mark.browser
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
@@ -37,9 +37,12 @@ def test_a_live_plot_says_what_calc_does(
     page = watched.page
     page.goto(f"{site}calculators/{calculator}/")
     reach(page, plot)
+    unfold(page)
     for name, value in changed.items():
         control = page.locator(f"#{calculator} [name={name}]")
-        if control.evaluate("control => control.tagName") == "SELECT":
+        if control.get_attribute("data-list"):
+            pick(page, page.locator(f"label[for={calculator}-{name}-field]").inner_text(), value)
+        elif control.evaluate("control => control.tagName") == "SELECT":
             control.select_option(value)
         else:
             control.fill(value)

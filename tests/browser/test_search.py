@@ -10,8 +10,6 @@ import pytest
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
 def index(site: str) -> list[dict[str, str]]:

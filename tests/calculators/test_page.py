@@ -64,7 +64,7 @@ def test_a_form_is_complete(name: str) -> None:
     assert page.labelled == page.controls
     inputs = CALCULATORS[name].inputs
     own = ("files", "text") if any(field.name == "model" for field in inputs) else ()  # of a model of one's own
-    assert len(page.controls) == len(inputs) + len(own)
+    assert len(page.controls) == len(inputs) + len(own) + 1  # the list of worked examples
     assert 'role="status"' in html and "calc-verdict" in html
 
 

@@ -197,10 +197,11 @@ def test_an_index_stands_in_for_the_files() -> None:
 def test_a_config_needs_few_of_its_keys() -> None:
     """What the architecture does not depend on is left out, in objects within it too."""
     extra = {f"key_{i}": {"nested": [i] * 10} for i in range(900)}
-    assert bring(config_json=pack({"torch_dtype": "bfloat16", **LLAMA_CONFIG, **extra})).model == {
-        "name": "llama",
-        "config": LLAMA_CONFIG,
-    }
+    assert bring(config_json=pack({**LLAMA_CONFIG, **extra})).model == {"name": "llama", "config": LLAMA_CONFIG}
+    stated = {"torch_dtype": "float16", "quantization_config": {"quant_method": "awq", "group_size": 64}}
+    found = bring(config_json=pack({**LLAMA_CONFIG, **stated, **extra}))
+    assert found.model == {"name": "llama", "config": {**LLAMA_CONFIG, **stated}}
+    assert "in AWQ, groups of 64." in found.sentence
 
 
 @pytest.mark.parametrize("model_id", [model.id for model in catalog().models()])

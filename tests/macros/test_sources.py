@@ -4,10 +4,12 @@ import re
 
 import pytest
 
+from calc import estimate
+from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros import sources
 from macros.links import stand_on
-from macros.sources import kinds, named_in, uses
+from macros.sources import kinds, named_in, step_sources, uses
 
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds(catalog()) if kind not in ("claims", "glossary")])
@@ -23,6 +25,25 @@ def test_every_source_has_a_use() -> None:
     """A document that nothing rests on is not listed."""
     used = uses(catalog())
     assert [name for name in catalog().ids("sources") if not used.get(name)] == []
+
+
+def test_a_use_is_what_was_computed() -> None:
+    """A word of the program that happens to be a source's id is none: "zero" in a plot, "deepseek-v3" in an example."""
+    used = uses(catalog())
+    titles = {found.title for found in CALCULATORS.values()}
+    assert "Interconnect" not in used["deepseek-v3"].get("workings", [])
+    assert all(set(found.get("workings", [])) <= titles for found in used.values())
+    report = estimate({"model": "mamba-2.8b"})
+    assert "mamba" in step_sources(report)
+    assert "Fine-tune memory" in used["lora"]["workings"]
+    assert used["muon"] == {"optimizers": ["muon"]}
+
+
+def test_a_page_s_use_is_the_argument_that_names_a_source() -> None:
+    """A model that pages show in tables is no source, though its report has the same id."""
+    pages = uses(catalog())["deepseek-v3"]["pages"]
+    assert "models/experts" in pages  # it cites the report
+    assert "start/five-minutes" not in pages  # it shows the model
 
 
 def test_every_source_that_is_named_exists() -> None:

@@ -30,9 +30,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def build(project: Path) -> tuple[int, str]:
-    """Return the exit status of `mkdocs build` and everything it printed."""
+    """Return the exit status of `mkdocs build` and everything it printed; `--quiet` would not count warnings."""
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet"], cwd=project, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mkdocs", "build"], cwd=project, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -68,6 +68,21 @@ def test_a_wrong_macro_stops_the_build_with_page_and_line(project: Path, call: s
     assert status != 0
     assert message in said
     assert "index.md:9" in said
+
+
+@pytest.mark.parametrize(
+    ("nav", "message"),
+    [("[index.md]", "forgotten.md"), ("[index.md, forgotten.md, absent.md]", "absent.md")],
+)
+def test_pages_and_nav_name_each_other(project: Path, nav: str, message: str) -> None:
+    """A page that nobody finds, because it is missing from nav, stops the build, as a name without a page does."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    validation = settings[settings.index("\nvalidation:") :]
+    (project / "mkdocs.yml").write_text(f"{SETTINGS}\nnav: {nav}\n{validation}")
+    (project / "docs/forgotten.md").write_text(PAGE)
+    status, said = build(project)
+    assert status != 0
+    assert message in said
 
 
 def test_a_wrong_formula_stops_the_build(project: Path) -> None:

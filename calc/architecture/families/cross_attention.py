@@ -46,7 +46,7 @@ def mllama_text(config: Config) -> Architecture:
         layers=[("crossed" if index in crossed else FULL,) for index in range(config.layers())],
         build=build,
         tied=True,
-        final=norm("norm", hidden, block="final_norm") + linear("lm_head", "lm_head", vocab, hidden, SPLIT_VOCAB),
+        final=norm("norm", hidden, block="final_norm") + linear("lm_head", "lm_head", vocab, hidden, split=SPLIT_VOCAB),
     )
     return whole._replace(tied=False, vocab_size=vocab, output_size=vocab)
 

@@ -81,15 +81,15 @@ def headed_attention(hidden: int, attention: Attention, source: str, *, bias: bo
     """Return attention with a norm on each query and key head; a layer that shares a cache has queries alone."""
     query, keys = attention.heads * attention.head_dim, attention.kv_heads * attention.head_dim
     prefix, block, kv_heads = "self_attn.", "attention", attention.kv_heads
-    tensors = linear(prefix + "q_proj", block, query, hidden, SPLIT_OUT, bias=bias)
+    tensors = linear(prefix + "q_proj", block, query, hidden, split=SPLIT_OUT, bias=bias)
     tensors += norm(prefix + "q_norm", attention.head_dim, block=block)
-    tensors += linear(prefix + "o_proj", block, hidden, query, SPLIT_IN, bias=bias)
+    tensors += linear(prefix + "o_proj", block, hidden, query, split=SPLIT_IN, bias=bias)
     if source == SHARED:
         return Mixer(tensors, attention)
-    tensors += linear(prefix + "k_proj", block, keys, hidden, SPLIT_OUT, bias=bias, units=kv_heads)
+    tensors += linear(prefix + "k_proj", block, keys, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads)
     tensors += norm(prefix + "k_norm", attention.head_dim, block=block)
     if source == OWN:
-        tensors += linear(prefix + "v_proj", block, keys, hidden, SPLIT_OUT, bias=bias, units=kv_heads)
+        tensors += linear(prefix + "v_proj", block, keys, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads)
     return Mixer(tensors, attention, caches=(keys_and_values(attention),))
 
 

@@ -29,13 +29,13 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
         query_rank = config.integer("q_lora_rank")
         tensors = linear(prefix + "q_a_proj", block, query_rank, hidden, bias=bias)
         tensors += norm(prefix + "q_a_layernorm", query_rank, block=block)
-        tensors += linear(prefix + "q_b_proj", block, heads * (plain + rope), query_rank, SPLIT_OUT)
+        tensors += linear(prefix + "q_b_proj", block, heads * (plain + rope), query_rank, split=SPLIT_OUT)
     else:
-        tensors = linear(prefix + "q_proj", block, heads * (plain + rope), hidden, SPLIT_OUT)
+        tensors = linear(prefix + "q_proj", block, heads * (plain + rope), hidden, split=SPLIT_OUT)
     tensors += linear(prefix + "kv_a_proj_with_mqa", block, rank + rope, hidden, bias=bias)
     tensors += norm(prefix + "kv_a_layernorm", rank, block=block)
-    tensors += linear(prefix + "kv_b_proj", block, heads * (plain + value), rank, SPLIT_OUT)
-    tensors += linear(prefix + "o_proj", block, hidden, heads * value, SPLIT_IN, bias=bias)
+    tensors += linear(prefix + "kv_b_proj", block, heads * (plain + value), rank, split=SPLIT_OUT)
+    tensors += linear(prefix + "o_proj", block, hidden, heads * value, split=SPLIT_IN, bias=bias)
     caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rope, 0),)
     if indexer:
         size, count = config.integer("index_head_dim"), config.integer("index_n_heads")

@@ -39,14 +39,14 @@ def gated_delta(config: Config) -> Mixer:
     kernel = config.integer("linear_conv_kernel_dim", most=MOST_STATE)
     values = value_heads * value_dim
     channels = 2 * key_heads * key_dim + values
-    tensors = linear("linear_attn.in_proj_qkv", block, channels, hidden, SPLIT_OUT)
-    tensors += linear("linear_attn.in_proj_z", block, values, hidden, SPLIT_OUT)
-    tensors += linear("linear_attn.in_proj_b", block, value_heads, hidden, SPLIT_OUT)
-    tensors += linear("linear_attn.in_proj_a", block, value_heads, hidden, SPLIT_OUT)
+    tensors = linear("linear_attn.in_proj_qkv", block, channels, hidden, split=SPLIT_OUT)
+    tensors += linear("linear_attn.in_proj_z", block, values, hidden, split=SPLIT_OUT)
+    tensors += linear("linear_attn.in_proj_b", block, value_heads, hidden, split=SPLIT_OUT)
+    tensors += linear("linear_attn.in_proj_a", block, value_heads, hidden, split=SPLIT_OUT)
     tensors += convolution("linear_attn.conv1d", channels, kernel, False)
     tensors += tuple(Tensor(f"linear_attn.{name}", block, (value_heads,), SPLIT_OUT) for name in ("dt_bias", "A_log"))
     tensors += norm("linear_attn.norm", value_dim, block=block)
-    tensors += linear("linear_attn.out_proj", block, hidden, values, SPLIT_IN)
+    tensors += linear("linear_attn.out_proj", block, hidden, values, split=SPLIT_IN)
     states = (
         StateCache("convolution", (channels, kernel)),
         StateCache("linear attention", (value_heads, key_dim, value_dim), FP32),
@@ -126,17 +126,17 @@ def kimi_delta(config: Config) -> Mixer:
     tensors = tuple(
         tensor
         for name in ("q_proj", "k_proj", "v_proj")
-        for tensor in linear(f"linear_attn.{name}", block, inner, hidden, SPLIT_OUT)
+        for tensor in linear(f"linear_attn.{name}", block, inner, hidden, split=SPLIT_OUT)
     )
     tensors += convolution("linear_attn.conv1d", 3 * inner, kernel, False)
     tensors += (Tensor("linear_attn.dt_bias", block, (inner,), SPLIT_OUT),)
     tensors += (Tensor("linear_attn.A_log", block, (heads,), SPLIT_OUT),)
     for name in ("f", "g"):
         tensors += linear(f"linear_attn.{name}_a_proj", block, size, hidden)
-        tensors += linear(f"linear_attn.{name}_b_proj", block, inner, size, SPLIT_OUT)
-    tensors += linear("linear_attn.b_proj", block, heads, hidden, SPLIT_OUT)
+        tensors += linear(f"linear_attn.{name}_b_proj", block, inner, size, split=SPLIT_OUT)
+    tensors += linear("linear_attn.b_proj", block, heads, hidden, split=SPLIT_OUT)
     tensors += norm("linear_attn.o_norm", size, block=block)
-    tensors += linear("linear_attn.out_proj", block, hidden, inner, SPLIT_IN)
+    tensors += linear("linear_attn.out_proj", block, hidden, inner, split=SPLIT_IN)
     states = (StateCache("convolution", (3 * inner, kernel)), StateCache("linear attention", (heads, size, size), FP32))
     return Mixer(tensors, recurrence=Recurrence(heads, 5 * inner), states=states)
 
@@ -181,10 +181,10 @@ def kimi_linear(config: Config) -> Architecture:
 def lightning(hidden: int, heads: int, size: int) -> Mixer:
     """Return lightning attention (arXiv:2501.08313): linear attention with a gate and a norm on its output."""
     inner, block = heads * size, "ssm"
-    tensors = linear("linear_attn.qkv_proj", block, 3 * inner, hidden, SPLIT_OUT)
-    tensors += linear("linear_attn.output_gate", block, inner, hidden, SPLIT_OUT)
+    tensors = linear("linear_attn.qkv_proj", block, 3 * inner, hidden, split=SPLIT_OUT)
+    tensors += linear("linear_attn.output_gate", block, inner, hidden, split=SPLIT_OUT)
     tensors += (Tensor("linear_attn.norm.weight", block, (inner,), SPLIT_OUT),)
-    tensors += linear("linear_attn.out_proj", block, hidden, inner, SPLIT_IN)
+    tensors += linear("linear_attn.out_proj", block, hidden, inner, split=SPLIT_IN)
     states = (StateCache("linear attention", (heads, size, size), FP32),)
     return Mixer(tensors, recurrence=Recurrence(heads, 5 * inner), states=states)
 
@@ -260,9 +260,9 @@ def gated_recurrence(config: Config, heads: int) -> Mixer:
     if inner % heads:
         raise config.error("lru_width", f"must be a multiple of the {heads} heads, not {inner}")
     size = inner // heads
-    tensors = linear("recurrent.linear_y", block, inner, hidden, SPLIT_OUT, bias=True)
-    tensors += linear("recurrent.linear_x", block, inner, hidden, SPLIT_OUT, bias=True)
-    tensors += linear("recurrent.linear_out", block, hidden, inner, SPLIT_IN, bias=True)
+    tensors = linear("recurrent.linear_y", block, inner, hidden, split=SPLIT_OUT, bias=True)
+    tensors += linear("recurrent.linear_x", block, inner, hidden, split=SPLIT_OUT, bias=True)
+    tensors += linear("recurrent.linear_out", block, hidden, inner, split=SPLIT_IN, bias=True)
     tensors += convolution("recurrent.conv1d", inner, kernel, True)
     tensors += (Tensor("recurrent.rg_lru.recurrent_param", block, (inner,), SPLIT_OUT),)
     for name in ("input_gate", "recurrent_gate"):

@@ -24,8 +24,8 @@ def rwkv(config: Config) -> Architecture:
     tensors = mixes("ssm", hidden, *names)
     tensors += tuple(Tensor(f"attention.{name}", "ssm", (inner,), SPLIT_OUT) for name in ("time_decay", "time_first"))
     for name in names:
-        tensors += linear(name, "attention", inner, hidden, SPLIT_OUT)
-    tensors += linear("attention.output", "attention", hidden, inner, SPLIT_IN)
+        tensors += linear(name, "attention", inner, hidden, split=SPLIT_OUT)
+    tensors += linear("attention.output", "attention", hidden, inner, split=SPLIT_IN)
     states = (
         StateCache("previous token", (2, hidden)),
         StateCache("weighted sum, its weight and its exponent", (3, inner), FP32),
@@ -53,8 +53,8 @@ def pair(name: str, hidden: int, rank: int, outputs: int) -> Tensors:
 
 def channel_mix(hidden: int, width: int, *, receptance: bool) -> FeedForward:
     """Return RWKV's feed-forward network, in older generations with a gate on its output."""
-    tensors = linear("feed_forward.key", "mlp", width, hidden, SPLIT_OUT)
-    tensors += linear("feed_forward.value", "mlp", hidden, width, SPLIT_IN)
+    tensors = linear("feed_forward.key", "mlp", width, hidden, split=SPLIT_OUT)
+    tensors += linear("feed_forward.value", "mlp", hidden, width, split=SPLIT_IN)
     if receptance:
         tensors += linear("feed_forward.receptance", "mlp", hidden, hidden)
     names = ("feed_forward.key", "feed_forward.receptance") if receptance else ("feed_forward.key",)
@@ -110,8 +110,8 @@ def eagle(config: Config) -> Architecture:
         tensors += tuple(Tensor(f"attention.time_maa_{name}", "ssm", (5, 32 * ranks, hidden)) for name in ("w1", "w2"))
         tensors += pair("time_decay", hidden, 64 * ranks, inner)
     for name in names:
-        tensors += linear(name, "attention", inner, hidden, SPLIT_OUT)
-    tensors += linear("attention.output", "attention", hidden, inner, SPLIT_IN)
+        tensors += linear(name, "attention", inner, hidden, split=SPLIT_OUT)
+    tensors += linear("attention.output", "attention", hidden, inner, split=SPLIT_IN)
     tensors += norm("attention.ln_x", inner, bias=True, block="ssm")
     states = matrix_states(hidden, heads, size)
     mixer = Mixer(tensors, recurrence=Recurrence(heads, 5 * inner), states=states)
@@ -135,8 +135,8 @@ def goose(config: Config) -> Architecture:
         tensors += (*pair(name, hidden, rank, hidden), Tensor(f"attention.{name}_bias", "ssm", (hidden,), SPLIT_OUT))
     tensors += pair("gate", hidden, gate, hidden)
     for name in ("receptance", "key", "value"):
-        tensors += linear(f"attention.{name}", "attention", hidden, hidden, SPLIT_OUT)
-    tensors += linear("attention.output", "attention", hidden, hidden, SPLIT_IN)
+        tensors += linear(f"attention.{name}", "attention", hidden, hidden, split=SPLIT_OUT)
+    tensors += linear("attention.output", "attention", hidden, hidden, split=SPLIT_IN)
     tensors += norm("attention.ln_x", hidden, bias=True, block="ssm")
     later = (*pair("value", hidden, value, hidden), Tensor("attention.value_bias", "ssm", (hidden,), SPLIT_OUT))
     first = Mixer(tensors, recurrence=Recurrence(heads, 7 * hidden), states=matrix_states(hidden, heads, size))

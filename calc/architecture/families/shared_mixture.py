@@ -116,7 +116,7 @@ def afmoe(config: Config) -> Architecture:
     def mixer(kind: str) -> Mixer:
         shape = heads._replace(window_tokens=window if kind == SLIDING else None, rotary=kind == SLIDING)
         found = softmax_attention(hidden, shape, qkv_bias=bias, out_bias=bias, qk_norm="head")
-        gate = linear("self_attn.gate_proj", "attention", heads.heads * heads.head_dim, hidden, SPLIT_OUT)
+        gate = linear("self_attn.gate_proj", "attention", heads.heads * heads.head_dim, hidden, split=SPLIT_OUT)
         return found._replace(tensors=found.tensors + gate)
 
     return decoder(
@@ -163,15 +163,15 @@ def uneven_attention(hidden: int, attention: Attention, bias: bool, sinks: bool)
     """Return attention whose values have a size of their own."""
     value = attention.value_dim or attention.head_dim
     kv_heads, prefix, block = attention.kv_heads, "self_attn.", "attention"
-    tensors = linear(prefix + "q_proj", block, attention.heads * attention.head_dim, hidden, SPLIT_OUT, bias=bias)
+    tensors = linear(prefix + "q_proj", block, attention.heads * attention.head_dim, hidden, split=SPLIT_OUT, bias=bias)
     tensors += linear(
-        prefix + "k_proj", block, kv_heads * attention.head_dim, hidden, SPLIT_OUT, bias=bias, units=kv_heads
+        prefix + "k_proj", block, kv_heads * attention.head_dim, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads
     )
-    tensors += linear(prefix + "v_proj", block, kv_heads * value, hidden, SPLIT_OUT, bias=bias, units=kv_heads)
-    tensors += linear(prefix + "o_proj", block, hidden, attention.heads * value, SPLIT_IN)
+    tensors += linear(prefix + "v_proj", block, kv_heads * value, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads)
+    tensors += linear(prefix + "o_proj", block, hidden, attention.heads * value, split=SPLIT_IN)
     if sinks:
         tensors += (Tensor(prefix + "sinks", block, (attention.heads,), SPLIT_OUT),)
-    cache = TokenCache("keys and values", kv_heads, attention.head_dim, value, attention.window_tokens)
+    cache = TokenCache("keys and values", kv_heads, attention.head_dim, value, window_tokens=attention.window_tokens)
     return Mixer(tensors, attention, caches=(cache,))
 
 
@@ -196,7 +196,7 @@ def laguna(config: Config) -> Architecture:
         name, _, heads = kind.partition(":")
         attention = Attention(int(heads), kv_heads, size, window if name == SLIDING else None)
         found = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head")
-        gate = linear("self_attn.g_proj", "attention", attention.heads, hidden, SPLIT_OUT) if gating else ()
+        gate = linear("self_attn.g_proj", "attention", attention.heads, hidden, split=SPLIT_OUT) if gating else ()
         return found._replace(tensors=found.tensors + gate)
 
     def feed_of(kind: str) -> FeedForward:

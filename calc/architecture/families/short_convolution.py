@@ -18,8 +18,8 @@ def short_convolution(config: Config) -> Mixer:
     hidden, kernel = config.hidden(), config.integer("conv_L_cache", most=MOST_STATE)
     bias = config.flag("conv_bias", default=False)
     tensors = convolution("conv.conv1d", hidden, kernel, bias)
-    tensors += linear("conv.in_proj", "ssm", 3 * hidden, hidden, SPLIT_OUT, bias=bias)
-    tensors += linear("conv.out_proj", "ssm", hidden, hidden, SPLIT_IN, bias=bias)
+    tensors += linear("conv.in_proj", "ssm", 3 * hidden, hidden, split=SPLIT_OUT, bias=bias)
+    tensors += linear("conv.out_proj", "ssm", hidden, hidden, split=SPLIT_IN, bias=bias)
     states = (StateCache("convolution", (hidden, kernel)),)
     return Mixer(tensors, recurrence=Recurrence(hidden, 4 * hidden), states=states)
 

@@ -24,12 +24,12 @@ def mamba_mixer(
 ) -> Mixer:
     """Return a selective state space (Mamba, arXiv:2312.00752): a state of `state` numbers for each inner channel."""
     block = "ssm"
-    tensors = linear("mixer.in_proj", block, 2 * inner, hidden, SPLIT_OUT, bias=bias)
+    tensors = linear("mixer.in_proj", block, 2 * inner, hidden, split=SPLIT_OUT, bias=bias)
     tensors += convolution("mixer.conv1d", inner, kernel, conv_bias)
-    tensors += linear("mixer.x_proj", block, rank + 2 * state, inner, SPLIT_IN)
-    tensors += linear("mixer.dt_proj", block, inner, rank, SPLIT_OUT, bias=True)
+    tensors += linear("mixer.x_proj", block, rank + 2 * state, inner, split=SPLIT_IN)
+    tensors += linear("mixer.dt_proj", block, inner, rank, split=SPLIT_OUT, bias=True)
     tensors += (Tensor("mixer.A_log", block, (inner, state), SPLIT_OUT), Tensor("mixer.D", block, (inner,), SPLIT_OUT))
-    tensors += linear("mixer.out_proj", block, hidden, inner, SPLIT_IN, bias=bias)
+    tensors += linear("mixer.out_proj", block, hidden, inner, split=SPLIT_IN, bias=bias)
     if inner_norms:
         for name, size in (("dt", rank), ("b", state), ("c", state)):
             tensors += norm(f"mixer.{name}_layernorm", size, block=block)
@@ -104,12 +104,12 @@ def mamba2_mixer(
     """Return a state space in heads (Mamba 2, arXiv:2405.21060): each head's state is head size by state size."""
     block, inner = "ssm", heads * head_dim
     channels = inner + 2 * groups * state
-    tensors = linear("mixer.in_proj", block, inner + channels + heads, hidden, SPLIT_OUT, bias=bias)
+    tensors = linear("mixer.in_proj", block, inner + channels + heads, hidden, split=SPLIT_OUT, bias=bias)
     tensors += convolution("mixer.conv1d", channels, kernel, conv_bias)
     tensors += tuple(Tensor(f"mixer.{name}", block, (heads,), SPLIT_OUT) for name in ("dt_bias", "A_log", "D"))
     if normed:
         tensors += (Tensor("mixer.norm.weight", block, (inner,), SPLIT_OUT),)
-    tensors += linear("mixer.out_proj", block, hidden, inner, SPLIT_IN, bias=bias)
+    tensors += linear("mixer.out_proj", block, hidden, inner, split=SPLIT_IN, bias=bias)
     states = (
         StateCache("convolution", (channels, kernel)),
         StateCache("state space", (heads, head_dim, state), FP32),

@@ -34,9 +34,9 @@ def llama4_tower(config: Config, text_hidden: int) -> Tensors:
     tensors += patches(config, bias=False) + transformer(config, depth=config.layers())
     for name in ("layernorm_pre", "layernorm_post"):
         tensors += norm(f"vision.{name}", hidden, bias=True, block=BLOCK)
-    tensors += linear("vision.adapter.fc1", BLOCK, inner, config.integer("intermediate_size"), SPLIT_OUT)
+    tensors += linear("vision.adapter.fc1", BLOCK, inner, config.integer("intermediate_size"), split=SPLIT_OUT)
     outputs = config.integer("projector_output_dim")
-    tensors += linear("vision.adapter.fc2", BLOCK, outputs, outputs, SPLIT_IN)
+    tensors += linear("vision.adapter.fc2", BLOCK, outputs, outputs, split=SPLIT_IN)
     return tensors + linear("projector.linear_1", BLOCK, text_hidden, config.integer("vision_output_dim"))
 
 
@@ -119,8 +119,8 @@ def glm_tower(config: Config) -> Tensors:
     tensors += linear("vision.merger.proj", BLOCK, outputs, outputs)
     tensors += norm("vision.merger.norm", outputs, bias=True, block=BLOCK)
     for name in ("gate_proj", "up_proj"):
-        tensors += linear(f"vision.merger.{name}", BLOCK, width, outputs, SPLIT_OUT)
-    return tensors + linear("vision.merger.down_proj", BLOCK, outputs, width, SPLIT_IN)
+        tensors += linear(f"vision.merger.{name}", BLOCK, width, outputs, split=SPLIT_OUT)
+    return tensors + linear("vision.merger.down_proj", BLOCK, outputs, width, split=SPLIT_IN)
 
 
 MOON = {
@@ -146,8 +146,8 @@ def moon_tower(config: Config, text_hidden: int) -> Tensors:
     tensors += transformer(config, depth=config.layers())
     tensors += norm("vision.final_layernorm", hidden, bias=True, block=BLOCK)
     tensors += norm("projector.pre_norm", hidden, bias=True, block=BLOCK)
-    tensors += linear("projector.in_proj", BLOCK, four, four, SPLIT_OUT, bias=True)
-    return tensors + linear("projector.out_proj", BLOCK, text_hidden, four, SPLIT_IN, bias=True)
+    tensors += linear("projector.in_proj", BLOCK, four, four, split=SPLIT_OUT, bias=True)
+    return tensors + linear("projector.out_proj", BLOCK, text_hidden, four, split=SPLIT_IN, bias=True)
 
 
 INTERNVL = {
@@ -225,7 +225,7 @@ def gemma3n_tower(config: Config, text_hidden: int) -> Tensors:
     config.refuse("architecture", ("mobilenetv5_300m_enc",), "no published Gemma 3n has another tower")
     hidden, rows = config.integer("hidden_size", default=2048), config.integer("vocab_size", default=128)
     tensors: Tensors = (Tensor("vision.mobilenet", BLOCK, (MOBILENET_PARAMETERS,)),)
-    return tensors + soft_embedder("embed_vision", BLOCK, rows, hidden, text_hidden)
+    return tensors + soft_embedder("embed_vision", BLOCK, rows, hidden, text_hidden=text_hidden)
 
 
 def soft_embedder(name: str, block: str, rows: int, hidden: int, text_hidden: int) -> Tensors:
@@ -243,13 +243,13 @@ def conformer(config: Config, *, hidden: int, depth: int, heads: int) -> Tensors
     kernel = config.integer("conv_kernel_size", "conf_conv_kernel_size", default=5, most=2**12)
     tensors: Tensors = (Tensor("attention.per_dim_scale", AUDIO, (hidden // heads,)),)
     for index in ("1", "2"):
-        tensors += linear(f"feed_forward{index}.layer_1", AUDIO, 4 * hidden, hidden, SPLIT_OUT)
-        tensors += linear(f"feed_forward{index}.layer_2", AUDIO, hidden, 4 * hidden, SPLIT_IN)
+        tensors += linear(f"feed_forward{index}.layer_1", AUDIO, 4 * hidden, hidden, split=SPLIT_OUT)
+        tensors += linear(f"feed_forward{index}.layer_2", AUDIO, hidden, 4 * hidden, split=SPLIT_IN)
     for name in ("q_proj", "k_proj", "v_proj", "relative_k_proj"):
-        tensors += linear(f"attention.{name}", AUDIO, hidden, hidden, SPLIT_OUT)
-    tensors += linear("attention.post", AUDIO, hidden, hidden, SPLIT_IN)
-    tensors += linear("lconv1d.linear_start", AUDIO, 2 * hidden, hidden, SPLIT_OUT)
-    tensors += linear("lconv1d.linear_end", AUDIO, hidden, hidden, SPLIT_IN)
+        tensors += linear(f"attention.{name}", AUDIO, hidden, hidden, split=SPLIT_OUT)
+    tensors += linear("attention.post", AUDIO, hidden, hidden, split=SPLIT_IN)
+    tensors += linear("lconv1d.linear_start", AUDIO, 2 * hidden, hidden, split=SPLIT_OUT)
+    tensors += linear("lconv1d.linear_end", AUDIO, hidden, hidden, split=SPLIT_IN)
     tensors += (Tensor("lconv1d.depthwise.weight", AUDIO, (hidden, 1, kernel)),)
     tensors += norm("norms", hidden, block=AUDIO, copies=NORMS_OF_A_CONFORMER)
     return tuple(
@@ -283,7 +283,7 @@ def gemma_audio(config: Config, text_hidden: int, *, older: bool) -> Tensors:
     tensors += conformer(config, hidden=hidden, depth=depth, heads=heads)
     if older:
         rows = config.integer("vocab_size", default=128)
-        return tensors + soft_embedder("embed_audio", AUDIO, rows, hidden, text_hidden)
+        return tensors + soft_embedder("embed_audio", AUDIO, rows, hidden, text_hidden=text_hidden)
     outputs = config.integer("output_proj_dims", default=1536)
     tensors += linear("audio.output_proj", AUDIO, outputs, hidden, bias=True)
     return tensors + linear("embed_audio.embedding_projection", AUDIO, text_hidden, outputs)

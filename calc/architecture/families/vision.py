@@ -61,8 +61,8 @@ def positions(rows: int, hidden: int) -> Tensor:
 
 def projection(outputs: int, inputs: int, *, bias: bool) -> Tensors:
     """Return the two matrices that most towers end in."""
-    tensors = linear("projector.linear_1", BLOCK, outputs, inputs, SPLIT_OUT, bias=bias)
-    return tensors + linear("projector.linear_2", BLOCK, outputs, outputs, SPLIT_IN, bias=bias)
+    tensors = linear("projector.linear_1", BLOCK, outputs, inputs, split=SPLIT_OUT, bias=bias)
+    return tensors + linear("projector.linear_2", BLOCK, outputs, outputs, split=SPLIT_IN, bias=bias)
 
 
 SIGLIP = {
@@ -135,8 +135,8 @@ def pixtral_tower(config: Config) -> Tensors:
 def merger(name: str, inputs: int, outputs: int, normed: int, *, norm_bias: bool = True) -> Tensors:
     """Return what makes one vector of several patches for the language model."""
     tensors = norm(f"{name}.norm", normed, bias=norm_bias, block=BLOCK)
-    tensors += linear(f"{name}.linear_fc1", BLOCK, inputs, inputs, SPLIT_OUT, bias=True)
-    return tensors + linear(f"{name}.linear_fc2", BLOCK, outputs, inputs, SPLIT_IN, bias=True)
+    tensors += linear(f"{name}.linear_fc1", BLOCK, inputs, inputs, split=SPLIT_OUT, bias=True)
+    return tensors + linear(f"{name}.linear_fc2", BLOCK, outputs, inputs, split=SPLIT_IN, bias=True)
 
 
 QWEN2 = {"depth": 32, "num_heads": 16, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}

@@ -90,14 +90,14 @@ def compute_buffer(case: Case, cells: int) -> Amount:
         outputs = case.stage.architecture.output_size
         formula, template = r"u \cdot (V + h) \cdot 4 + M_{\text{copies}}", "{} × ({} + {}) × 4 + {}"
         return Amount(
-            "logits",
-            "Compute buffer: logits",
-            size,
-            ALLOCATED,
-            formula,
-            template,
-            (tokens, outputs, hidden, copies),
-            source,
+            id="logits",
+            label="Compute buffer: logits",
+            bytes=size,
+            scope=ALLOCATED,
+            formula=formula,
+            template=template,
+            numbers=(tokens, outputs, hidden, copies),
+            source=source,
         )
     if mlp >= attention:
         formula, template = (
@@ -105,8 +105,26 @@ def compute_buffer(case: Case, cells: int) -> Amount:
             "{} × (2 × {} + 2 × {} + {}) × 4 + {}",
         )
         numbers: tuple[float, ...] = (tokens, hidden, width, cells, copies)
-        return Amount("activations", "Compute buffer: MLP", size, ALLOCATED, formula, template, numbers, source)
+        return Amount(
+            id="activations",
+            label="Compute buffer: MLP",
+            bytes=size,
+            scope=ALLOCATED,
+            formula=formula,
+            template=template,
+            numbers=numbers,
+            source=source,
+        )
     formula = r"u \cdot (4 h + c) \cdot 4 + M_{\text{scores}} + M_{\text{copies}}"
     numbers = (tokens, hidden, cells, scores, copies)
     template = "{} × (4 × {} + {}) × 4 + {} + {}"
-    return Amount("activations", "Compute buffer: attention", size, ALLOCATED, formula, template, numbers, source)
+    return Amount(
+        id="activations",
+        label="Compute buffer: attention",
+        bytes=size,
+        scope=ALLOCATED,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source=source,
+    )

@@ -35,9 +35,18 @@ def transformers(case: Case) -> Runtime:
         template, numbers = ("{}", (grows,)) if old else ("{} / {}", (grows, layers))
         source = case.engine.source
         amounts.append(
-            Amount("activations", "Cache copied as it grows", copy, ALLOCATED, formula, template, numbers, source)
+            Amount(
+                id="activations",
+                label="Cache copied as it grows",
+                bytes=copy,
+                scope=ALLOCATED,
+                formula=formula,
+                template=template,
+                numbers=numbers,
+                source=source,
+            )
         )
-    amounts.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", ALLOCATED))
+    amounts.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED))
     allocated = sum(amount.bytes for amount in amounts)
     context = constant(
         case,
@@ -75,9 +84,18 @@ def prefill_peak(case: Case) -> tuple[Amount, Amount]:
         if scores > layer:
             layer, label = scores, "Attention scores of a layer"
             formula = r"T \cdot (s \cdot n_{\text{heads}} \cdot b_{\text{score}} + n_h \cdot h \cdot b)"
-            template, numbers = "{} × ({} × {} × {} + {} × {} × {})", (
-                tokens, demand.prompt_tokens, heads, each, 2 + held, hidden, size,
-            )  # fmt: skip
+            template, numbers = (
+                "{} × ({} × {} × {} + {} × {} × {})",
+                (
+                    tokens,
+                    demand.prompt_tokens,
+                    heads,
+                    each,
+                    2 + held,
+                    hidden,
+                    size,
+                ),
+            )
     positions = tokens if demand.all_logits else case.sequences
     each_logit = case.engine.whole("prompt_logit_bytes") if demand.all_logits else 4
     logits = (
@@ -87,14 +105,37 @@ def prefill_peak(case: Case) -> tuple[Amount, Amount]:
     outputs = stage.architecture.output_size
     if logits + head > layer:
         return (
-            Amount("activations", "Activations at the output matrix", head, ALLOCATED, r"T \cdot n_h \cdot h \cdot b",
-                   "{} × {} × {} × {}", (tokens, held, hidden, size), source),
-            Amount("logits", "Logits", logits, ALLOCATED, r"n_{\text{positions}} \cdot V \cdot b_{\text{logit}}",
-                   "{} × {} × {}", (positions, outputs, each_logit), source),
-        )  # fmt: skip
-    return Amount("activations", label, layer, ALLOCATED, formula, template, numbers, source), Amount(
-        "logits", "Logits", 0, ALLOCATED
-    )
+            Amount(
+                id="activations",
+                label="Activations at the output matrix",
+                bytes=head,
+                scope=ALLOCATED,
+                formula=r"T \cdot n_h \cdot h \cdot b",
+                template="{} × {} × {} × {}",
+                numbers=(tokens, held, hidden, size),
+                source=source,
+            ),
+            Amount(
+                id="logits",
+                label="Logits",
+                bytes=logits,
+                scope=ALLOCATED,
+                formula=r"n_{\text{positions}} \cdot V \cdot b_{\text{logit}}",
+                template="{} × {} × {}",
+                numbers=(positions, outputs, each_logit),
+                source=source,
+            ),
+        )
+    return Amount(
+        id="activations",
+        label=label,
+        bytes=layer,
+        scope=ALLOCATED,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source=source,
+    ), Amount("logits", "Logits", 0, ALLOCATED)
 
 
 def reserve(case: Case, allocated: int, context: int, pass_bytes: int) -> Amount:
@@ -123,5 +164,12 @@ def reserve(case: Case, allocated: int, context: int, pass_bytes: int) -> Amount
     template = "min({} + {}, {})" if most is not None else "{} + {}"
     numbers: tuple[float, ...] = (grown, slack) if most is None else (grown, slack, most)
     return Amount(
-        "allocator_reserve", "Kept by the allocator", kept, RESERVED, formula, template, numbers, "torch-allocator"
+        id="allocator_reserve",
+        label="Kept by the allocator",
+        bytes=kept,
+        scope=RESERVED,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source="torch-allocator",
     )

@@ -74,7 +74,9 @@ def expert_padding(case: Case) -> int:
     weights, layout = case.demand.weights, case.layout
     if not isinstance(weights, NumberFormat) or weights.id != "mxfp4":
         return 0
-    return padded_bytes(case.stage, weights, layout.tensor, layout.expert, case.engine.whole("expert_multiple"))
+    return padded_bytes(
+        case.stage, weights, layout.tensor, layout.expert, multiple=case.engine.whole("expert_multiple")
+    )
 
 
 @lru_cache(maxsize=256)  # the same for any number of sequences and any device
@@ -128,37 +130,37 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
         numbers = (tokens, width, size)
         return [
             Amount(
-                "activations",
-                "Activations",
-                layers,
-                ALLOCATED,
-                r"T \cdot w \cdot b",
-                "{} × {} × {}",
-                numbers,
-                case.engine.source,
+                id="activations",
+                label="Activations",
+                bytes=layers,
+                scope=ALLOCATED,
+                formula=r"T \cdot w \cdot b",
+                template="{} × {} × {}",
+                numbers=numbers,
+                source=case.engine.source,
             )
         ]
     source = case.engine.coefficients["sampler_logit_bytes"].source
     return [
         Amount(
-            "activations",
-            "Activations at the output matrix",
-            hidden,
-            ALLOCATED,
-            r"T \cdot h \cdot b",
-            "{} × {} × {}",
-            (tokens, architecture.hidden_size, size),
-            case.engine.source,
+            id="activations",
+            label="Activations at the output matrix",
+            bytes=hidden,
+            scope=ALLOCATED,
+            formula=r"T \cdot h \cdot b",
+            template="{} × {} × {}",
+            numbers=(tokens, architecture.hidden_size, size),
+            source=case.engine.source,
         ),
         Amount(
-            "logits",
-            "Logits and their sorting in the sampler",
-            logits,
-            ALLOCATED,
-            r"n_{\text{seq}} \cdot V \cdot b_{\text{sampler}}",
-            "{} × {} × {}",
-            (sequences, outputs, values["sampler_logit_bytes"]),
-            source,
+            id="logits",
+            label="Logits and their sorting in the sampler",
+            bytes=logits,
+            scope=ALLOCATED,
+            formula=r"n_{\text{seq}} \cdot V \cdot b_{\text{sampler}}",
+            template="{} × {} × {}",
+            numbers=(sequences, outputs, values["sampler_logit_bytes"]),
+            source=source,
         ),
     ]
 

@@ -41,9 +41,9 @@ class AttentionRecorder(Recorder):
         kv_heads = local_heads(attention.kv_heads, batch.tensor)
         query, keys, mark = heads * size, kv_heads * size, "" if module == "self_attn" else f"{module}:"
         gated = self.tensors[f"{module}.q_proj.weight"].shape[0] == 2 * attention.heads * size
-        q = self.matrix(value, f"{module}.q_proj", f"{mark}q", self.hidden, query * (2 if gated else 1))
-        k = self.matrix(seen, f"{module}.k_proj", f"{mark}k", self.hidden, keys)
-        v = self.matrix(seen, f"{module}.v_proj", f"{mark}v", self.hidden, keys)
+        q = self.matrix(value, f"{module}.q_proj", f"{mark}q", self.hidden, outputs=query * (2 if gated else 1))
+        k = self.matrix(seen, f"{module}.k_proj", f"{mark}k", self.hidden, outputs=keys)
+        v = self.matrix(seen, f"{module}.v_proj", f"{mark}v", self.hidden, outputs=keys)
         q, k = self.head_norm(q, f"{module}.q_norm", heads, size), self.head_norm(k, f"{module}.k_norm", kv_heads, size)
         kept = (q, k, v)
         if attention.rotary:
@@ -59,7 +59,7 @@ class AttentionRecorder(Recorder):
         if attention.joined and self.choices.flash and not self.numerics.autocast:
             copied = tape.value("context:copied", tape.sizes[out], "attention output")
             out = tape.add(Op(POINTWISE, (out,), copied))
-        return self.matrix(out, f"{module}.o_proj", f"{mark}attention", query, self.hidden)
+        return self.matrix(out, f"{module}.o_proj", f"{mark}attention", query, outputs=self.hidden)
 
     def head_norm(self, value: str, name: str, heads: int, size: int) -> str:
         """Record the norm over each head, or over all heads together, where the family has one."""
@@ -74,7 +74,16 @@ class AttentionRecorder(Recorder):
     def positions(self, value: str, name: str, width: int) -> str:
         """Record rotary positions: a new tensor of the compute type; nothing but the table is kept."""
         output = self.tape.value(name, self.rows * width * self.numerics.compute, "queries, keys and values")
-        return self.tape.add(Op(POINTWISE, (value,), output, (), 0, self.rows * width * self.numerics.compute))
+        return self.tape.add(
+            Op(
+                POINTWISE,
+                (value,),
+                output,
+                (),
+                weight_grad_bytes=0,
+                work_bytes=self.rows * width * self.numerics.compute,
+            )
+        )
 
     def product(
         self,
@@ -118,7 +127,7 @@ class AttentionRecorder(Recorder):
             if self.choices.mask:
                 mask = batch.sequences * batch.tokens * batch.keys * width
                 saves += (tape.value("mask", mask, "padding mask"),)
-            return tape.add(Op(KERNEL, (q, k, v), output, saves, 0, passing))
+            return tape.add(Op(KERNEL, (q, k, v), output, saves, weight_grad_bytes=0, work_bytes=passing))
         return self.written_out(attention, q, k, v, heads=heads, output=output, mark=mark)
 
     def written_out(self, attention: Attention, q: str, k: str, v: str, *, heads: int, output: str, mark: str) -> str:
@@ -154,14 +163,14 @@ class AttentionRecorder(Recorder):
         width, rows = self.numerics.compute, self.rows
         if f"{prefix}q_a_proj.weight" in self.tensors and f"{prefix}q_b_proj.weight" in self.tensors:
             rank = self.tensors[f"{prefix}q_a_proj.weight"].shape[0]
-            low = self.matrix(value, f"{prefix}q_a_proj", "q:low", self.hidden, rank)
+            low = self.matrix(value, f"{prefix}q_a_proj", "q:low", self.hidden, outputs=rank)
             normed = (
                 f"{prefix}q_a_layernorm" if f"{prefix}q_a_layernorm.weight" in self.tensors else f"{prefix}q_a_norm"
             )
             low = self.norm(low, normed, rows=rows, size=rank)
-            q = self.matrix(low, f"{prefix}q_b_proj", "q", rank, heads * size)
+            q = self.matrix(low, f"{prefix}q_b_proj", "q", rank, outputs=heads * size)
         else:
-            q = self.matrix(value, f"{prefix}q_proj", "q", self.hidden, heads * size)
+            q = self.matrix(value, f"{prefix}q_proj", "q", self.hidden, outputs=heads * size)
         q = self.positions(q, "q:rotated", heads * size)
         if f"{prefix}kv_b_proj.weight" not in self.tensors:
             return self.other_mixer(q, "attention")
@@ -169,16 +178,16 @@ class AttentionRecorder(Recorder):
         rank = self.tensors[f"{prefix}kv_b_proj.weight"].shape[1]
         value_size = self.tensors[f"{prefix}o_proj.weight"].shape[1] // attention.heads
         pair = self.tensors[f"{prefix}kv_b_proj.weight"].shape[0] // attention.heads
-        low = self.matrix(value, f"{prefix}kv_a_proj_with_mqa", "kv:latent", self.hidden, latent)
+        low = self.matrix(value, f"{prefix}kv_a_proj_with_mqa", "kv:latent", self.hidden, outputs=latent)
         part = self.tape.value("kv:low", rows * rank * width)
         self.tape.add(Op(VIEW, (low,), part))
         part = self.norm(part, f"{prefix}kv_a_layernorm", rows=rows, size=rank)
-        kv = self.matrix(part, f"{prefix}kv_b_proj", "kv", rank, heads * pair)
+        kv = self.matrix(part, f"{prefix}kv_b_proj", "kv", rank, outputs=heads * pair)
         keys = self.positions(kv, "k:rotated", heads * size)
         values = self.tape.value("v", rows * heads * value_size * width)
         self.tape.add(Op(VIEW, (kv,), values))
         out = self.product(attention, q, keys, values, heads=heads, kv_heads=heads)
-        return self.matrix(out, f"{prefix}o_proj", "attention", heads * value_size, self.hidden)
+        return self.matrix(out, f"{prefix}o_proj", "attention", heads * value_size, outputs=self.hidden)
 
     def other_mixer(self, value: str, *blocks: str) -> str:
         """Record a mixer whose operations are not known one by one: recurrences, and what is new in attention.

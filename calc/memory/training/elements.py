@@ -52,8 +52,8 @@ def low_rank_tensors(tensor: Tensor, adapters: Adapters) -> tuple[Tensor, ...]:
     name = tensor.name.removesuffix(".weight")
     split_a = tensor.split if tensor.split == "in" else "none"
     split_b = tensor.split if tensor.split == "out" else "none"
-    added = linear(f"{name}.lora_A", "adapter", adapters.rank, columns, split_a, copies=tensor.copies)
-    added += linear(f"{name}.lora_B", "adapter", rows, adapters.rank, split_b, copies=tensor.copies)
+    added = linear(f"{name}.lora_A", "adapter", adapters.rank, columns, split=split_a, copies=tensor.copies)
+    added += linear(f"{name}.lora_B", "adapter", rows, adapters.rank, split=split_b, copies=tensor.copies)
     if adapters.dora:
         added += (Tensor(f"{name}.magnitude", "adapter", (rows,), split_b, copies=tensor.copies),)
     return tuple(extra._replace(active=tensor.active) for extra in added)

@@ -36,11 +36,11 @@ class FeedForwardRecorder(Recorder):
         width = shape[0]
         size = rows * width * self.numerics.compute
         if f"{prefix}.gate_proj.weight" in self.tensors:
-            inner = self.gated(value, prefix, width, size, rows)
+            inner = self.gated(value, prefix, width, size, rows=rows)
         else:
-            up_values = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, width, rows)
+            up_values = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, outputs=width, rows=rows)
             inner = self.activated(up_values, prefix, size)
-        return self.matrix(inner, f"{prefix}.down_proj", f"{prefix}:down", width, self.hidden, rows)
+        return self.matrix(inner, f"{prefix}.down_proj", f"{prefix}:down", width, outputs=self.hidden, rows=rows)
 
     def expert_tensor(self, tensor: Tensor) -> int:
         """Return the ways in which tensor parallelism divides a matrix: what expert ranks leave of it for an expert."""
@@ -49,9 +49,9 @@ class FeedForwardRecorder(Recorder):
     def gated(self, value: str, prefix: str, width: int, size: int, rows: int) -> str:
         """Record gate and up: the activation keeps the gate, the product both of its factors."""
         tape = self.tape
-        gate = self.matrix(value, f"{prefix}.gate_proj", f"{prefix}:gate", self.hidden, width, rows)
+        gate = self.matrix(value, f"{prefix}.gate_proj", f"{prefix}:gate", self.hidden, outputs=width, rows=rows)
         active = self.activated(gate, prefix, size)
-        up = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, width, rows)
+        up = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, outputs=width, rows=rows)
         product = tape.value(f"{prefix}:product", size, INSIDE)
         tape.labels[up] = INSIDE
         saves = (up,) if self.choices.compiled else (active, up)
@@ -81,7 +81,7 @@ class FeedForwardRecorder(Recorder):
         tape, numerics = self.tape, self.numerics
         expert = next(tensor for tensor in self.layer.tensors if tensor.active is not None)
         active, count = expert.active or 1, expert.copies
-        logits = self.matrix(value, "mlp.router", "router", self.hidden, count)
+        logits = self.matrix(value, "mlp.router", "router", self.hidden, outputs=count)
         scores = tape.value("router:scores", self.rows * count * 4, "router")
         tape.add(Op(POINTWISE, (logits,), scores, (scores,)))
         rows = self.rows * active

@@ -31,11 +31,13 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
     narrow = elements * compute_bytes
     if way == FUSED:
         piece = min(stream_bytes, narrow)
-        return Logits(stream_bytes, stream_bytes + piece + piece * FP32 // compute_bytes, stream_bytes, stream_bytes, 0)
+        return Logits(
+            stream_bytes, stream_bytes + piece + piece * FP32 // compute_bytes, stream_bytes, stream_bytes, held=0
+        )
     if way == CHUNKED:
         kept = elements * (compute_bytes if compiled else FP32)
         piece = elements * (compute_bytes if compiled else compute_bytes + 2 * FP32) // CHUNKS
-        return Logits(kept, kept + piece, kept + piece, narrow, 0)
+        return Logits(kept, kept + piece, kept + piece, narrow, held=0)
     if way in (COMPILED, IN_PLACE):
         return overwritten(elements, narrow, in_place=way == IN_PLACE)
     held = narrow if keep else 0
@@ -59,6 +61,6 @@ def overwritten(elements: int, narrow: int, *, in_place: bool) -> Logits:
     into the gradient; a compiled loss keeps the logits and makes their gradient at once.
     """
     if not in_place:
-        return Logits(narrow, narrow, 2 * narrow, narrow, 0)
+        return Logits(narrow, narrow, 2 * narrow, narrow, held=0)
     wide = elements * FP32
-    return Logits(wide, narrow + wide, wide + narrow, narrow, 0)
+    return Logits(wide, narrow + wide, wide + narrow, narrow, held=0)

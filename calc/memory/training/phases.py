@@ -90,7 +90,13 @@ class Step(Device):
             self.embedding_moment(done)
         self.step_moment()
         return Timeline(
-            stage, self.position, self.inventory, tuple(self.layers), self.static, self.host, tuple(self.moments)
+            stage,
+            self.position,
+            self.inventory,
+            tuple(self.layers),
+            static=self.static,
+            host=self.host,
+            moments=tuple(self.moments),
         )
 
     def head_kept(self) -> int:

@@ -86,7 +86,7 @@ class Recorder:
         gradient = self.gradient_bytes(name)
         if self.layer.style.norm == LAYER_NORM:
             statistics = tape.value(f"{name}:statistics", 2 * rows * STATISTIC_BYTES, "norm statistics")
-            return tape.add(Op(POINTWISE, (value,), output, (value, statistics), gradient))
+            return tape.add(Op(POINTWISE, (value,), output, (value, statistics), weight_grad_bytes=gradient))
         label = "inputs of norms in FP32"
         if tape.sizes[value] == 4 * elements:
             upcast = value
@@ -99,7 +99,7 @@ class Recorder:
             saves += (tape.value(f"{name}:normalised", elements * wide, "normalised values"),)
         if self.choices.compiled:
             saves = (value, statistics)
-        return tape.add(Op(POINTWISE, (value,), output, saves, gradient, 16 * elements))
+        return tape.add(Op(POINTWISE, (value,), output, saves, weight_grad_bytes=gradient, work_bytes=16 * elements))
 
     def matrix(self, value: str, name: str, output: str, inputs: int, outputs: int, rows: int | None = None) -> str:
         """Record a matrix `name` with its adapter, if it has one.
@@ -128,8 +128,12 @@ class Recorder:
             copies, _ = local_share(weight, self.batch.tensor, self.batch.expert)
             work = elements // copies * numerics.compute  # one matrix, or one expert's, at a time
         if not low_rank:
-            return tape.add(Op(MATMUL, (value,), out, kept, self.gradient_bytes(name), work))
-        return self.low_rank(value, name, out, inputs, outputs, rows, kept, work)
+            return tape.add(
+                Op(MATMUL, (value,), out, kept, weight_grad_bytes=self.gradient_bytes(name), work_bytes=work)
+            )
+        return self.low_rank(
+            value=value, name=name, out=out, inputs=inputs, outputs=outputs, rows=rows, kept=kept, work=work
+        )
 
     def matrices(self, value: str, *blocks: str) -> str:
         """Record the matrices of blocks one after the other, each with its input, where more is not known of them."""
@@ -143,7 +147,7 @@ class Recorder:
             if tape.sizes[source] != self.rows * inputs * width:
                 taken = tape.value(f"{name}:input", self.rows * inputs * width, "inputs of matrices")
                 source = tape.add(Op(POINTWISE, (source,), taken))
-            last = self.matrix(source, name, f"{name}:out", inputs, outputs)
+            last = self.matrix(source, name, f"{name}:out", inputs, outputs=outputs)
         return last
 
     def cast_name(self, value: str, matrix: str) -> str:
@@ -175,10 +179,10 @@ class Recorder:
         update = tape.value(f"{name}:update", rows * outputs * width)
         plain = tape.value(f"{name}:plain", rows * outputs * numerics.compute)
         bytes_of = numerics.adapter
-        tape.add(Op(MATMUL, (value,), plain, kept, 0, work))
-        tape.add(Op(MATMUL, (value,), low, (read, *masks), rank * inputs * bytes_of))
+        tape.add(Op(MATMUL, (value,), plain, kept, weight_grad_bytes=0, work_bytes=work))
+        tape.add(Op(MATMUL, (value,), low, (read, *masks), weight_grad_bytes=rank * inputs * bytes_of))
         scaled = tape.value(f"{name}:scaled", rows * outputs * width)
-        tape.add(Op(MATMUL, (low,), update, (low,), rank * outputs * bytes_of))
+        tape.add(Op(MATMUL, (low,), update, (low,), weight_grad_bytes=rank * outputs * bytes_of))
         tape.add(Op(POINTWISE, (update,), scaled))
         if self.adapters is not None and self.adapters.dora:
             magnitude = tape.value(f"{name}:dora", 2 * rows * outputs * numerics.compute, "outputs scaled by DoRA")

@@ -33,7 +33,7 @@ def parts_of(*, plan: Plan, timeline: Timeline, sizes: Totals, facts: Catalog) -
     steps = {
         "weights": weight_steps(plan, held, alive["weights"]),
         "master_weights": element_steps(
-            plan, held.updated, 4, OPTIMIZER, alive["master_weights"], "megatron-optimizer"
+            plan, held.updated, 4, OPTIMIZER, size=alive["master_weights"], source="megatron-optimizer"
         ),
         "adapters": adapter_steps(plan, held, alive["adapters"]),
         "gradients": gradient_steps(plan, timeline, held, alive["gradients"]),
@@ -55,7 +55,7 @@ def sum_step(parts: list[Part], timeline: Timeline) -> Step:
     formula = " + ".join(rf"M_{{\text{{{part.label.lower()}}}}}" for part in counted)
     numbers = " + ".join(show_count(part.bytes) for part in counted)
     name = f"Memory of the fullest device when {timeline.peak.reason}"
-    return Step(name, formula, numbers, sum(part.bytes for part in parts), "B", "torch-autograd")
+    return Step(name, formula, numbers, sum(part.bytes for part in parts), unit="B", source="torch-autograd")
 
 
 def shared(plan: Plan, what: int) -> tuple[str, str]:
@@ -75,8 +75,8 @@ def element_steps(plan: Plan, elements: int, width: int, what: int, size: int, s
             rf"N \cdot b{symbol}",
             f"{show_count(elements)} × {width}{number}",
             size,
-            "B",
-            source,
+            unit="B",
+            source=source,
         )
     ]
 
@@ -88,12 +88,12 @@ def weight_steps(plan: Plan, held: Held, size: int) -> list[Step]:
     if plan.adapters is None:
         source = "zero" if plan.stage_of_zero else "torch-amp"
         elements = held.base_bytes // plan.scheme.weight
-        return element_steps(plan, elements, plan.scheme.weight, PARAMETERS, size, source)
+        return element_steps(plan, elements, plan.scheme.weight, PARAMETERS, size=size, source=source)
     symbol, number = shared(plan, PARAMETERS)
     base = plan.method.base
     numbers = f"{show_count(held.base_bytes)}{number}"
     name = f"Frozen base of {show_count(held.elements)} elements in {base.name}, scales included"
-    return [Step(name, rf"B_{{\text{{base}}}}{symbol}", numbers, size, "B", base.source)]
+    return [Step(name, rf"B_{{\text{{base}}}}{symbol}", numbers, size, unit="B", source=base.source)]
 
 
 def adapter_steps(plan: Plan, held: Held, size: int) -> list[Step]:
@@ -105,7 +105,7 @@ def adapter_steps(plan: Plan, held: Held, size: int) -> list[Step]:
     name = f"{show_count(held.trained)} trained elements: adapters of rank {plan.adapters.rank}"
     name += f" and copies of {', '.join(plan.adapters.saved)}" if plan.adapters.saved else ""
     formula = rf"\sum r (m + n) \cdot b{symbol}"
-    return [Step(name, formula, numbers, size, "B", "lora")]
+    return [Step(name, formula, numbers, size, unit="B", source="lora")]
 
 
 def gradient_steps(plan: Plan, timeline: Timeline, held: Held, size: int) -> list[Step]:
@@ -120,13 +120,13 @@ def gradient_steps(plan: Plan, timeline: Timeline, held: Held, size: int) -> lis
             rf"N \cdot b_{{\text{{gradient}}}}{symbol}",
             f"{show_count(held.trained)} × {held.gradient_bytes / max(held.trained, 1):g}{number}",
             whole,
-            "B",
-            "zero" if plan.stage_of_zero >= GRADIENTS else "torch-autograd",
+            unit="B",
+            source="zero" if plan.stage_of_zero >= GRADIENTS else "torch-autograd",
         )
     ]
     if size != whole:
         name = f"Made by then, and whole where they are not reduced yet: {timeline.peak.reason}"
-        steps.append(Step(name, r"\sum B_{\text{made}}", show_count(size), size, "B", "torch-autograd"))
+        steps.append(Step(name, r"\sum B_{\text{made}}", show_count(size), size, unit="B", source="torch-autograd"))
     return steps
 
 
@@ -147,7 +147,7 @@ def state_steps(plan: Plan, held: Held, size: int) -> list[Step]:
             formula, numbers = f"{formula} + 4 n", f"{numbers} + 4 × {held.tensors}"
         if number:
             formula, numbers = rf"({formula}){symbol}", f"({numbers}){number}"
-    return [Step(f"States of {optimizer.id}", formula, numbers, size, "B", optimizer.source)]
+    return [Step(f"States of {optimizer.id}", formula, numbers, size, unit="B", source=optimizer.source)]
 
 
 def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
@@ -165,24 +165,35 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
             each = bytes_kept / plan.batch.rows
             numbers = f"{show_count(plan.batch.rows)} × {each:,.6g}"
             steps.append(
-                Step(f"A layer keeps: {label}", r"T \cdot b_{\text{token}}", numbers, bytes_kept, "B", "torch-autograd")
+                Step(
+                    f"A layer keeps: {label}",
+                    r"T \cdot b_{\text{token}}",
+                    numbers,
+                    bytes_kept,
+                    unit="B",
+                    source="torch-autograd",
+                )
             )
         listed = " + ".join(show_count(value) for value in groups.values())
-        steps.append(Step("A layer keeps", r"\sum B_i", listed, tape.saved_bytes, "B", "torch-autograd"))
+        steps.append(Step("A layer keeps", r"\sum B_i", listed, tape.saved_bytes, unit="B", source="torch-autograd"))
         kept = unit.kept
         if kept != tape.saved_bytes:
             name = f"A layer keeps with {plan.checkpointing} checkpointing"
-            steps.append(Step(name, r"B_{\text{kept}}", show_count(kept), kept, "B", "activation-recomputation"))
+            steps.append(
+                Step(name, r"B_{\text{kept}}", show_count(kept), kept, unit="B", source="activation-recomputation")
+            )
         total += count * kept
         terms.append(f"{count} × {show_count(kept)}")
     peak = timeline.peak
     if peak.kept:
         name = f"All {timeline.stage.last - timeline.stage.first} layers of the stage keep"
-        steps.append(Step(name, r"\sum L \cdot B_{\text{kept}}", " + ".join(terms), total, "B", "torch-autograd"))
+        steps.append(
+            Step(name, r"\sum L \cdot B_{\text{kept}}", " + ".join(terms), total, unit="B", source="torch-autograd")
+        )
     numbers = f"{show_count(peak.kept)} + {show_count(size - peak.kept)}"
     formula = r"B_{\text{waiting}} + B_{\text{at work}}"
     name = f"Layers that wait for their backward, and what is at work: {peak.reason}"
-    return [*steps, Step(name, formula, numbers, size, "B", "torch-autograd")]
+    return [*steps, Step(name, formula, numbers, size, unit="B", source="torch-autograd")]
 
 
 def logit_steps(plan: Plan, size: int) -> list[Step]:
@@ -197,7 +208,7 @@ def logit_steps(plan: Plan, size: int) -> list[Step]:
     )
     formula = rf"T \cdot V \cdot {each}" + (r" + \text{rest}" if left else "")
     source = "liger" if plan.cross_entropy == "fused" else "torch-autograd"
-    return [Step("Logits, their copies and gradients", formula, numbers, size, "B", source)]
+    return [Step("Logits, their copies and gradients", formula, numbers, size, unit="B", source=source)]
 
 
 def buffer_steps(plan: Plan, size: int) -> list[Step]:
@@ -210,7 +221,7 @@ def buffer_steps(plan: Plan, size: int) -> list[Step]:
         name, source = "Bucket from which gradients are reduced", "deepspeed-config"
     else:
         name, source = "Buckets of gradients, and what tensor and pipeline ranks exchange", "megatron-lm"
-    return [Step(name, r"B_{\text{buffers}}", show_count(size), size, "B", source)]
+    return [Step(name, r"B_{\text{buffers}}", show_count(size), size, unit="B", source=source)]
 
 
 def workspace_steps(plan: Plan, held: Held, size: int) -> list[Step]:
@@ -220,7 +231,7 @@ def workspace_steps(plan: Plan, held: Held, size: int) -> list[Step]:
     each = size / max(held.trained, 1)
     numbers = f"{show_count(held.trained)} × {each:.6g}"
     name = f"Copies that {plan.method.optimizer.id} works with"
-    return [Step(name, r"N \cdot b_{\text{copies}}", numbers, size, "B", plan.method.optimizer.source)]
+    return [Step(name, r"N \cdot b_{\text{copies}}", numbers, size, unit="B", source=plan.method.optimizer.source)]
 
 
 def reserve_steps(plan: Plan, timeline: Timeline, size: int, facts: Catalog) -> list[Step]:
@@ -236,7 +247,7 @@ def reserve_steps(plan: Plan, timeline: Timeline, size: int, facts: Catalog) -> 
         varied = facts.coefficient("training-allocator-varied")
         formula += r" + v \cdot M_{\text{pass}}"
         numbers += f" + {varied.value:g} × {show_count(timeline.widest_pass)}"
-    return [Step("Workspace and unused blocks", formula, numbers, size, "B", slack.source)]
+    return [Step("Workspace and unused blocks", formula, numbers, size, unit="B", source=slack.source)]
 
 
 def context_steps(plan: Plan, size: int, facts: Catalog) -> list[Step]:
@@ -245,4 +256,4 @@ def context_steps(plan: Plan, size: int, facts: Catalog) -> list[Step]:
     formula, numbers = r"B_{\text{context}}", show_count(context.value)
     if plan.layout.devices > 1:
         formula, numbers = formula + r" + B_{\text{library}}", f"{numbers} + {show_count(library.value)}"
-    return [Step("Device context", formula, numbers, size, "B", context.source)]
+    return [Step("Device context", formula, numbers, size, unit="B", source=context.source)]

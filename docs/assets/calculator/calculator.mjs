@@ -1,16 +1,22 @@
 // The calculators of a page. What a reader enters goes to Python in a worker; the HTML that comes back replaces the answer.
 // This module holds no fact and no formula. It runs once in a tab: instant navigation keeps it, and with it the worker.
 
-import { offerFinding } from "./finding.mjs";
+import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { runtime } from "./runtime.mjs";
+import { before, offerTaking } from "./taking.mjs";
 
+const OWN = "own"; // values that are no worked example
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
 const ADDRESS_MS = 200; // after the last change: browsers take milliseconds to change an address, and limit how often
 const LOOK_MS = 1000; // a calculator that is looked at this long will probably be used
 const IDLE_TEXT = "Change a value: the answer is computed in your browser.";
 const LIVE_TEXT = "Live: Python computes in your browser.";
-const STALE_TEXT = "The answer below is still the one to the last valid values.";
+const LATE_MS = 300; // an answer that is not in by then is said to be under way
+const WRONG_TEXT = "What stands here still answers the last valid values.";
+const LATE_TEXT = "Being computed: what stands here answers the values before your change.";
+const UNANSWERED_TEXT = "There is no answer to these values yet.";
+const KEPT_TEXT = "What is shown answers the values before.";
 
 class Calculator extends HTMLElement {
   #form; #answer; #status; #line; #stale;
@@ -19,7 +25,7 @@ class Calculator extends HTMLElement {
   #asked = false; // the reader, or the address, has asked for another answer than the one in the page
   #editing = null; // the field that is being typed in: until it is left, the address is replaced, not pushed
   #push = false; #writing = 0; // whether the address that waits to be written is a new one to go back from
-  #shown = ""; #told = ""; #settling = 0;
+  #shown = ""; #told = ""; #settling = 0; #late = 0;
 
   connectedCallback() {
     this.#form = this.querySelector("form");
@@ -31,29 +37,42 @@ class Calculator extends HTMLElement {
     this.#listening = new AbortController();
     const listen = (target, type, action, more) =>
       target.addEventListener(type, action, { signal: this.#listening.signal, ...more });
-    offerFinding(this, listen, (text) => this.#say(text));
+    offerChoosing(this, listen, (text) => this.#say(text));
     listen(this.#form, "input", (event) => this.#edit(event));
     listen(this.#form, "change", () => { this.#editing = null; });
     listen(this.#form, "submit", (event) => event.preventDefault());
     listen(this.#form, "reset", () => setTimeout(() => this.#reset()));
     listen(window, "popstate", () => this.#restore());
     for (const leaving of ["focusin", "click", "pagehide"]) listen(window, leaving, () => this.#writeAddress(), { capture: true });
-    for (const intent of ["pointerover", "pointerdown", "focusin"]) listen(this, intent, () => runtime.start(), { once: true });
+    const intents = spared() ? ["focusin"] : ["pointerover", "pointerdown", "focusin"];
+    for (const intent of intents) listen(this, intent, () => runtime.start(), { once: true });
+    listen(this.#answer, "click", (event) => this.#open(event));
     listen(runtime, "change", () => this.#sayState());
     offerImport(this, listen, {
       fields: () => this.#fields,
       use: (fields, told) => this.#use(fields, told),
       say: (text) => this.#say(text),
     });
+    offerTaking(this, listen, {
+      fields: () => this.#fields,
+      address: () => this.#address().href,
+      status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
+      say: (text) => this.#say(text),
+    });
+    this.#offerExamples(listen);
     this.#startWhenLookedAt();
-    if (this.#readAddress()) this.#ask();
+    this.#tellBefore();
+    if (this.#readAddress()) {
+      this.#answer.hidden = true; // the page's own answer is to other values than the address has
+      this.#ask();
+    }
+    this.#count();
     this.#sayState();
   }
 
   disconnectedCallback() {
     this.#listening.abort();
-    clearTimeout(this.#settling);
-    clearTimeout(this.#writing);
+    for (const timer of [this.#settling, this.#writing, this.#late]) clearTimeout(timer);
   }
 
   get #controls() {
@@ -66,7 +85,7 @@ class Calculator extends HTMLElement {
 
   // Loading begins before the first keystroke, but not for a page that is only scrolled past, nor where data is saved.
   #startWhenLookedAt() {
-    if (navigator.connection?.saveData || runtime.started) return;
+    if (spared() || runtime.started) return;
     let timer = 0;
     const idle = window.requestIdleCallback ?? setTimeout;
     const observer = new IntersectionObserver(([entry]) => {
@@ -95,7 +114,8 @@ class Calculator extends HTMLElement {
   }
 
   #set(control, value) {
-    control.value = value;
+    if (control.dataset.list) choose(control, value);
+    else control.value = value;
     if (control.value === value) delete this.#linked[control.name];
     else this.#linked[control.name] = value;
   }
@@ -111,15 +131,55 @@ class Calculator extends HTMLElement {
     clearTimeout(this.#writing);
     const push = this.#push;
     [this.#writing, this.#push] = [0, false];
+    const address = this.#address();
+    if (address.href === location.href) return;
+    if (push) history.pushState(history.state, "", address);
+    else history.replaceState(history.state, "", address);
+  }
+
+  // The page's address with the form's values; what another link said of its own answer does not belong to these.
+  #address() {
     const address = new URL(location.href);
+    for (const key of ["catalog", "was"]) address.searchParams.delete(key);
     for (const control of this.#controls) {
       const value = this.#linked[control.name] ?? control.value;
       if (value === initial(control)) address.searchParams.delete(this.#key(control.name));
       else address.searchParams.set(this.#key(control.name), value);
     }
-    if (address.href === location.href) return;
-    if (push) history.pushState(history.state, "", address);
-    else history.replaceState(history.state, "", address);
+    return address;
+  }
+
+  // Worked examples fill in the form; when a field is changed the list says that the values are the reader's own.
+  #offerExamples(listen) {
+    const list = this.#examples;
+    list.parentElement.hidden = false;
+    listen(list, "input", (event) => event.stopPropagation());
+    listen(list, "change", (event) => {
+      event.stopPropagation();
+      if (list.value !== OWN) this.#use(this.#exampleValues(list.value), "");
+    });
+  }
+
+  get #examples() {
+    return /** @type {HTMLSelectElement} */ (this.querySelector(".calc-example select"));
+  }
+
+  #exampleValues(written) {
+    const values = JSON.parse(written);
+    return Object.fromEntries(this.#controls.map((control) => [control.name, values[control.name] ?? initial(control)]));
+  }
+
+  #nameExample() {
+    const now = JSON.stringify(this.#controls.map(({ name, value }) => [name, this.#linked[name] ?? value]));
+    const known = [...this.#examples.options].find(({ value }) => value !== OWN && JSON.stringify(Object.entries(this.#exampleValues(value))) === now);
+    this.#examples.value = known?.value ?? OWN;
+  }
+
+  #tellBefore() {
+    const told = before(this);
+    if (!told) return;
+    const note = Object.assign(document.createElement("p"), { className: "calc-before", textContent: told });
+    this.#line.before(note);
   }
 
   #edit(event) {
@@ -148,6 +208,7 @@ class Calculator extends HTMLElement {
       option.label = option.text = label;
       option.dataset.of = of;
       if (this.#linked[field] === value) this.#set(control, value);
+      if (control.dataset.list) show(control);
     }
   }
 
@@ -163,6 +224,7 @@ class Calculator extends HTMLElement {
 
   #reset() {
     this.#linked = {};
+    for (const control of this.#controls) if (control.dataset.list) show(control);
     this.#editing = null;
     this.#ask();
     this.#laterWriteAddress(true);
@@ -174,8 +236,14 @@ class Calculator extends HTMLElement {
     if (this.#readAddress() || this.#asked) this.#ask();
   }
 
+  // From here on the answer on show is to another question, until the one to this comes in.
   #ask() {
     this.#asked = true;
+    this.#answer.setAttribute("data-stale", "");
+    this.#answer.setAttribute("aria-busy", "true");
+    clearTimeout(this.#late);
+    this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
+    this.#count();
     const request = { calculator: this.dataset.calculator, fields: this.#fields };
     runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); });
     this.#sayState();
@@ -183,8 +251,11 @@ class Calculator extends HTMLElement {
 
   #show(answer) {
     if (!this.isConnected) return;
+    clearTimeout(this.#late);
+    this.#answer.removeAttribute("aria-busy");
     this.#showErrors(answer.errors ?? []);
     this.#offer(answer.options ?? []);
+    if (answer.ok) this.#answer.hidden = false;
     if (answer.ok && answer.html !== this.#shown) {
       this.#shown = answer.html;
       const open = new Set([...this.#answer.querySelectorAll("details[open]")].map((part) => part.dataset.key));
@@ -216,18 +287,41 @@ class Calculator extends HTMLElement {
       const place = document.getElementById(`${control.id}-error`);
       place.textContent = message ?? "";
       place.hidden = !message;
-      if (message) control.setAttribute("aria-invalid", "true");
-      else control.removeAttribute("aria-invalid");
+      const shown = document.getElementById(`${control.id}-field`) ?? control;
+      if (message) shown.setAttribute("aria-invalid", "true");
+      else shown.removeAttribute("aria-invalid");
     }
     if (errors.length === 0) {
       this.#stale.remove();
       this.#answer.removeAttribute("data-stale");
       return;
     }
+    this.querySelector("[aria-invalid=true]")?.closest("details")?.setAttribute("open", "");
     const unplaced = errors.filter(({ field }) => !this.#controls.some((control) => control.name === field));
-    this.#stale.textContent = [...unplaced.map(({ message }) => message), STALE_TEXT].join(" ");
-    this.#answer.before(this.#stale);
-    this.#answer.setAttribute("data-stale", "");
+    this.#note([...unplaced.map(({ message }) => message), this.#answer.hidden ? UNANSWERED_TEXT : WRONG_TEXT].join(" "));
+  }
+
+  // Say what the answer on show is to: before it, or where it is hidden in its place.
+  #note(text) {
+    this.#stale.textContent = this.#answer.hidden && text === LATE_TEXT ? "Being computed …" : text;
+    if (this.#answer.hidden) this.#answer.before(this.#stale);
+    else this.#answer.prepend(this.#stale);
+  }
+
+  // The heading of each folded part says how many of its fields were changed.
+  #count() {
+    this.#nameExample();
+    for (const topic of this.querySelectorAll(".calc-topic")) {
+      const within = this.#controls.filter((control) => topic.contains(control));
+      const changed = within.filter((control) => (this.#linked[control.name] ?? control.value) !== initial(control)).length;
+      topic.querySelector(".calc-changed").textContent = changed ? `${changed} changed` : "";
+    }
+  }
+
+  // Where the verdict stays at the lower edge of a narrow page, pressing it shows the whole answer.
+  #open(event) {
+    const verdict = event.target.closest(".calc-verdict");
+    if (verdict && getComputedStyle(verdict).position === "sticky") verdict.nextElementSibling?.scrollIntoView({ block: "center" });
   }
 
   // One line says what the runtime does: nothing yet, loading, live, or failed with a way to try again.
@@ -236,12 +330,20 @@ class Calculator extends HTMLElement {
     this.dataset.state = state;
     this.#line.textContent = state === "idle" ? IDLE_TEXT : state === "ready" ? LIVE_TEXT : text;
     if (state !== "failed") return;
+    clearTimeout(this.#late);
+    if (this.#asked) this.#note(this.#answer.hidden ? UNANSWERED_TEXT : KEPT_TEXT);
+    this.#say(text);
     const retry = document.createElement("button");
     retry.type = "button";
     retry.textContent = "Retry";
     retry.addEventListener("click", () => { runtime.retry(); if (this.#asked) this.#ask(); });
     this.#line.append(" ", retry);
   }
+}
+
+// Python is not fetched unasked where data is saved, nor on a phone.
+function spared() {
+  return navigator.connection?.saveData || matchMedia("(hover: none)").matches;
 }
 
 // A control's value as the page was built.

@@ -43,13 +43,14 @@ async function compiled() {
 
 // Archives are packed twice, and unpacked here, so that they are small from any host.
 async function unpacked(archive) {
-  let packing = "brotli";
+  let packing = "brotli"; // newer than TypeScript's list of formats
+  /** @type {GenericTransformStream} */
   let unpacking;
   try {
-    unpacking = new DecompressionStream(packing);
+    unpacking = new DecompressionStream(/** @type {CompressionFormat} */ (packing));
   } catch {
     packing = "gzip";
-    unpacking = new DecompressionStream(packing);
+    unpacking = new DecompressionStream("gzip");
   }
   const response = await fetched(archive[packing].name);
   const counting = new TransformStream({
@@ -76,10 +77,10 @@ async function boot() {
   // Pyodide fetches for itself, and waits for ever where that fails. It gets what is under way already.
   const stdLibURL = `${base}stdlib.zip`;
   const nativeFetch = self.fetch;
-  self.fetch = (address, options) => {
+  self.fetch = /** @type {typeof fetch} */ ((address, options) => {
     if (String(address) === stdLibURL) return stdlib.then((content) => new Response(content));
     return String(address) === base + WASM ? module : nativeFetch(address, options);
-  };
+  });
   WebAssembly.instantiateStreaming = async (compiling, imports) => {
     const instance = await WebAssembly.instantiate(await compiling, imports);
     return { module: await compiling, instance };

@@ -37,8 +37,9 @@ class Plot extends HTMLElement {
   // The calculator of the page that the plot belongs to.
   get calculator() {
     const { calculator: id, prefix = "" } = this.dataset;
-    const all = id ? [...document.querySelectorAll(`gpu-calculator[data-calculator="${id}"]`)] : [];
-    return all.find(({ dataset }) => (dataset.prefix ?? "") === prefix);
+    /** @type {NodeListOf<Calculator>} */
+    const all = document.querySelectorAll(`gpu-calculator[data-calculator="${id}"]`);
+    return [...all].find(({ dataset }) => (dataset.prefix ?? "") === prefix);
   }
 
   // Beside a calculator the line is left to Python, which a look starts too; the plot follows the first answer.

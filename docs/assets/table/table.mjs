@@ -65,7 +65,7 @@ class Table extends HTMLElement {
     const compare = numeric ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
     this.#rows.sort(({ row: one }, { row: other }) => {
       const [a, b] = [keys.get(one), keys.get(other)];
-      if (a === null || b === null) return (a === null) - (b === null);
+      if (a === null || b === null) return Number(a === null) - Number(b === null);
       return sign * compare(a, b);
     });
     for (const cell of this.#table.tHead.rows[0].cells) cell.removeAttribute("aria-sort");

@@ -1,0 +1,70 @@
+"""An answer to take along: as Markdown for a note, as JSON, and as the call in Python that gives it."""
+
+import json
+from typing import Any
+
+from calc.calculators.calculator import Calculator
+from calc.calculators.inputs import Choice, Input, Values, label_of, options_of
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from calc.estimate import estimate
+from calc.units import show_gb, show_gib
+
+Report = dict[str, Any]
+MARKDOWN, JSON, PYTHON = "markdown", "json", "python"
+LISTED = ("models", "accelerators")  # kinds whose lists are not in the form
+
+
+def ways(calculator: Calculator) -> tuple[str, ...]:
+    """Return the forms in which a calculator's answer can be taken along; only some are one call of `estimate`."""
+    return (MARKDOWN, JSON, PYTHON) if calculator.answer is estimate else (MARKDOWN,)
+
+
+def taken(calculator: Calculator, fields: Values, way: str, address: str) -> str:
+    """Return the answer to a form's fields in the form asked for; `address` is that of the page that has it.
+
+    Raises ScenarioError for a wrong field, and for a form in which this answer cannot be had.
+    """
+    if way not in ways(calculator):
+        raise ScenarioError("take", f"must be {' or '.join(ways(calculator))}, not {way!r:.40}")
+    if way == MARKDOWN:
+        return markdown(calculator, fields, address)
+    scenario = calculator.asked(fields)
+    if way == PYTHON:
+        return f"from calc import estimate\n\nreport = estimate({python(scenario)})\n"
+    return json.dumps({"scenario": scenario, "report": estimate(scenario)}, indent=2)
+
+
+def markdown(calculator: Calculator, fields: Values, address: str) -> str:
+    """Return what was asked, the answer, its parts and where it is from, as Markdown."""
+    values, report = calculator.values(fields), calculator.report(fields)
+    lines = [f"**{calculator.question}**", "", f"{calculator.status(report)}", ""]
+    lines += [
+        f"- {field.label}: {shown(field, values[field.name])}" for field in calculator.inputs if values[field.name]
+    ]
+    parts = [part for part in report.get("memory", {}).get("parts", []) if part["bytes"]]
+    if parts:
+        lines += ["", "| Part | GiB | GB |", "|---|--:|--:|"]
+        lines += [f"| {part['label']} | {show_gib(part['bytes'])} | {show_gb(part['bytes'])} |" for part in parts]
+    notes = [f"- Note: {warning['message']}." for warning in report.get("warnings", [])]
+    lines += ["", *notes, ""] if notes else [""]
+    return "\n".join([*lines, f"GPU Sizing Guide, facts of {catalog().version}: <{address}>", ""])
+
+
+def shown(field: Input, value: str) -> str:
+    """Return a field's value in the words of the form."""
+    if not isinstance(field, Choice):
+        return value
+    if field.kind in LISTED:
+        return "a model of one's own" if value.startswith("{") else label_of(field, value)
+    known = {name: label for _, listed in options_of(field) for name, label in listed}
+    return known.get(value, value)
+
+
+def python(value: object, indent: int = 0) -> str:
+    """Return a scenario as Python writes it, a field a line."""
+    if not isinstance(value, dict) or not value:
+        return repr(value)
+    space = " " * (indent + 4)
+    lines = [f"{space}{key!r}: {python(inner, indent + 4)},\n" for key, inner in value.items()]
+    return "{\n" + "".join(lines) + " " * indent + "}"
