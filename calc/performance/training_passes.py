@@ -15,7 +15,16 @@ from calc.memory.budget import Layout
 from calc.memory.training.elements import low_rank_tensors
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import kept_by_selection, local_outputs
-from calc.memory.training.plan import FULL, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, PER_OPERATION, SELECTIVE, Plan
+from calc.memory.training.plan import (
+    FULL,
+    MEGATRON,
+    NO_CHECKPOINTS,
+    OPTIMIZER,
+    PARAMETERS,
+    PER_OPERATION,
+    SELECTIVE,
+    Plan,
+)
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
 from calc.performance.exchanges import Exchanges, exchanges
 from calc.performance.forward import Segment, forward
@@ -39,6 +48,8 @@ SCORES = ("scores", "context")  # products of attention that is written out
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 UPDATE_KERNELS = 10.0  # of an optimizer that works on many tensors at a time
+NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
+CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
 MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp8-mixed": "fp8"}  # number formats of products, others BF16
 
 
@@ -66,7 +77,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
     adapted = adapters(plan, stage)
     first, moved, moved_back = between(plan, stage)
     unpacked = unpacking(plan, stage)
-    whole = multiplied + adapted + unpacked
+    whole = multiplied + adapted + unpacked + casts(plan, multiplied, backward=False)
     return StepPasses(
         forward=whole + moved + first + offloaded(plan, stage) + sent.forward,
         again=again(plan, whole, moved) + sent.again,
@@ -74,6 +85,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
             *(found for item in multiplied for found in backward_of(plan, item)),
             *(found for item in adapted for found in both_gradients(item)),
             *unpacked,
+            *casts(plan, multiplied, backward=True),
             *moved_back,
             *offloaded(plan, stage),
             *sent.backward,
@@ -94,7 +106,7 @@ def computed(plan: Plan, stage: Stage) -> Pass:
         values=plain,
         element_bytes=plan.scheme.compute,
         layout=Layout(tensor=layout.tensor, context=layout.context, expert=layout.expert),
-        fuses=False,
+        fuses=plan.trainer == MEGATRON or plan.scheme.id == NARROW_SCHEME,
     )
     reads = plan.tokens if plan.architecture.has_encoder else 0
     outputs = plan.batch.tokens if stage.is_last else 0
@@ -151,6 +163,22 @@ def unpacking(plan: Plan, stage: Stage) -> Pass:
                 elements += count * held * prod(shape)
     size = elements * (plan.method.base.bits / 8 + plan.scheme.compute)
     return (Counted(Pointwise(UNPACKING, size, float(stage.last - stage.first)), 1),)
+
+
+def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:
+    """Return the casts to 8 bits: of each product's input forward, and of its output's gradients backward.
+
+    Each is read in 16 bit and written twice in 8, the second time transposed, for the gradients of the weights
+    (arXiv:2209.05433; Transformer Engine). Ranks that divide the stream cast their own part, before it is gathered.
+    """
+    size, kernels, hidden = 0.0, 0.0, plan.architecture.hidden_size
+    for one, times in multiplied:
+        if isinstance(one, Product) and one.kernel == NARROW:
+            width = one.n if backward else one.k
+            divided = plan.batch.stream_rows / plan.batch.rows if width == hidden else 1.0
+            size += times * CAST_BYTES * one.m * width * divided
+            kernels += times
+    return (Counted(Pointwise("Casts to FP8", size, kernels), 1),) if size else ()
 
 
 def both_gradients(item: Counted) -> tuple[Counted, ...]:

@@ -29,13 +29,13 @@ from calc.performance.operations import (
 )
 from calc.performance.pipeline import pipelined
 from calc.performance.training_passes import FP32, UNPACKING, StepPasses, step_passes
+from calc.performance.training_passes import NARROW as FP8
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 # Kinds of operations, by what makes them slower in a step than alone.
 PRODUCTS, NARROW, ATTENTION, BACKWARD = "products", "narrow", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
 ON_DEVICE = (PRODUCTS, NARROW, ATTENTION, BACKWARD, MOVED, UNPACKED)
-NARROW_KERNEL = "fp8"
 
 
 class Part(NamedTuple):
@@ -63,7 +63,7 @@ class Timed(NamedTuple):
 def kind_of(one: Operation) -> str:
     """Return what an operation is."""
     if isinstance(one, Product | Experts):
-        return NARROW if one.kernel == NARROW_KERNEL else PRODUCTS
+        return NARROW if one.kernel == FP8 else PRODUCTS
     if isinstance(one, Attention):
         return ATTENTION
     if isinstance(one, AttentionBackward):
@@ -85,7 +85,9 @@ class Clock:
 
     def seconds(self, one: Operation) -> float:
         """Return the seconds of an operation alone; of attention backward those of its forward pass."""
-        if isinstance(one, Product | Experts | Attention):
+        if isinstance(one, Product):  # casts of training stand apart
+            return (self.kernels.seconds(one) - self.kernels.cast_s(one)) * self.wide
+        if isinstance(one, Experts | Attention):
             return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):
             return self.seconds(one.forward)

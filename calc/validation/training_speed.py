@@ -60,7 +60,7 @@ PRECISIONS = (
     ("mixed precision", "fp16-mixed"),
 )
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-FUSED = ("megatron_lm", "nemo")  # fuse their pointwise operations by hand
+FUSED = ("megatron_lm", "nemo", "tinyllama")  # fuse their pointwise operations by hand
 FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 ADAPTERS = {  # defaults of their scripts
