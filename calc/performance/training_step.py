@@ -29,13 +29,12 @@ from calc.performance.operations import (
 )
 from calc.performance.pipeline import pipelined
 from calc.performance.training_passes import FP32, UNPACKING, StepPasses, step_passes
-from calc.performance.training_passes import NARROW as FP8
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 # Kinds of operations, by what makes them slower in a step than alone.
-PRODUCTS, NARROW, ATTENTION, BACKWARD = "products", "narrow", "attention", "attention-backward"
+PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
-ON_DEVICE = (PRODUCTS, NARROW, ATTENTION, BACKWARD, MOVED, UNPACKED)
+ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
 
 
 class Part(NamedTuple):
@@ -63,7 +62,7 @@ class Timed(NamedTuple):
 def kind_of(one: Operation) -> str:
     """Return what an operation is."""
     if isinstance(one, Product | Experts):
-        return NARROW if one.kernel == FP8 else PRODUCTS
+        return PRODUCTS
     if isinstance(one, Attention):
         return ATTENTION
     if isinstance(one, AttentionBackward):
@@ -133,14 +132,12 @@ class Pace:
         self.tensor_hidden = self.of("tensor_hidden")
         self.kernel_s = self.of("kernel_s")
         self.host_memory = values["host_bandwidth"]
-        products = self.of("product_share")
         attention = self.of(f"attention_share_{plan.attention_kernel}") if plan.choices.flash else 1.0
         if plan.layout.context > 1:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: products,
-            NARROW: products * self.of("fp8_share"),
+            PRODUCTS: self.of("product_share"),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -211,7 +208,7 @@ class StepTime(NamedTuple):
         busy = self.pipeline_s - self.bubble_s
         launch = max(count * (one.launch - one.device - one.waiting), 0.0)
         return {
-            COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, NARROW, ATTENTION, BACKWARD),
+            COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, ATTENTION, BACKWARD),
             MEMORY: count * self.pace.seconds(one.whole, MOVED, UNPACKED),
             LINKS: max(busy - count * one.device - launch, 0.0) + self.exchange_s,
             LAUNCH: launch,

@@ -9,7 +9,6 @@ from calc.performance.training_step import (
     BACKWARD,
     COPIED,
     MOVED,
-    NARROW,
     ON_DEVICE,
     PRODUCTS,
     UNPACKED,
@@ -22,7 +21,6 @@ SECONDS = 4  # digits
 LAWS = "aiconfigurator-kernels"  # the source of the kernels' laws
 SUMS = {
     PRODUCTS: "Matrix products of a micro-batch",
-    NARROW: "Matrix products in FP8 of a micro-batch",
     ATTENTION: "Attention of a micro-batch forward",
     BACKWARD: "Attention of a micro-batch backward",
     MOVED: "What a micro-batch moves between its products",
@@ -100,9 +98,8 @@ def sum_step(name: str, parts: tuple[Part, ...], share: float) -> Step:
 
 def largest_steps(time: StepTime) -> list[Step]:
     """Return the operations of the largest product, and the rate at which they are done."""
-    listed = time.slowest.whole.parts
-    found = (*listed.get(PRODUCTS, ()), *listed.get(NARROW, ()))
-    products = [part for part in found if isinstance(part.operation, Product)]
+    listed = time.slowest.whole.parts.get(PRODUCTS, ())
+    products = [part for part in listed if isinstance(part.operation, Product)]
     if not products:
         return []
     part = max(products, key=lambda part: part.alone_s)
