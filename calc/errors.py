@@ -1,15 +1,104 @@
 """What can be wrong: a scenario that a reader wrote, or a catalogue that a maintainer wrote."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+Scenario = Mapping[str, object]
+Problem = tuple[str, str]  # a field, and what is wrong with it
+MOST_READS = 64  # of a scenario in all ways to mend it; from then on one way does
+MOST_WAYS = 8  # of mending a field; one with more is left out instead
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be answered: `field` is its dotted path, `message` says what is allowed."""
+    """A scenario that cannot be answered: `field` is its dotted path, `message` says what is allowed.
 
-    def __init__(self, field: str, message: str) -> None:
+    `problems` has everything that is wrong, by field; the first is `field` with `message`. `instead` are the values
+    that the field may have, where they can be counted.
+    """
+
+    def __init__(self, field: str, message: str, instead: tuple[object, ...] = ()) -> None:
         super().__init__(f"{field}: {message}" if field else message)
         self.field = field
         self.message = message
+        self.instead = instead
+        self.problems: list[Problem] = [(field, message)]
+
+
+def read_whole(read: Callable[[Scenario], T], scenario: Scenario, stand_ins: Mapping[str, tuple[object, ...]]) -> T:
+    """Return what `read` makes of a scenario; the ScenarioError that it raises names all problems.
+
+    `stand_ins` are values of fields that no scenario goes without.
+    """
+    try:
+        return read(scenario)
+    except ScenarioError as error:
+        error.problems = Diagnosis(read, stand_ins).after(error, scenario)
+        raise
+
+
+class Diagnosis:
+    """Finds all that is wrong with a scenario: mends what was found in every way there is, and reads it again.
+
+    A further problem counts if it is there however the first one is mended: a field that only another value of the
+    first would allow is not wrong for itself.
+    """
+
+    def __init__(self, read: Callable[[Scenario], object], stand_ins: Mapping[str, tuple[object, ...]]) -> None:
+        self.read, self.stand_ins, self.left = read, stand_ins, MOST_READS
+
+    def problems(self, scenario: Scenario, seen: tuple[str, ...]) -> list[Problem]:
+        """Return the problems of a scenario in which the fields `seen` have been mended."""
+        self.left -= 1
+        try:
+            self.read(scenario)
+        except ScenarioError as error:
+            return self.after(error, scenario, seen)
+        return []
+
+    def after(self, error: ScenarioError, scenario: Scenario, seen: tuple[str, ...] = ()) -> list[Problem]:
+        """Return the problem that an error tells of, if it is a new one, and those beside it."""
+        again = any(f"{field}.".startswith(f"{error.field}.") for field in seen)  # it, or what is left around it
+        mended = self.mended(scenario, error, again)[: None if self.left > 0 else 1]
+        later = [self.problems(other, (*seen, error.field)) for other in mended]
+        common = [problem for problem in later[0] if all(problem in other for other in later)] if later else []
+        return common if again else [(error.field, error.message), *common]
+
+    def mended(self, scenario: Scenario, error: ScenarioError, again: bool) -> list[Scenario]:
+        """Return the scenario without what is wrong: with another value, without the field, or without its parent."""
+        names = error.field.split(".")
+        while names and not is_given(scenario, names):
+            names.pop()
+        if again and len(names) > 1:
+            names.pop()
+        if not names:
+            return []
+        if names[0] in self.stand_ins and len(names) == 1:
+            values = self.stand_ins[names[0]]
+            return [] if scenario[names[0]] in values else [replaced(scenario, names, value) for value in values]
+        if len(error.instead) in range(1, MOST_WAYS) and not again:
+            return [replaced(scenario, names, value) for value in error.instead]
+        return [replaced(scenario, names, None)]
+
+
+def is_given(scenario: object, names: list[str]) -> bool:
+    """Whether a scenario gives the field of that path a value."""
+    for name in names:
+        scenario = scenario.get(name) if isinstance(scenario, Mapping) else None
+    return scenario is not None
+
+
+def replaced(scenario: object, names: list[str], value: object) -> dict[str, object]:
+    """Return a copy of a scenario with another value of the field of that path, None to leave it out."""
+    copy = dict(scenario) if isinstance(scenario, Mapping) else {}
+    name, *inner = names
+    if inner:
+        copy[name] = replaced(copy[name], inner, value)
+    elif value is None:
+        del copy[name]
+    else:
+        copy[name] = value
+    return copy
 
 
 class CatalogError(ValueError):

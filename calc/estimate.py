@@ -9,7 +9,7 @@ from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step, Warn
-from calc.errors import ScenarioError
+from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
@@ -17,8 +17,8 @@ from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario import (
     MOST_TOKENS,
     PUBLISHED,
+    STAND_INS,
     Reader,
-    finite,
     name_doubts,
     read_accelerator,
     read_cache_format,
@@ -69,6 +69,18 @@ class Asked(NamedTuple):
         )
 
 
+class Question(NamedTuple):
+    """A whole scenario of inference, read: the demand with its sequences, on what, in which layout, at which prices."""
+
+    reader: Reader
+    asked: Asked
+    demand: Demand
+    accelerator: Accelerator | None
+    layout: Layout
+    most: bool  # as many sequences as fit
+    prices: dict[str, float | None]
+
+
 class Found(NamedTuple):
     """What was found for a scenario: memory by part, and under an engine its speed."""
 
@@ -96,26 +108,21 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         from calc.training.report import training_report  # most scenarios, and the first page, need it not
 
         return training_report(scenario, facts)
-    reader = Reader(scenario)
-    asked = read_asked(reader)
-    demand, accelerator = asked.demand, read_accelerator(reader, facts)
-    prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences = reader.take("sequences")
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
-    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    question = read_whole(read_question, scenario, STAND_INS)
+    reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
+    layout = question.layout
     if serving := asked.serving(accelerator):
-        found = under_engine(serving, asked, demand, layout, most=sequences == "max")
+        found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
     else:
-        found = without_engine(bare(demand, layout, accelerator, most=sequences == "max"))
+        found = without_engine(bare(demand, layout, accelerator, most=question.most))
         demand = found.demand
     for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
-    cost, cost_steps = costs(found.speed, accelerator, layout.devices, prices)
+    cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = warnings(demand, layout, accelerator, asked.context_limit)
     return {
@@ -135,6 +142,27 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
         "catalog": facts.version,
     }
+
+
+def read_question(scenario: Scenario) -> Question:
+    """Return a scenario of inference, read and checked."""
+    facts, reader = catalog(), Reader(scenario)
+    asked = read_asked(reader)
+    accelerator = read_accelerator(reader, facts)
+    prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
+    sequences, demand = reader.take("sequences"), asked.demand
+    if sequences != "max":
+        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    return Question(
+        reader=reader,
+        asked=asked,
+        demand=demand,
+        accelerator=accelerator,
+        layout=layout,
+        most=sequences == "max",
+        prices=prices,
+    )
 
 
 def without_engine(answer: Answer) -> Found:
@@ -179,7 +207,7 @@ def read_asked(reader: Reader) -> Asked:
     engine, fraction = read_engine(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
-    reader.filled["model"] = model.written or finite(reader.given["model"])
+    reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")

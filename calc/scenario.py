@@ -1,6 +1,7 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
@@ -66,6 +67,8 @@ DEFAULTS: dict[str, object] = {
 ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers")
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
+# Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
+STAND_INS = {"model": ("llama-3.1-8b", "bloom-560m")}
 DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
@@ -106,7 +109,7 @@ class Reader:
         value = self.take(name)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}")
+            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
@@ -114,12 +117,13 @@ class Reader:
         return whole(self.take(name, default), name, least, most)
 
 
-def whole(value: object, field: str, least: int, most: int) -> int:
+def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
     """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ScenarioError(field, f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}")
+        message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        raise ScenarioError(field, message, instead=instead)
     return value
 
 
@@ -152,6 +156,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         return found
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
         config = Config(value["config"])
+        check_json(config.values, config.field)
         architecture = read_config(config)
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
@@ -161,15 +166,15 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
 
-def finite(value: object, level: int = 0) -> object:
-    """Return a value with null in place of infinite numbers, which configs of Mamba 2 hold and JSON does not know."""
+def check_json(value: object, field: str, level: int = 0) -> None:
+    """Raise ScenarioError, by path, for what no JSON text says: numbers without end, and nesting without need."""
     if level == MOST_LEVELS:
-        return None
-    if isinstance(value, Mapping):
-        return {key: finite(item, level + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item, level + 1) for item in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+        raise ScenarioError(field, f"nests deeper than {MOST_LEVELS} levels")
+    if isinstance(value, float) and not isfinite(value):
+        raise ScenarioError(field, f"must be a finite number, not {value}")
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        check_json(item, f"{field}.{key}", level + 1)
 
 
 def known_architecture(catalog: Catalog, model_id: str) -> Architecture:
@@ -359,7 +364,9 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
             raise ScenarioError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
-    degrees = {name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE) for name in DEGREES}
+    degrees = {
+        name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES
+    }
     layout = Layout(**degrees)
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
@@ -376,7 +383,8 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         name = reader.filled["engine"] = known
     if name not in ENGINES:
         hint = nearest(str(name), ENGINES)
-        raise ScenarioError("engine", f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}")
+        message = f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}"
+        raise ScenarioError("engine", message, instead=ENGINES)
     share = reader.given.get("memory_fraction")
     if share is None:
         return (None if name == "none" else catalog.engine(str(name))), None

@@ -1,7 +1,7 @@
 """Calculators on a page: the form with its first answer at build time, and every answer after that in the browser."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -139,14 +139,18 @@ def answer(request: str) -> str:
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
         report = calculator.report(fields)
     except ScenarioError as error:
-        field, _, within = error.field.partition(".")
-        message = f"{within} {error.message}" if field == "model" and within else error.message
-        place = within if within in inputs else field if field in inputs else FORM_FIELDS.get(field, field)
-        shown = {"field": place, "message": message}
-        return json.dumps({"ok": False, "errors": [shown], "status": f"{shown['field']}: {message}"})
+        errors = [shown_problem(field, message, inputs) for field, message in error.problems]
+        return json.dumps({"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])})
     options = list(offered(calculator.inputs, calculator.values(fields), report))
     found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
     return json.dumps(found)
+
+
+def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:
+    """Return a problem of a scenario at the input of a form that it is about."""
+    field, _, within = path.partition(".")
+    place = within if within in inputs else field if field in inputs else FORM_FIELDS.get(field, field)
+    return {"field": place, "message": f"{within} {message}" if field == "model" and within else message}
 
 
 def imported(request: str, heads: Sequence[bytes]) -> str:

@@ -34,7 +34,7 @@ def check_layout(architecture: Architecture, layout: Layout, field: str = "paral
     if layout.tensor not in degrees:
         shown = ", ".join(str(degree) for degree in degrees)
         message = f"{layout.tensor} does not divide the attention heads and their KV heads evenly; {shown} do"
-        raise ScenarioError(f"{field}.tensor", message)
+        raise ScenarioError(f"{field}.tensor", message, instead=tuple(degrees[:2]))
     check_experts(architecture, layout, f"{field}.expert")
     if layout.pipeline > architecture.layer_count:
         message = f"{layout.pipeline} stages are more than the {architecture.layer_count} layers"

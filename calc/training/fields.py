@@ -112,5 +112,6 @@ class TrainingReader(Reader):
         value = self.take(name, default)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r:.60}{hint}")
+            words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+            raise ScenarioError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)

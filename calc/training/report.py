@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from calc.architecture.parameters import model_counts
 from calc.architecture.stages import stages
 from calc.catalog import Catalog
+from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.training_fit import devices_needed, fullest
+from calc.scenario import STAND_INS
 from calc.training.reading import Asked, read_training
 from calc.training.speed import timed
 
@@ -17,7 +19,7 @@ Report = dict[str, object]
 
 def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     """Return the report on a scenario of `workload: training`."""
-    asked = read_training(scenario, facts)
+    asked = read_whole(lambda given: read_training(given, facts), scenario, STAND_INS)
     plan = asked.plan
     widest, by_stage = fullest(plan)
     sizes = totals(plan, widest, facts)
