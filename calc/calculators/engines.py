@@ -1,7 +1,7 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
 from calc.calculators.html import text
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, measured_text
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.scenario import SHARING_ENGINES
@@ -57,9 +57,19 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
     return low if low == high else f"{low.removesuffix(' GiB')} to {high}"
 
 
+def does_not_run(report: Report) -> tuple[bool, str, str] | None:
+    """Return why something does not run at all, as a headline and a sentence; None where it runs or nobody knows."""
+    if report.get("runs") is not False:
+        return None
+    said = "; ".join(item["message"] for item in report["runs_because"])
+    return False, "It does not run:", f"{said}."
+
+
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     """Return whether it fits under an engine, and the answer in a headline and a sentence."""
     memory, scenario = report["memory"], report["scenario"]
+    if stopped := does_not_run(report):
+        return stopped
     name = catalog().accelerator(scenario["accelerator"]).name
     spare = show_gib(abs(memory["headroom_bytes"]))
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
@@ -86,7 +96,7 @@ def engine_facts(report: Report) -> list[str]:
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     if memory.get("host_bytes"):
         items.append(f"In the host's memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
-    return items
+    return [*items, measured_text(report, "memory")]
 
 
 def engine_assumptions(engine: Engine) -> list[str]:

@@ -8,6 +8,7 @@ RATE = ("operations_per_s", ("dense",), 1e11, 1e18)
 ACCELERATOR_FACTS: dict[str, FactRule] = {
     "memory": ("bytes", ("advertised",), 2**30, 2**42),
     "memory_reported": ("bytes", ("driver",), 2**30, 2**42),
+    "memory_usable": ("bytes", ("program",), 2**29, 2**42),
     "memory_type": ("text", ("",), 0, 0),
     "bandwidth": ("bytes_per_s", ("peak",), 1e10, 1e14),
     "memory_bus": ("bits", ("width",), 16, 65536),
@@ -161,11 +162,19 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
-    "runs_on": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
     "coefficients": (dict,),
+    "eras?": (list,),
+}
+ERA_RULES: Rules = {
+    "id": (str,),
+    "name": (str,),
+    "first": (str,),
+    "measured": (str,),
+    "reason": (str,),
+    "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {
     "value": (int, float),
@@ -194,6 +203,15 @@ COEFFICIENT_RULES: Rules = {
     "summary": (str,),
     "rows": (str,),
     "source": (str,),
+    "checked": (str,),
+}
+# Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
+BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+RANGE_RULES: Rules = {
+    "measured": (int, float),
+    "not_measured": (int, float),
+    "rows": (int,),
+    "sources": (int,),
     "checked": (str,),
 }
 # How a library sends messages: what it waits for once, and in each step over each kind of way.

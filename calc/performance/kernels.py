@@ -137,6 +137,11 @@ class Kernels:
         """Say what joins the ranks of a kind of group, where it is not what usually joins as many devices."""
         self._groups[name, joined_by.ranks] = joined_by
 
+    def rate(self, name: str) -> float:
+        """Return the operations a second of the data sheet in a format."""
+        known = name if name in RATES else PLAIN
+        return matrix_rate(self.accelerator, known, self.family.operations_per_byte)
+
     def product(self, operation: Product) -> float:
         """Return the seconds of a matrix product."""
         _, m, n, k, kernel, weight_bytes, io_bytes = operation

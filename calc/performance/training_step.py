@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
@@ -127,7 +127,11 @@ class Pace:
         self.tensor_hidden = self.of("tensor_hidden")
         self.kernel_s = self.of("kernel_s")
         self.host_memory = values["host_bandwidth"]
-        attention = self.of(f"attention_share_{plan.attention_kernel}") if plan.choices.flash else 1.0
+        attention = 1.0
+        if plan.choices.flash and plan.attention_kernel != NEWEST_TILES:
+            attention = self.of("flash_2_share")
+            if plan.attention_kernel == FIRST_TILES:
+                attention *= self.of("flash_1_share")
         if plan.layout.context > 1:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
@@ -136,13 +140,14 @@ class Pace:
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
-            UNPACKED: values.get(f"unpack_share_{base}", values["unpack_share"]),
+            UNPACKED: values.get(f"{base}_unpack_share", values["unpack_share"]),
             COPIED: 1.0,
         }
 
     def of(self, name: str) -> float:
         """Return a coefficient: for this trainer and generation, for one of them, or for all."""
-        for key in (f"{self.trainer}.{name}@{self.generation}", f"{name}@{self.generation}", f"{self.trainer}.{name}"):
+        own = f"{name}_{self.trainer}"
+        for key in (f"{own}@{self.generation}", f"{name}@{self.generation}", own):
             if key in self.values:
                 return self.values[key]
         return self.values[name]
@@ -210,11 +215,6 @@ class StepTime(NamedTuple):
             BUBBLE: self.bubble_s,
             UPDATE: self.optimizer_s,
         }
-
-    @property
-    def waiting_share(self) -> float:
-        """The share of the step in which a device waits for links, the host or other stages."""
-        return sum(self.shares[name] for name in (LINKS, LAUNCH, BUBBLE)) / self.total
 
     @property
     def bound_by(self) -> str:

@@ -10,6 +10,7 @@ from calc.memory.engines import run
 from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
+from calc.planning.support import sold_in_multiples
 
 
 class Serving:
@@ -75,6 +76,8 @@ class Serving:
             return None
         held = self.fullest(demand, Layout())[0].budget.held
         most = demand.architecture.layer_count * max(tensor_degrees(demand.architecture))
+        if not sold_in_multiples(self.accelerator):
+            most = 1
         enough = self.fits(demand, asked)
         most = min(most, MOST_DEVICES, *([asked.devices - 1] if enough else []))
         for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), most + 1):

@@ -17,7 +17,7 @@ PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
 # NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
 FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
-USUAL_TILES, NEWEST_TILES = "2", "3"  # generations of FlashAttention
+FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
 
 
 class Plan(NamedTuple):
