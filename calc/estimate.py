@@ -222,12 +222,12 @@ def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
-    engine, fraction = read_engine(reader, facts)
-    engine = in_version(reader, engine)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
+    engine, fraction = read_engine(reader, facts, weights, architecture)
+    engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)

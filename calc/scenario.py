@@ -28,6 +28,7 @@ from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
+from calc.planning.support import usual_engine
 from calc.units import read_count, show_gib
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
 PUBLISHED = "published"  # weights as the model's repository has them
+USUAL = "usual"  # the engine that most people take on the device
 STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
@@ -396,9 +398,15 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     return layout, layout.devices
 
 
-def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float | None]:
+def read_engine(
+    reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
+) -> tuple[Engine | None, float | None]:
     """Return the engine, None for none, and the share of the device that it is given."""
     name = reader.take("engine")
+    if name == USUAL:
+        device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
+        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        name = reader.filled["engine"] = engine.id if engine else "none"
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
     if name not in ENGINES:

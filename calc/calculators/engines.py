@@ -4,8 +4,26 @@ from calc.calculators.html import text
 from calc.calculators.rendering import Report, measured_text
 from calc.catalog import catalog
 from calc.catalog.records import Engine
+from calc.estimate import estimate
 from calc.scenario import SHARING_ENGINES
 from calc.units import show_count, show_gib
+
+# What a scenario asks of any engine and of none.
+WITHOUT_ENGINE = (
+    "model",
+    "weights",
+    "kv_cache",
+    "kv_cache_v",
+    "sequences",
+    "prompt_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "prompt_logits",
+    "accelerator",
+    "memory_limit",
+    "display",
+    "parallelism",
+)
 
 
 def engine_of(report: Report) -> Engine | None:
@@ -55,6 +73,13 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
     """Return a range of sizes; one size where both ends are shown alike."""
     low, high = show_gib(low_bytes), show_gib(high_bytes)
     return low if low == high else f"{low.removesuffix(' GiB')} to {high}"
+
+
+def bare_bytes(report: Report) -> int:
+    """Return what the mathematics alone needs on the fullest device, without an engine."""
+    asked = {name: report["scenario"][name] for name in WITHOUT_ENGINE if name in report["scenario"]}
+    found: Report = estimate({**asked, "engine": "none"})
+    return int(found["memory"]["device_bytes"])
 
 
 def does_not_run(report: Report) -> tuple[bool, str, str] | None:

@@ -7,7 +7,7 @@ from calc.calculators.html import element, text
 from calc.catalog import catalog
 from calc.catalog.records import Mixture, WeightsFormat
 from calc.errors import ScenarioError
-from calc.scenario import counts_in_binary
+from calc.scenario import PUBLISHED, USUAL, counts_in_binary
 from calc.units import read_count
 
 LINKS = ("links", "networks")
@@ -120,6 +120,7 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return a choice's options as (group, [(value, label)]); a list without groups has one without a name."""
     if field.kind == "weights":
         listed = [(weights_group(record), record.id, record.name) for record in catalog().weights_formats()]
+        listed.insert(0, ("", PUBLISHED, "As the model is published"))
     elif field.kind == "machines":
         listed = [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
     elif field.kind in LINKS:
@@ -128,8 +129,10 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
             for link in catalog().links()
             if field.kind == "links" or link.kind == "network"
         ]
-    elif field.kind == "engines":
+    elif field.kind in ("engines", "usual-engines"):
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]
+        if field.kind == "usual-engines":
+            listed.insert(0, ("", USUAL, "The usual one for the GPU"))
     elif field.kind:
         listed = [("", record.id, record.name) for record in catalog().number_formats() if record.cache]
     else:

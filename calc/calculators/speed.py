@@ -16,7 +16,7 @@ from calc.units import show_count, show_gib, show_number, show_seconds, show_tok
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
     Choice("weights", "Number format of the weights", "Fewer bits are read sooner.", "q4_k_m", kind="weights"),
-    Choice("engine", "Engine", "The program that runs the model.", "llama.cpp", kind="engines"),
+    Choice("engine", "Engine", "The program that runs the model.", "usual", kind="usual-engines"),
     Choice(
         "accelerator",
         "GPU",

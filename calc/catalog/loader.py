@@ -31,6 +31,7 @@ from calc.catalog.schema import (
     PUBLISHED_RULES,
     RANGE_RULES,
     SCOPES,
+    SEGMENTS,
     SOURCE_KINDS,
     SOURCE_RULES,
 )
@@ -221,6 +222,16 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{place}.source", item["source"], tables)
 
 
+def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check on which devices people take an engine, and which number formats they go down to."""
+    formats = {*tables["number_formats"], *tables["mixtures"]}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
+        listed = entry[name]
+        assert isinstance(listed, list)
+        for item in listed:
+            check.choice(f"{where}.{name}", item, sorted(known))
+
+
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
     if not check.fields(where, entry, ENGINE_RULES):
@@ -229,6 +240,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
         check_reference(check, f"{where}.{field}", entry[field], tables)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
+    check_usage(check, where, entry, tables)
     check_eras(check, where, entry.get("eras", []), tables)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"

@@ -227,6 +227,8 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
+    usual_on: tuple[str, ...]  # segments of devices on which most people take it
+    formats: tuple[str, ...]  # number formats that its users go down to, one after the other
     platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str

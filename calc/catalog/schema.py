@@ -162,6 +162,8 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
+    "usual_on": (list,),
+    "formats": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
