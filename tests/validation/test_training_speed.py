@@ -15,7 +15,7 @@ MEDIANS = {
     "nemo": 0.10,
     "qwen_readme": 0.08,
     "torchao": 0.08,
-    "torchtitan": 0.08,
+    "torchtitan": 0.1,
     "torchtune": 0.08,
 }
 
