@@ -59,6 +59,17 @@ class Timed(NamedTuple):
     launches: float
 
 
+def joined_passes(first: Timed, second: Timed) -> Timed:
+    """Return two passes as one."""
+    kinds = dict.fromkeys((*first.parts, *second.parts))
+    return Timed(
+        {kind: (*first.parts.get(kind, ()), *second.parts.get(kind, ())) for kind in kinds},
+        {kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
+        (*first.sent, *second.sent),
+        first.launches + second.launches,
+    )
+
+
 def kind_of(one: Operation) -> str:
     """Return what an operation is."""
     if isinstance(one, Product | Experts):
@@ -308,11 +319,12 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
     clock, found = Clock(plan, device, network), []
     for stage, alike in kinds_of(plan):
         passes = step_passes(plan, stage)
+        forward = clock.timed(passes.forward)
         found.append(
             PreparedStage(
                 passes,
-                clock.timed(passes.of_micro_batch),
-                clock.timed(passes.forward),
+                joined_passes(forward, clock.timed(passes.again + passes.backward)),
+                forward,
                 clock.timed(passes.reduced),
                 clock.timed(passes.gathered + passes.updated),
                 total_bytes(passes.hosted),

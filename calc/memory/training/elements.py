@@ -1,5 +1,6 @@
 """Counting what one device holds of a model in training: elements of each layer, of the embeddings and of the head."""
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -121,15 +122,34 @@ class Inventory(NamedTuple):
         return next(group for layer, group in self.layers if layer is kind)
 
 
+class Same:
+    """A value that equals itself alone, for what is kept by it: comparing all tensors of a layer would take longer."""
+
+    def __init__(self, value: tuple[Tensor, ...]) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+
+@lru_cache(maxsize=1024)
+def held_together(tensors: Same, method: Method, tensor_parallel: int, expert_parallel: int) -> Held:
+    """Return what a device holds of several tensors."""
+    total = Held()
+    for tensor in tensors.value:
+        total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
+    return total
+
+
 def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert_parallel: int) -> Inventory:
     """Return what a device of the stage holds."""
     architecture = stage.architecture
 
     def together(tensors: tuple[Tensor, ...]) -> Held:
-        total = Held()
-        for tensor in tensors:
-            total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
-        return total
+        return held_together(Same(tensors), method, tensor_parallel, expert_parallel)
 
     table = architecture.embeddings[0]
     head = architecture.head if stage.is_last else ()
