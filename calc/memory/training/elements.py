@@ -4,6 +4,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from calc.architecture.identity import Same
 from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import Tensor, linear
@@ -122,21 +123,10 @@ class Inventory(NamedTuple):
         return next(group for layer, group in self.layers if layer is kind)
 
 
-class Same:
-    """A value that equals itself alone, for what is kept by it: comparing all tensors of a layer would take longer."""
-
-    def __init__(self, value: tuple[Tensor, ...]) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
-
-
 @lru_cache(maxsize=1024)
-def held_together(tensors: Same, method: Method, tensor_parallel: int, expert_parallel: int) -> Held:
+def held_together(
+    tensors: Same[tuple[Tensor, ...]], method: Method, tensor_parallel: int, expert_parallel: int
+) -> Held:
     """Return what a device holds of several tensors."""
     total = Held()
     for tensor in tensors.value:
