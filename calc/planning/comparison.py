@@ -122,10 +122,10 @@ class Comparison:
             total = fullest(self.wanted.demand, layout)[1].total
             return Held(total, accelerator.capacity_bytes if accelerator else 0, None)
         case, runtime = serving.fullest(self.wanted.demand, layout)
-        needed = runtime.needed
+        needed = runtime.device
         if accelerator is None:
             needed = sum(amount.bytes for amount in runtime.amounts if amount.id in HELD)
-        return Held(needed, runtime.limit or 0, prefill_tokens(case))
+        return Held(needed, runtime.capacity or 0, prefill_tokens(case))
 
     def known(self, layout: Layout, accelerator: Accelerator) -> Held:
         """Return `held`, worked out once for all devices that an engine cannot tell apart by their memory."""

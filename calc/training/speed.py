@@ -39,7 +39,7 @@ def left_open(asked: Asked) -> int:
     """Return how many things that decide the speed a scenario leaves to defaults: fused kernels, and the network."""
     assert asked.accelerator is not None
     beyond = joined(asked.accelerator, ranks=asked.plan.layout.devices).machines > 1
-    return ("compile" in asked.defaults) + (beyond and asked.network_bytes_per_s is None)
+    return (not asked.plan.compile_stated) + (beyond and asked.network_bytes_per_s is None)
 
 
 def timed(asked: Asked, facts: Catalog) -> Timed:
