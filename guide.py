@@ -177,6 +177,12 @@ def bench(*arguments: str) -> None:
     run(PYTHON, "-m", "tests.benchmark", *arguments, GUIDE_BROWSER=browser() or sys.exit(f"guide.py: {NO_BROWSER}"))
 
 
+def zensical(*arguments: str) -> None:
+    """Build with the theme's successor, which has no hooks: pages get their policy afterwards."""
+    run(VENV / "bin/zensical", "build", "--strict", *arguments, PYTHONPATH=str(ROOT))
+    run(PYTHON, "-m", "macros.security", "site")
+
+
 def lock() -> None:
     """Compile the requirements files for every supported Python and system, with hashes and without addresses."""
     run(PYTHON, "-m", "pip", "install", "-q", "--target", CACHE / "uv", "--upgrade", "uv")
@@ -199,7 +205,7 @@ def main() -> None:
         "build": lambda: run(*mkdocs, "build", *arguments),
         "test": lambda: test(*arguments),
         "bench": lambda: bench(*arguments),
-        "zensical": lambda: run(VENV / "bin/zensical", "build", "--strict", *arguments, PYTHONPATH=str(ROOT)),
+        "zensical": lambda: zensical(*arguments),
         "lock": lock,
     }
     if verb not in verbs:

@@ -18,12 +18,20 @@ class Step(NamedTuple):
         return self._asdict()
 
 
+INFO, CAUTION, WRONG = "info", "caution", "wrong"
+
+
 class Warn(NamedTuple):
-    """Something that cannot work natively or is risky, tied to the scenario field that causes it."""
+    """Something that a reader should know, tied to the scenario field that causes it.
+
+    Its severity is "info" for what was taken or is otherwise than one may think, "caution" for what costs speed, room
+    or certainty, and "wrong" for what cannot be as it is asked.
+    """
 
     code: str
     message: str
     field: str
+    severity: str = CAUTION
 
 
 class Part(NamedTuple):

@@ -8,18 +8,19 @@ from calc.architecture.families import left_out
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.derivation import Part, Step, Warn
+from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
+from calc.planning.support import Runs, what_runs
 from calc.scenario import (
-    MOST_TOKENS,
     PUBLISHED,
     STAND_INS,
     Reader,
+    in_version,
     name_doubts,
     read_accelerator,
     read_cache_format,
@@ -30,8 +31,8 @@ from calc.scenario import (
     read_price,
     read_tokens,
     read_weights,
-    whole,
 )
+from calc.units import show_gib
 
 if TYPE_CHECKING:
     from calc.planning.serving import Serving
@@ -92,6 +93,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -112,9 +114,19 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     question = read_whole(read_question, scenario, STAND_INS)
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
+    works = Runs(None, ())
     if serving := asked.serving(accelerator):
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
+        works = what_runs(
+            facts=facts,
+            engine=asked.engine,
+            device=accelerator,
+            weights=demand.weights,
+            architecture=demand.architecture,
+        )
+        if works.runs is False:
+            found = found._replace(speed=None, speed_steps=())
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
     else:
         found = without_engine(bare(demand, layout, accelerator, most=question.most))
@@ -125,7 +137,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         reader.filled["weights"] = demand.weights.id
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
-    risks = warnings(demand, layout, accelerator, asked.context_limit)
+    risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     if question.most and demand.sequences >= MOST_SEQUENCES - 1:
         message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
         risks.append(Warn("sequences-unbounded", message, "sequences"))
@@ -140,10 +152,12 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **found.memory,
         },
+        **works.as_dict(),
         "speed": found.speed,
+        "measured": found.measured,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
-        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks, *found.warnings)],
+        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
 
@@ -154,9 +168,9 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences, demand = reader.take("sequences"), asked.demand
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    most, demand = reader.take("sequences") == "max", asked.demand
+    if not most:
+        demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
         reader=reader,
@@ -164,7 +178,7 @@ def read_question(scenario: Scenario) -> Question:
         demand=demand,
         accelerator=accelerator,
         layout=layout,
-        most=sequences == "max",
+        most=most,
         prices=prices,
     )
 
@@ -177,6 +191,7 @@ def without_engine(answer: Answer) -> Found:
 def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
+    from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
@@ -189,6 +204,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        measured=measured_report(
+            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
+        ),
     )
 
 
@@ -208,11 +226,12 @@ def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
-    engine, fraction = read_engine(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
+    engine, fraction = read_engine(reader, facts, weights, architecture)
+    engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
@@ -284,7 +303,7 @@ def doubts(reader: Reader, devices: int) -> list[Warn]:
     model = reader.given.get("model")
     if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
         message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
-        found.append(Warn("config-incomplete", message, "model.config"))
+        found.append(Warn("config-incomplete", message, "model.config", INFO))
     return found
 
 
@@ -301,15 +320,20 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
                 f"{accelerator.name} does not compute in {demand.weights.name}: it is converted to another format first"
             )
             found.append(Warn("format-not-native", message, "weights"))
-        if accelerator.segment == "soc":
+        if accelerator.segment == "soc" and "memory_usable" in accelerator.facts:
+            whole_memory = show_gib(accelerator.quantity("memory") or 0)
+            message = f"of the {whole_memory} that {accelerator.name} shares with its system programs get "
+            message += f"{show_gib(accelerator.capacity_bytes)}; memory_limit says otherwise"
+            found.append(Warn("memory-shared", message, "accelerator", INFO))
+        elif accelerator.segment == "soc":
             message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"
             found.append(Warn("memory-shared", message, "accelerator"))
         elif accelerator.memory_fact.basis == "advertised":
             message = f"no driver report of {accelerator.name} is known: the advertised size stands in for it"
-            found.append(Warn("capacity-advertised", message, "accelerator"))
+            found.append(Warn("capacity-advertised", message, "accelerator", INFO))
     if demand.sequences < layout.data:
         message = f"{demand.sequences} sequences leave some of the {layout.data} data-parallel ranks idle"
-        found.append(Warn("ranks-idle", message, "parallelism.data"))
+        found.append(Warn("ranks-idle", message, "parallelism.data", INFO))
     if layout.tensor > 1 and accelerator is not None:
         from calc.performance.fabric import tensor_warnings
 

@@ -1,5 +1,6 @@
 """Reading a scenario: every field checked, every default filled in and named."""
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,11 +22,14 @@ from calc.catalog.records import (
     StoredWeights,
     Weights,
     WeightsFormat,
+    version_numbers,
 )
-from calc.derivation import Warn
+from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
+from calc.planning.support import usual_engine
+from calc.units import read_count, show_gib
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -40,6 +44,7 @@ FIELDS = (
     "kv_cache",
     "kv_cache_v",
     "engine",
+    "engine_version",
     "sequences",
     "prompt_tokens",
     "output_tokens",
@@ -48,6 +53,8 @@ FIELDS = (
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
+    "memory_limit",
+    "display",
     "attention",
     "gpu_layers",
     "price_per_hour",
@@ -64,7 +71,7 @@ DEFAULTS: dict[str, object] = {
     "batched_tokens": 2048,
     "attention": "flash",
 }
-ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers")
+ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx")
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
@@ -73,10 +80,17 @@ DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
 PUBLISHED = "published"  # weights as the model's repository has them
+USUAL = "usual"  # the engine that most people take on the device
 STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
+MOST_NAMED = 6  # other models that a name may mean
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+SIZE_UNITS = {
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+}
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -114,11 +128,19 @@ class Reader:
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
         """Return the field as a whole number in its range."""
-        return whole(self.take(name, default), name, least, most)
+        value = self.filled[name] = whole(self.take(name, default), name, least, most)
+        return value
+
+
+def counts_in_binary(field: str) -> bool:
+    """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
+    return field.endswith("_tokens") and field != "training_tokens"
 
 
 def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
-    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
+    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
+    if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:
+        value = count
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -376,9 +398,15 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     return layout, layout.devices
 
 
-def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float | None]:
+def read_engine(
+    reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
+) -> tuple[Engine | None, float | None]:
     """Return the engine, None for none, and the share of the device that it is given."""
     name = reader.take("engine")
+    if name == USUAL:
+        device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
+        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        name = reader.filled["engine"] = engine.id if engine else "none"
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
     if name not in ENGINES:
@@ -396,6 +424,22 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
     reader.filled["memory_fraction"] = share
     return catalog.engine(str(name)), float(share)
+
+
+def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    version = reader.given.get("engine_version")
+    if engine is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no engine is asked for")
+        return None
+    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
+        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
+    found = engine.of_version(version if isinstance(version, str) else None)
+    if version is None:
+        reader.defaults.append("engine_version")
+    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
+    return found
 
 
 def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:
@@ -420,15 +464,49 @@ def read_price(reader: Reader, field: str) -> float | None:
 
 
 def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
-    """Return the accelerator, None where the scenario names none."""
+    """Return the accelerator with what a program may use of it, None where the scenario names none."""
     value = reader.given.get("accelerator")
+    limits = [name for name in ("memory_limit", "display") if reader.given.get(name)]
     if value is None:
+        if limits:
+            raise ScenarioError(limits[0], "needs an accelerator: what a program may use of what?")
         return None
     if not isinstance(value, str):
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return accelerator
+    return limited(reader, accelerator, catalog)
+
+
+def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device with as much memory as the scenario leaves to programs: a limit, and less where a display is."""
+    size, whole_memory = None, int(accelerator.facts["memory"].value)
+    if "memory_limit" in reader.given:
+        size = read_size(reader.given["memory_limit"], "memory_limit")
+        if size > whole_memory:
+            message = (
+                f"must not be more than the {show_gib(whole_memory)} of {accelerator.name}, as {show_gib(size)} is"
+            )
+            raise ScenarioError("memory_limit", message)
+        reader.filled["memory_limit"] = size
+    display = reader.given.get("display", False)
+    if not isinstance(display, bool):
+        raise ScenarioError("display", f"must be true or false, not {display!r:.60}")
+    if display:
+        reader.filled["display"] = True
+        taken = catalog.coefficient("display")
+        size = max((accelerator.capacity_bytes if size is None else size) - round(taken.value), 0)
+    return accelerator if size is None else accelerator.limited_to(size, accelerator.memory_fact.source)
+
+
+def read_size(value: object, field: str) -> int:
+    """Return bytes from a whole number of them, or from a text such as "48 GiB" or "48GB"."""
+    if isinstance(value, str):
+        found = SIZE.fullmatch(value.strip().casefold())
+        if found is None or found[2] not in SIZE_UNITS:
+            raise ScenarioError(field, f'must be bytes, or a text such as "48 GiB", not {value!r:.60}')
+        value = round(float(found[1]) * SIZE_UNITS[found[2]])
+    return whole(value, field, 2**20, 2**50)
 
 
 def named_count(reader: Reader) -> int | None:
@@ -461,8 +539,16 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
-        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model")]
-    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights")] if by_name else []
+        return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    read = None if by_name else catalog.read_model_name(name)
+    if read is not None:
+        message = f"{name:.80} is taken as {catalog.model(read.id).name}"
+        if read.others:
+            names = [catalog.model(other).name for other in read.others[:MOST_NAMED]]
+            more = f" and {len(read.others) - MOST_NAMED} more" if len(read.others) > MOST_NAMED else ""
+            message += f"; it may be any of {', '.join(names)}{more}"
+        return [Warn("model-ambiguous", message, "model", INFO)]
+    return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
 
 
 def shown_weights(value: object) -> str:

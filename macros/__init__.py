@@ -8,18 +8,21 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
-from macros.accuracy.left_out_memory import left_out_memory_sources, unknown_frameworks_table
+from macros.accuracy.kernels import kernel_device_table, kernel_table
+from macros.accuracy.left_out import (
+    accuracy_ranges,
+    accuracy_sources_left_out,
+    accuracy_summary,
+    unknown_frameworks_table,
+)
 from macros.accuracy.page import (
     accuracy,
     accuracy_figure,
     accuracy_figures,
     accuracy_left_out,
     accuracy_reasons,
-    accuracy_summary,
     accuracy_table,
     accuracy_worst,
-    left_out_sources,
-    left_out_training,
 )
 from macros.activation_tables import checkpoint_table, layer_table
 from macros.cache_tables import cache_table
@@ -106,6 +109,8 @@ MACROS = (
     accuracy_figures,
     accuracy_left_out,
     accuracy_reasons,
+    accuracy_ranges,
+    accuracy_sources_left_out,
     accuracy_summary,
     accuracy_table,
     accuracy_worst,
@@ -173,9 +178,8 @@ MACROS = (
     layer_table,
     layout_figure,
     left_on_a_card,
-    left_out_memory_sources,
-    left_out_sources,
-    left_out_training,
+    kernel_device_table,
+    kernel_table,
     link_fact,
     link_name,
     link_ratio,

@@ -6,6 +6,7 @@ policy needs no exception for them.
 
 import hashlib
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ POLICY = "; ".join(
 )
 CHARSET = '<meta charset="utf-8">'
 INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
+THEME_SCRIPT = re.compile(r'<script src="([^"]*)assets/javascripts/bundle')
 FOLDER = "assets/inline"
 # The theme's search is a dialog without a name.
 UNNAMED_SEARCH = 'data-md-component="search" role="dialog"'
@@ -68,7 +70,26 @@ def on_post_template(output_content: str, template_name: str, config: Any) -> st
 
 def on_post_build(config: Any) -> None:
     """Write the scripts that were moved."""
-    folder = Path(config.site_dir, FOLDER)
+    write_moved(Path(config.site_dir))
+
+
+def write_moved(site: Path) -> None:
+    """Write the scripts that were moved out of pages into a site."""
+    folder = site / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in _moved.items():
         (folder / name).write_text(content, encoding="utf-8")
+
+
+def secure_site(site: Path) -> None:
+    """Secure the pages of a folder that something else than MkDocs built, from where each has its theme's scripts."""
+    for page in sorted(site.rglob("*.html")):
+        html = page.read_text(encoding="utf-8")
+        if not (found := THEME_SCRIPT.search(html)):
+            raise ValueError(f"{page} has no script of the theme, which would say where the site begins")
+        page.write_text(secure(html, found[1]), encoding="utf-8")
+    write_moved(site)
+
+
+if __name__ == "__main__":
+    secure_site(Path(sys.argv[1]))

@@ -192,9 +192,8 @@ def compare(read: dict[str, object]) -> Report:
     report: Any = estimate(asked)
     found = read_asked(Reader(asked))
     wanted = Wanted(found.demand._replace(sequences=report["scenario"]["sequences"]), found.engine, found.output_tokens)
-    able = found.engine.runs_on if found.engine else VENDORS
-    chosen = [record for record in facts.accelerators() if record.vendor in able and is_wanted(record, read)]
     compared = Comparison(facts=facts, wanted=wanted, most_devices=whole(read, "most_devices"))
+    chosen = compared.able(record for record in facts.accelerators() if is_wanted(record, read))
     offers = ranked(compared.offers(chosen), str(read["rank"]))
     first = None
     if offers:

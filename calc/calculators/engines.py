@@ -1,11 +1,29 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
 from calc.calculators.html import text
-from calc.calculators.rendering import Report, part_bytes
+from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
+from calc.estimate import estimate
 from calc.scenario import SHARING_ENGINES
 from calc.units import show_count, show_gib
+
+# What a scenario asks of any engine and of none.
+WITHOUT_ENGINE = (
+    "model",
+    "weights",
+    "kv_cache",
+    "kv_cache_v",
+    "sequences",
+    "prompt_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "prompt_logits",
+    "accelerator",
+    "memory_limit",
+    "display",
+    "parallelism",
+)
 
 
 def engine_of(report: Report) -> Engine | None:
@@ -57,9 +75,26 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
     return low if low == high else f"{low.removesuffix(' GiB')} to {high}"
 
 
+def bare_bytes(report: Report) -> int:
+    """Return what the mathematics alone needs on the fullest device, without an engine."""
+    asked = {name: report["scenario"][name] for name in WITHOUT_ENGINE if name in report["scenario"]}
+    found: Report = estimate({**asked, "engine": "none"})
+    return int(found["memory"]["device_bytes"])
+
+
+def does_not_run(report: Report) -> tuple[bool, str, str] | None:
+    """Return why something does not run at all, as a headline and a sentence; None where it runs or nobody knows."""
+    if report.get("runs") is not False:
+        return None
+    said = "; ".join(item["message"] for item in report["runs_because"])
+    return False, "It does not run:", f"{said}."
+
+
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     """Return whether it fits under an engine, and the answer in a headline and a sentence."""
     memory, scenario = report["memory"], report["scenario"]
+    if stopped := does_not_run(report):
+        return stopped
     name = catalog().accelerator(scenario["accelerator"]).name
     spare = show_gib(abs(memory["headroom_bytes"]))
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
@@ -87,7 +122,7 @@ def engine_facts(report: Report) -> list[str]:
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     if memory.get("host_bytes"):
         items.append(f"In the host's memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
-    return items
+    return [*items, measured_text(report, "memory")]
 
 
 def engine_assumptions(engine: Engine) -> list[str]:

@@ -3,7 +3,15 @@
 from calc.calculators.engines import devices, division
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
+from calc.calculators.rendering import (
+    Report,
+    answer_html,
+    bars_html,
+    facts_html,
+    measured_text,
+    parts_html,
+    verdict_html,
+)
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
@@ -221,7 +229,7 @@ def needs_html(report: Report, *first: str) -> str:
     if memory["host_bytes"]:
         items.append(f"Host memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
     items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
-    return facts_html(items)
+    return facts_html([*items, measured_text(report, "memory")])
 
 
 def assumptions(report: Report) -> list[str]:

@@ -19,19 +19,23 @@ from calc.catalog.hardware import (
 from calc.catalog.kernel_tables import check_family, check_law
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
+    BUCKET_RULES,
     COEFFICIENT_RULES,
     COEFFICIENT_UNITS,
     ENGINE_COEFFICIENT_RULES,
     ENGINE_RULES,
+    ERA_RULES,
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
     PUBLISHED_RULES,
+    RANGE_RULES,
     SCOPES,
+    SEGMENTS,
     SOURCE_KINDS,
     SOURCE_RULES,
-    VENDORS,
 )
+from calc.catalog.support import check_support
 from calc.errors import CatalogError
 from calc.units import UNITS, to_base
 
@@ -69,6 +73,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
         ("accelerators", "accelerators/*.toml"),
+        ("support", "support.toml"),
         ("links", "links.toml"),
         ("protocols", "protocols.toml"),
         ("machines", "machines/*.toml"),
@@ -78,6 +83,8 @@ def read_tables(root: Path = DATA) -> Tables:
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
         ("kernels", "kernels.toml"),
+        ("measured", "measured.toml"),
+        ("ranges", "ranges.toml"),
         ("claims", "claims/*.toml"),
         ("glossary", "glossary.toml"),
         ("laws", "laws.toml"),
@@ -90,7 +97,8 @@ def read_tables(root: Path = DATA) -> Tables:
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
             check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
-        check_names(check, kind, tables[kind], files)
+        if kind != "support":  # facts that nobody looks up by a name
+            check_names(check, kind, tables[kind], files)
     if check.problems:
         raise CatalogError(check.problems)
     return tables
@@ -214,16 +222,26 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{place}.source", item["source"], tables)
 
 
+def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check on which devices people take an engine, and which number formats they go down to."""
+    formats = {*tables["number_formats"], *tables["mixtures"]}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
+        listed = entry[name]
+        assert isinstance(listed, list)
+        for item in listed:
+            check.choice(f"{where}.{name}", item, sorted(known))
+
+
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
     if not check.fields(where, entry, ENGINE_RULES):
         return
     for field in ("source", "platforms"):
         check_reference(check, f"{where}.{field}", entry[field], tables)
-    coefficients, vendors = entry["coefficients"], entry["runs_on"]
-    assert isinstance(coefficients, dict) and isinstance(vendors, list)
-    for vendor in vendors:
-        check.choice(f"{where}.runs_on", vendor, VENDORS)
+    coefficients = entry["coefficients"]
+    assert isinstance(coefficients, dict)
+    check_usage(check, where, entry, tables)
+    check_eras(check, where, entry.get("eras", []), tables)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -239,6 +257,16 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
                 item["value"] = to_base(item["value"], unit)
 
 
+def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
+    """Check the eras of an engine, of which one at least has measurements."""
+    assert isinstance(eras, list)
+    for era in eras:
+        if check.fields(f"{where}.eras", era, ERA_RULES):
+            check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+    if eras and not any(era.get("measured") for era in eras):
+        check.problem(f"{where}.eras", "none has measurements: none could be the default")
+
+
 def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one measured coefficient: its unit, and that a range lies around its value."""
     if not check.fields(where, entry, COEFFICIENT_RULES):
@@ -250,6 +278,23 @@ def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) ->
         check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
 
 
+def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check how many rows and sources a bucket has, by figure."""
+    if check.fields(where, entry, BUCKET_RULES):
+        for figure, counts in entry.items():
+            whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
+            if not (whole and isinstance(counts, list) and counts[0] >= counts[1] >= 1):
+                check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
+
+
+def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check a range: factors, wider where nothing was measured."""
+    if check.fields(where, entry, RANGE_RULES) and not (
+        1 < float(str(entry["measured"])) <= float(str(entry["not_measured"])) < 20
+    ):
+        check.problem(f"{where}.not_measured", "must be a factor from that of what was measured up to 20")
+
+
 CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "sources": check_source,
     "number_formats": check_format,
@@ -257,6 +302,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "engines": check_engine,
     "trainers": check_engine,
     "accelerators": check_accelerator,
+    "support": check_support,
     "links": check_link,
     "protocols": check_protocol,
     "machines": check_machine,
@@ -266,6 +312,8 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "coefficients": check_coefficient,
     "kernel_families": check_family,
     "kernels": check_law,
+    "measured": check_bucket,
+    "ranges": check_range,
 }
 # What only pages show, when the site is built.
 NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")

@@ -9,6 +9,7 @@ from calc.catalog.records import (
     Disagreement,
     Engine,
     EngineCoefficient,
+    Era,
     Fact,
     KernelFamily,
     KernelLaw,
@@ -24,6 +25,7 @@ from calc.catalog.records import (
     Source,
 )
 from calc.catalog.schema import LINK_FACTS
+from calc.catalog.support import make_support
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
@@ -138,8 +140,9 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {field: tuple(entry[field]) for field in ("aliases", "runs_on")}  # type: ignore[arg-type]
-    head = {**entry, **lists, "coefficients": coefficients}
+    lists: Entry = {name: tuple(entry[name]) for name in ("aliases", "usual_on", "formats")}  # type: ignore[arg-type]
+    eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
+    head = {**entry, **lists, "coefficients": coefficients, "eras": eras}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 
@@ -172,6 +175,7 @@ def make_source(entry_id: str, entry: Entry) -> Source:
 
 MAKERS = {
     "accelerators": make_accelerator,
+    "support": make_support,
     "links": make_link,
     "protocols": make_protocol,
     "machines": make_machine,

@@ -8,6 +8,7 @@ RATE = ("operations_per_s", ("dense",), 1e11, 1e18)
 ACCELERATOR_FACTS: dict[str, FactRule] = {
     "memory": ("bytes", ("advertised",), 2**30, 2**42),
     "memory_reported": ("bytes", ("driver",), 2**30, 2**42),
+    "memory_usable": ("bytes", ("program",), 2**29, 2**42),
     "memory_type": ("text", ("",), 0, 0),
     "bandwidth": ("bytes_per_s", ("peak",), 1e10, 1e14),
     "memory_bus": ("bits", ("width",), 16, 65536),
@@ -161,11 +162,21 @@ ENGINE_RULES: Rules = {
     "aliases": (list,),
     "versions": (str,),
     "summary": (str,),
-    "runs_on": (list,),
+    "usual_on": (list,),
+    "formats": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
     "coefficients": (dict,),
+    "eras?": (list,),
+}
+ERA_RULES: Rules = {
+    "id": (str,),
+    "name": (str,),
+    "first": (str,),
+    "measured": (str,),
+    "reason": (str,),
+    "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {
     "value": (int, float),
@@ -194,6 +205,15 @@ COEFFICIENT_RULES: Rules = {
     "summary": (str,),
     "rows": (str,),
     "source": (str,),
+    "checked": (str,),
+}
+# Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
+BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+RANGE_RULES: Rules = {
+    "measured": (int, float),
+    "not_measured": (int, float),
+    "rows": (int,),
+    "sources": (int,),
     "checked": (str,),
 }
 # How a library sends messages: what it waits for once, and in each step over each kind of way.
@@ -336,21 +356,41 @@ KERNEL_LAW_RULES: Rules = {
 KERNEL_RATES = ("bf16", "fp8", "fp4", "int8", "fp32", "tf32")
 # The numbers of each kind of law: all must be there but those with a question mark.
 KERNEL_VALUES: dict[str, tuple[str, ...]] = {
-    "product": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?"),
-    "experts": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows"),
+    "product": (
+        "start_s",
+        "depth_s",
+        "tile_s",
+        "split_depth",
+        "memory_share",
+        "matrix_share",
+        "sharpness",
+        "quantize_bytes?",
+    ),
+    "experts": ("start_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows", "row_s"),
     "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),
     "decode": ("start_s", "key_s", "memory_share", "matrix_share", "sharpness", "turn_s"),
-    "recurrence": ("start_s", "memory_share", "matrix_share", "sharpness"),
+    "recurrence": ("start_s", "chunk_s", "memory_share", "matrix_share", "sharpness", "step_s"),
     "pointwise": ("start_s", "memory_share"),
+    "message": ("start_s", "hop_s", "link_share", "pair_share", "ramp"),
 }
 KERNEL_VALUES |= {f"latent-{kind}": KERNEL_VALUES[kind] for kind in ("prefill", "decode")}
 # Dimension and plausible range of each number.
 KERNEL_BOUNDS: dict[str, tuple[str, float, float]] = {
     "start_s": ("seconds", 0, 5e-4),
     "depth_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "tile_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "split_depth": ("elements", 1, 1e9),
+    "row_s": ("seconds for each row", 0, 1e-6),
     "key_s": ("seconds for each key", 0, 1e-6),
     "turn_s": ("seconds", 0, 1e-3),
-    "memory_share": ("of the bandwidth", 0.05, 1.1),
+    "step_s": ("seconds for each token", 0, 1e-5),
+    "chunk_s": ("seconds", 0, 5e-4),
+    "hop_s": ("seconds", 0, 1e-4),
+    "link_share": ("of what the link carries one way", 0.01, 1.2),
+    "pair_share": ("of what the link carries one way", 0.01, 1.2),
+    "ramp": ("share", 0, 10),
+    # Above 1 where operands were just written, and lie in the cache of the last level.
+    "memory_share": ("of the bandwidth", 0.05, 5),
     "matrix_share": ("of the rate", 0.01, 1.1),
     "sharpness": ("power", 1, 20),
     "quantize_bytes": ("bytes for each element", 0, 40),

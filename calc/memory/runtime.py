@@ -82,8 +82,7 @@ class Case(NamedTuple):
         """Bytes of the device that programs see: what the driver reports, less what it keeps."""
         if self.accelerator is None:
             return None
-        kept = self.engine.whole("driver_reserve") if self.accelerator.segment != "soc" else 0
-        return max(self.accelerator.capacity_bytes - kept, 0)
+        return visible_bytes(self.accelerator, self.engine)
 
     @property
     def sequences(self) -> int:
@@ -111,6 +110,12 @@ class Case(NamedTuple):
         """Return the caches of all sequences in whole pages of `block_tokens`."""
         tokens = -(-self.demand.tokens // block_tokens) * block_tokens
         return self.sequences * self.sequence_bytes(tokens)
+
+
+def visible_bytes(accelerator: Accelerator, engine: Engine) -> int:
+    """Return the bytes of a device that programs see: what they are known to get, or what the driver does not keep."""
+    known = accelerator.segment == "soc" or "memory_usable" in accelerator.facts
+    return max(accelerator.capacity_bytes - (0 if known else engine.whole("driver_reserve")), 0)
 
 
 def make_case(
@@ -201,7 +206,7 @@ def with_pool(
         )
         if fixed + cache > limit:
             amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
-    return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool)
+    return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool=pool)
 
 
 def outside_share(case: Case, device: int, needed: int, limit: int) -> Amount:

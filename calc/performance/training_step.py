@@ -19,8 +19,9 @@ from calc.performance.exchanges import (
     stride,
 )
 from calc.performance.fabric import NETWORK, host_link, joined, reached_share
+from calc.performance.kernels import matrix_rate
 from calc.performance.pipeline import pipelined
-from calc.performance.roofline import coefficient, sixteen_bit_rate
+from calc.performance.schedules import coefficient
 from calc.performance.training_work import Pass, StageWork, stage_work
 from calc.performance.transfers import transfer
 
@@ -141,7 +142,7 @@ def hidden(computing: float, sending: float, overlap: float) -> float:
 
 def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> Rates | None:
     """Return what a device reaches, None where its rates are not known."""
-    bandwidth, rate = accelerator.quantity("bandwidth"), sixteen_bit_rate(accelerator, half_sums=False)
+    bandwidth, rate = accelerator.quantity("bandwidth"), matrix_rate(accelerator, "bf16")
     if plan.scheme.compute == FP32:
         rate = peak_rate(plan, accelerator)
     if not bandwidth or not rate:
@@ -272,7 +273,7 @@ def peak_rate(plan: Plan, accelerator: Accelerator) -> float:
         found = accelerator.quantity("tf32") or accelerator.quantity("fp32")
         if found:
             return found
-    return sixteen_bit_rate(accelerator, half_sums=False)
+    return matrix_rate(accelerator, "bf16")
 
 
 class Prepared(NamedTuple):

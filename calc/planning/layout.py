@@ -97,6 +97,8 @@ def sum_over_devices(demand: Demand, layout: Layout) -> int:
 def candidates(architecture: Architecture, devices: int, *, splits_layers: bool = False) -> list[Layout]:
     """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first.
 
+    Tensor degrees are powers of two: engines start with few others, whatever the heads allow.
+
     For an engine that `splits_layers` unless it is told otherwise, that is the one way.
     """
     if splits_layers:
@@ -104,7 +106,7 @@ def candidates(architecture: Architecture, devices: int, *, splits_layers: bool 
     return [
         Layout(tensor=degree, pipeline=devices // degree)
         for degree in reversed(tensor_degrees(architecture))
-        if devices % degree == 0 and devices // degree <= architecture.layer_count
+        if devices % degree == 0 and devices // degree <= architecture.layer_count and degree.bit_count() == 1
     ]
 
 

@@ -10,6 +10,7 @@ from calc.memory.engines import run
 from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES, fewest
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
+from calc.planning.support import sold_in_multiples
 
 
 class Serving:
@@ -76,6 +77,8 @@ class Serving:
         own = asked if self.fits(demand, asked) else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
+        if not sold_in_multiples(self.accelerator):
+            most = min(most, 1)
         held = self.fullest(demand, Layout())[0].budget.held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         found = fewest(least, most, lambda count: self.fitting(demand, count))

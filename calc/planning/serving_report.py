@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
@@ -12,9 +14,10 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import Speed, speed_of
+from calc.performance.speed import Question, Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.layout import division
+from calc.planning.measured import SPEED, bucket, format_of, measured, range_factor
 from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -136,6 +139,15 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     return [min(int(low), value), max(int(high), value)]
 
 
+def margin(engine: Engine, runtime: Runtime) -> int:
+    """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
+    sizes = {amount.id: amount.bytes for amount in runtime.amounts}
+    exact = sum(sizes.get(name, 0) for name in ("kv_cache", "recurrent_state"))
+    rest = max(runtime.needed - exact - sizes["weights"], 0)
+    share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
+    return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
+
+
 def pool_range(served: Served, pool: int) -> list[int]:
     """Return the range of the cache set aside: other devices of a kind and other builds leave a little more or less."""
     amounts = {amount.id: amount.bytes for amount in served.runtime.amounts}
@@ -187,23 +199,13 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
-    if serving.accelerator is None:
-        return None
-    speed = speed_of(
-        demand=served.demand,
-        layout=served.layout,
-        accelerator=serving.accelerator,
-        values=values,
-        output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
-        batched_tokens=prefill_tokens(served.case),
-        attention=serving.attention,
-        device_share=device_share(served),
-    )
+    question = speed_question(served, output_tokens, cached_tokens)
+    speed = speed_of(question, values) if question else None
     if speed is None:
         return None
     typical = speed.figures()
-    slow, fast = (speed.figures(values["range_decode"] ** power, values["range_prefill"] ** power) for power in (1, -1))
+    step, first = (speed_factor(served, phase) for phase in ("decode", "prefill"))
+    slow, fast = (speed.figures(step**power, first**power) for power in (1, -1))
     report: Report = {
         name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}
         for name, value in typical.items()
@@ -211,16 +213,58 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     if not served.demand.architecture.writes:  # one pass is all there is
         return one_pass_speed(served, report, speed)
     report["max_sequences"] = served.most
-    report["bound_by"] = speed.decode.times.bound_by
-    report["prefill_bound_by"] = speed.prefill.times.bound_by
+    report["bound_by"] = speed.decode.time.bound_by
+    report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
+
+
+def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
+    """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
+    serving = served.serving
+    if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
+        return None
+    return Question(
+        demand=served.demand,
+        layout=served.layout,
+        accelerator=serving.accelerator,
+        engine=serving.engine.id,
+        era=serving.engine.era,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens,
+        batched_tokens=prefill_tokens(served.case),
+        attention=serving.attention,
+        device_share=device_share(served),
+    )
+
+
+def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
+    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
+    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
+    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+
+
+def served_bucket(served: Served) -> str:
+    """Return the name of what is like the scenario, by which its measurements are counted."""
+    return bucket(
+        engine=served.serving.engine.id,
+        accelerator=served.serving.accelerator,
+        format_class=format_of(served.demand.weights),
+        architecture=served.demand.architecture,
+    )
+
+
+def speed_factor(served: Served, phase: str) -> float:
+    """Return the factor either way within which four of five measurements of a phase lie."""
+    facts = catalog()
+    known = measured(facts, SPEED, served_bucket(served)).rows > 0
+    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
 
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
     """Return the speed of a model that passes over its texts once: no figures of tokens written."""
     kept = ("prefill_tokens_per_s", "time_to_first_token_s")
-    bound = speed.prefill.times.bound_by
+    bound = speed.prefill.time.bound_by
     found: Report = {name: report[name] for name in kept}
     found |= {"max_sequences": served.most, "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)

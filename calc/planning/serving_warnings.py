@@ -1,7 +1,7 @@
 """What is risky about a scenario under its engine: formats, kinds of model, devices, shares and links."""
 
-from calc.catalog.records import Accelerator, Mixture, NumberFormat
-from calc.derivation import Warn
+from calc.catalog.records import Accelerator
+from calc.derivation import INFO, WRONG, Warn
 from calc.memory.engines.vllm import default_sequences, sequence_limit
 from calc.performance.fabric import STAGED, joined
 from calc.planning.serving_report import Served
@@ -9,23 +9,11 @@ from calc.planning.serving_report import Served
 
 def serving_warnings(served: Served) -> list[Warn]:
     """Return what is risky about a scenario under its engine."""
-    found = [*format_warnings(served), *model_warnings(served), *division_warnings(served)]
+    found = [*model_warnings(served), *division_warnings(served)]
     device = served.serving.accelerator
     if device is None:
         return found
-    return [*found, *device_warnings(served, device), *share_warnings(served), *link_warnings(served, device)]
-
-
-def format_warnings(served: Served) -> list[Warn]:
-    """Return whether the weights are in a format of another engine."""
-    engine, weights = served.serving.engine, served.demand.weights
-    message = ""
-    if isinstance(weights, Mixture) and engine.id != "llama.cpp":
-        message = f"{weights.name} is a format of llama.cpp; {engine.name} reads it slowly or not at all"
-    listed = isinstance(weights, NumberFormat) and weights.id in ("awq", "gptq-int4", "gptq-int8")
-    if engine.id == "llama.cpp" and listed:
-        message = f"llama.cpp does not read {weights.name}; its own formats of that size are q4_k_m and q8_0"
-    return [Warn("format-of-another-engine", message, "weights")] if message else []
+    return [*found, *share_warnings(served), *link_warnings(served, device)]
 
 
 def division_warnings(served: Served) -> list[Warn]:
@@ -42,25 +30,13 @@ def model_warnings(served: Served) -> list[Warn]:
     architecture = served.demand.architecture
     if not architecture.writes:
         message = "the model writes no text: it passes over its input once, and its speed is the time of that pass"
-        return [Warn("writes-no-text", message, "model")]
+        return [Warn("writes-no-text", message, "model", INFO)]
     if architecture.has_encoder:
         message = (
             "an encoder reads before the decoder writes: all layers are counted for every token, which is too slow"
         )
         return [Warn("encoder-counted-twice", message, "model")]
     return []
-
-
-def device_warnings(served: Served, device: Accelerator) -> list[Warn]:
-    """Return whether the engine runs on devices of this maker."""
-    engine = served.serving.engine
-    if device.vendor in engine.runs_on:
-        return []
-    message = (
-        f"{engine.name} itself runs on devices of {', '.join(engine.runs_on)}; for {device.vendor} it takes another "
-        "project's plugin, if there is one, and none of these figures were measured there"
-    )
-    return [Warn("engine-not-on-device", message, "engine")]
 
 
 def share_warnings(served: Served) -> list[Warn]:
@@ -76,7 +52,7 @@ def share_warnings(served: Served) -> list[Warn]:
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
-        found.append(Warn("share-too-small", message, "memory_fraction"))
+        found.append(Warn("share-too-small", message, "memory_fraction", WRONG))
     return found
 
 

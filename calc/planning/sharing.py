@@ -7,7 +7,7 @@ from typing import NamedTuple
 from calc.catalog.records import Accelerator
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
-from calc.memory.runtime import NOT_USED, Runtime
+from calc.memory.runtime import NOT_USED, Runtime, visible_bytes
 from calc.planning.serving import Serving, last
 from calc.units import show_count
 
@@ -87,9 +87,8 @@ def share(
     $M_{left} = M_{device} - M_{driver} - M_{display} - \\sum (M_{weights} + M_{cache} + M_{working} + M_{context})$.
     """
     holdings = tuple(holding_of(tenant) for tenant in tenants)
-    reserved = max(
-        0 if accelerator.segment == "soc" else tenant.serving.engine.whole("driver_reserve") for tenant in tenants
-    )
+    seen = min(visible_bytes(accelerator, tenant.serving.engine) for tenant in tenants)
+    reserved = accelerator.capacity_bytes - seen
     contexts = [holding.context for holding in holdings]
     saved = sum(contexts) - max(contexts) if one_process else 0
     return Sharing(accelerator.capacity_bytes, reserved, display_bytes, holdings, saved=saved)
@@ -163,7 +162,7 @@ def fitted_fraction(tenant: Tenant, accelerator: Accelerator, room_bytes: int) -
     runtime = tenant.runtime()
     if runtime.pool is None:
         return None
-    visible = accelerator.capacity_bytes - tenant.serving.engine.whole("driver_reserve")
+    visible = visible_bytes(accelerator, tenant.serving.engine)
     holding = holding_of(tenant)
     pool = room_bytes - holding.needed + holding.cache
     fixed = runtime.needed - holding.cache

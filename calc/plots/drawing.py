@@ -27,6 +27,7 @@ class Plots(Mapping[str, Draw]):
         "cache-by-model",
         "cache-over-context",
         "checkpointing",
+        "format-ladder",
         "links",
         "loss-frontier",
         "memory-bars",

@@ -9,6 +9,7 @@ from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, totals
 from calc.memory.training.working import parts_of, sum_step
+from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.training_fit import devices_needed, fullest
 from calc.scenario import STAND_INS
 from calc.training.reading import Asked, read_training
@@ -34,6 +35,12 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
             **memory_of(asked, widest, by_stage, sizes, facts=facts),
         },
         "speed": found.speed,
+        "measured": measured_report(
+            facts,
+            training_bucket(plan, asked.accelerator),
+            speed=TRAINING_SPEED if found.speed else None,
+            memory=TRAINING_MEMORY,
+        ),
         "cost": found.cost,
         "steps": [
             step.as_dict()

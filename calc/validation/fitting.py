@@ -1,179 +1,200 @@
-"""Estimating the coefficients of speed from measured rows, to show that a source left out is predicted as well.
+"""Coefficients estimated from measured rows: least absolute logarithms of predicted over measured.
 
-Coordinate descent on the mean absolute logarithm of predicted over measured, each source, figure and kind of kernel
-counting once. What does not change with the coefficients, the work of the passes, is prepared once.
+Each source counts once, and within it each group of rows: those of one figure and kind of kernel. The estimate goes by
+Gauss's method on a matrix of sensitivities, weighted so that the sum of absolute errors falls. A coefficient for one
+kernel or generation is drawn towards the plain one, and a plain one towards its start, a twentieth as strongly as a
+source can draw: what no row speaks for is as for any new device.
+
+A source is left out by solving again without its rows. That needs no new sensitivities: the few rows of a source move
+coefficients little.
 """
 
+import hashlib
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
-from unittest.mock import patch
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calc import ScenarioError, estimate
-from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Weights
-from calc.memory.budget import Layout
-from calc.performance.decode import step_of
-from calc.performance.flops import Work
-from calc.performance.prefill import seconds_of
-from calc.performance.roofline import kernel_class, machine, pass_times
-from calc.performance.speed import speed_of
-from calc.planning import serving_report
-from calc.validation.scores import Row, SkipError
+if TYPE_CHECKING:
+    import numpy as np
 
-# What is estimated: everything measured that is not set by an engine's code. Others keep their value.
-FITTED = (
-    "weights_share",
-    "cache_share",
-    "matrix_share",
-    "attention_share",
-    "expert_share",
-    "layer_gap_s",
-    "step_s",
-    "sequence_s",
-    "host_layer_s",
-    "host_expert_s",
-    "pcie_latency_s",
-)
-# Where an estimate begins, whatever the catalogue says.
-START = {
-    "weights_share": 0.7,
-    "cache_share": 0.6,
-    "matrix_share": 0.5,
-    "attention_share": 0.4,
-    "expert_share": 0.3,
-    "layer_gap_s": 3e-5,
-    "step_s": 5e-4,
-    "sequence_s": 1e-5,
-    "host_layer_s": 8e-4,
-    "host_expert_s": 5e-5,
-    "pcie_latency_s": 5e-5,
-}
-LARGEST_ERROR = 1.0  # a row that is wrong by more than e counts no more
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+Values = dict[str, float]
+MOST_ROWS = 60  # of a group that an estimate looks at
+STEP = 0.02  # of a logarithm, for sensitivities
+SMALLEST = 0.02  # an error below this pulls no harder than one of this size
+LARGEST = 1.0  # an error above this pulls no harder: something else was run
+HOLD = 0.05  # how strongly a coefficient is drawn to the one above it, a source being 1
+NEAREST = 0.1  # of a logarithm: nearer than this it is drawn no harder
+ROUNDS, WEIGHINGS = 8, 15
+SHARE_LIMIT = 0.999  # of what the hardware could do
 
 
-class Prepared(NamedTuple):
-    """A row with the work of its passes."""
+class Item(NamedTuple):
+    """A measured figure and what predicts it from coefficients."""
 
-    row: Row
-    engine: str
-    figure: str
+    id: str
+    source: str
+    group: tuple[str, ...]  # rows that count together as one
+    phase: str  # "prefill", "decode", or nothing
+    bucket: str  # engine, device class, format and kind of model
     measured: float
-    accelerator: Accelerator
-    weights: Weights
-    layout: Layout
-    attention: str
-    prefill: Work
-    passes: int
-    decode: Work
-    parts: int
-    sequences: int
-    prompt_tokens: int
-    output_tokens: int
-
-    @property
-    def group(self) -> tuple[str, ...]:
-        """Rows that count together as one."""
-        return (self.row["source_key"], self.figure, kernel_class(self.weights, self.accelerator))
-
-    def predict(self, values: Mapping[str, float]) -> float:
-        """Return the figure under the coefficients given."""
-        device = machine(
-            accelerator=self.accelerator,
-            weights=self.weights,
-            values=values,
-            layout=self.layout,
-            attention=self.attention,
-        )
-        assert device is not None
-        stages = self.layout.pipeline
-        pass_s = pass_times(self.prefill, device, self.layout, decode=False).total
-        first = seconds_of(passes=self.passes, pass_s=pass_s, stages=stages, overlaps=values["overlaps_prefill"])
-        step = pass_times(self.decode, device, self.layout, decode=True).total
-        step = step_of(pass_s=step, parts=self.parts, stages=stages)
-        return {
-            "prefill_tokens_per_s": self.sequences * self.prompt_tokens / first,
-            "decode_tokens_per_s": self.sequences / step,
-            "time_to_first_token_s": first,
-            "time_per_output_token_s": step,
-            "output_tokens_per_s": self.sequences
-            * self.output_tokens
-            / (first + step * max(self.output_tokens - 1, 0)),
-        }[self.figure]
+    predict: Callable[[Mapping[str, float]], float]
 
     def error(self, values: Mapping[str, float]) -> float:
-        """Return the absolute logarithm of predicted over measured."""
-        return abs(math.log(self.predict(values) / self.measured))
+        """Return the logarithm of predicted over measured."""
+        return math.log(self.predict(values) / self.measured)
 
 
-def prepare(row: Row, scenario: Mapping[str, Any], figure: str, measured: float) -> Prepared:
-    """Return a row with the work of its passes; raises SkipError where its speed is not modelled."""
-    found: list[tuple[dict[str, Any], Any]] = []
+class Ties(NamedTuple):
+    """What coefficients are drawn to: each row of the matrix is one of them less the one above it."""
 
-    def recording(**arguments: Any) -> Any:
-        found.append((arguments, speed_of(**arguments)))
-        return found[-1][1]
+    matrix: "Array"
+    targets: "Array"  # logarithms: 0, or that of the start where none is above
 
-    try:
-        with patch.object(serving_report, "speed_of", recording):
-            estimate(scenario)
-    except ScenarioError as error:
-        raise SkipError(f"refused: {error.field}") from None
-    if not found or found[-1][1] is None:
-        raise SkipError("no speed")
-    arguments, speed = found[-1]
-    return Prepared(
-        row,
-        scenario["engine"],
-        figure,
-        measured,
-        arguments["accelerator"],
-        arguments["demand"].weights,
-        arguments["layout"],
-        arguments["attention"],
-        speed.prefill.work,
-        speed.prefill.passes,
-        speed.decode.work,
-        speed.decode.parts,
-        speed.together,
-        speed.prompt_tokens,
-        speed.output_tokens,
+    def away(self, values: Mapping[str, float], names: Sequence[str]) -> "Array":
+        """Return how far each coefficient is from what it is drawn to, as a logarithm."""
+        import numpy as np
+
+        found: Array = self.matrix @ np.array([math.log(values[name]) for name in names]) - self.targets
+        return found
+
+
+class Fit(NamedTuple):
+    """Coefficients, and what solving again without some rows needs."""
+
+    values: Values
+    names: tuple[str, ...]  # those estimated
+    ties: "Ties"
+    items: tuple[Item, ...]  # those that the estimate looked at
+    sensitivities: "Array"
+    errors: "Array"  # of the items under the values
+
+
+def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return at most `MOST_ROWS` items of each group, the same ones each time: by their ids' digests."""
+    groups: dict[tuple[str, ...], list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.group, []).append(item)
+    return tuple(
+        item
+        for _, group in sorted(groups.items())
+        for item in sorted(group, key=lambda item: hashlib.sha256(item.id.encode()).digest())[:MOST_ROWS]
     )
 
 
-def loss(items: Iterable[Prepared], values: Mapping[str, float]) -> float:
-    """Return the mean error, each group counting once."""
-    groups: dict[tuple[str, ...], list[float]] = {}
-    for item in items:
-        groups.setdefault(item.group, []).append(min(item.error(values), LARGEST_ERROR))
-    return sum(sum(errors) / len(errors) for errors in groups.values()) / len(groups)
+def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float]) -> Fit:
+    """Return the coefficients named by `start` estimated from items, all others as in `values`."""
+    import numpy as np  # what a build computes needs none of it
+
+    looked_at, names, ties = chosen(items), tuple(start), ties_of(start)
+    found = {**values, **start}
+    matrix, errors = np.empty((0, 0)), np.empty(0)
+    for _ in range(ROUNDS):
+        errors = np.array([item.error(found) for item in looked_at])
+        matrix = sensitivities(looked_at, found, names, errors)
+        moved = moves(matrix, errors, looked_at, found, names, ties)
+        found = better(looked_at, found, names, moved, ties)
+        if float(np.abs(moved).max(initial=0)) < STEP / 2:
+            break
+    errors = np.array([item.error(found) for item in looked_at])
+    return Fit(found, names, ties, looked_at, matrix, errors)
 
 
-def plain_name(name: str) -> str:
-    """Return a coefficient's name without the kernel or the class of device that it is for."""
-    return next((known for known in FITTED if name.startswith(known)), "")
+def without(fitted: Fit, source: str) -> Values:
+    """Return the coefficients as estimated from the rows of all other sources."""
+    kept = [place for place, item in enumerate(fitted.items) if item.source != source]
+    others = tuple(fitted.items[place] for place in kept)
+    moved = moves(fitted.sensitivities[kept], fitted.errors[kept], others, fitted.values, fitted.names, fitted.ties)
+    return changed(fitted.values, fitted.names, moved)
 
 
-def fit(items: list[Prepared], engine: str, rounds: int = 6) -> dict[str, float]:
-    """Return an engine's coefficients, estimated from rows; those without a value in the catalogue stay without."""
-    values = dict(catalog().engine(engine).values)
-    names = [name for name, value in values.items() if plain_name(name) and value > 0]
-    values |= {name: START[plain_name(name)] for name in names}
-    best, step = loss(items, values), 1.5
-    for name in [name for name in names if name != plain_name(name)]:  # no row speaks for it: the plain one stands
-        if loss(items, {**values, name: values[name] * 0.5}) == best:
-            del values[name]
-            names.remove(name)
-    for _ in range(rounds):
-        for name in names:
-            for factor in (step, 1 / step):
-                while True:
-                    tried = {**values, name: values[name] * factor}
-                    if "share" in name and tried[name] > 1:
-                        break
-                    reached = loss(items, tried)
-                    if reached > best - 1e-5:
-                        break
-                    best, values = reached, tried
-        step = step**0.6
+def weights(items: Sequence[Item]) -> list[float]:
+    """Return what each item counts: 1 for a source, in equal parts for its groups, and for the items of a group."""
+    sizes = Counter(item.group for item in items)
+    groups = Counter(source for source, _ in {(item.source, item.group) for item in items})
+    return [1 / (groups[item.source] * sizes[item.group]) for item in items]
+
+
+def sensitivities(items: Sequence[Item], values: Values, names: Sequence[str], errors: "Array") -> "Array":
+    """Return how the logarithm of each prediction grows with the logarithm of each coefficient."""
+    import numpy as np
+
+    columns = []
+    for name in names:
+        step = -STEP if "share" in name and values[name] * (1 + STEP) >= SHARE_LIMIT else STEP
+        tried = {**values, name: values[name] * math.exp(step)}
+        columns.append((np.array([item.error(tried) for item in items]) - errors) / step)
+    return np.array(columns).T.reshape(len(items), len(names))
+
+
+def ties_of(start: Mapping[str, float]) -> Ties:
+    """Return what coefficients are drawn to, by their names.
+
+    >>> ties_of({"share": 0.5, "share_awq": 0.5, "share_awq@Hopper": 0.5}).matrix.tolist()
+    [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
+    """
+    import numpy as np
+
+    names = list(start)
+    matrix, targets = np.eye(len(names)), np.array([math.log(value) for value in start.values()])
+    for place, name in enumerate(names):
+        if above := above_of(name, names):
+            matrix[place, names.index(above)] = -1
+            targets[place] = 0
+    return Ties(matrix, targets)
+
+
+def above_of(name: str, names: Iterable[str]) -> str | None:
+    """Return the coefficient that stands where there is none for a kernel or a generation; None for a plain one.
+
+    >>> above_of("share_awq@Hopper", ("share", "share_awq@Hopper")), above_of("share", ("share",))
+    ('share', None)
+    """
+    begins = [known for known in names if known != name and name.startswith((f"{known}_", f"{known}@"))]
+    return max(begins, key=len, default=None)
+
+
+def moves(
+    matrix: "Array", errors: "Array", items: Sequence[Item], values: Values, names: Sequence[str], ties: Ties
+) -> "Array":
+    """Return the change of each coefficient's logarithm that makes the sum of absolute errors least."""
+    import numpy as np
+
+    weight = np.array(weights(items))
+    away, moved = ties.away(values, names), np.zeros(len(names))
+    for _ in range(WEIGHINGS):
+        left = np.abs(errors + matrix @ moved)
+        pull = weight / np.clip(left, SMALLEST, None) * np.where(left > LARGEST, LARGEST / np.maximum(left, 1e-9), 1)
+        hold = HOLD / np.clip(np.abs(away + ties.matrix @ moved), NEAREST, None)
+        normal = matrix.T @ (pull[:, None] * matrix) + ties.matrix.T @ (hold[:, None] * ties.matrix)
+        moved = np.linalg.solve(normal, -(matrix.T @ (pull * errors)) - ties.matrix.T @ (hold * away))
+    return moved
+
+
+def better(items: Sequence[Item], values: Values, names: Sequence[str], moved: "Array", ties: Ties) -> Values:
+    """Return coefficients moved as far as the loss falls: the whole way, half of it, a quarter, or not at all."""
+    least = loss(items, values, names, ties)
+    for share in (1.0, 0.5, 0.25):
+        tried = changed(values, names, moved * share)
+        if loss(items, tried, names, ties) < least:
+            return tried
     return values
+
+
+def changed(values: Values, names: Sequence[str], moved: "Array") -> Values:
+    """Return coefficients after a change of their logarithms; a share stays below one."""
+    found = dict(values)
+    for name, move in zip(names, moved, strict=True):
+        size = values[name] * math.exp(min(max(float(move), -1.5), 1.5))
+        found[name] = min(size, SHARE_LIMIT) if "share" in name else size
+    return found
+
+
+def loss(items: Sequence[Item], values: Mapping[str, float], names: Sequence[str], ties: Ties) -> float:
+    """Return the sum over sources of the mean absolute error, and of how far coefficients are from what draws them."""
+    errors = sum(
+        weight * min(abs(item.error(values)), LARGEST) for weight, item in zip(weights(items), items, strict=True)
+    )
+    return errors + HOLD * float(abs(ties.away(values, names)).sum())

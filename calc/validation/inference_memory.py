@@ -5,6 +5,7 @@ fields and goes through `calc.estimate`. Errors are of the figure that the row m
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from calc import ScenarioError, estimate
@@ -126,34 +127,39 @@ def llama_cpp_fields(row: Row) -> dict[str, Any]:
     return found
 
 
+def figure_of(row: Row, memory: Mapping[str, Any]) -> tuple[str, float, float, float]:
+    """Return the figure of a report that a row measured: its name, value, and the ends of its range."""
+    metric, devices = row["metric"], number(row, "n_gpus") or 1
+    if metric == "kv_cache_available":
+        if "kv_pool_bytes" not in memory:
+            raise SkipError("the pool needs an accelerator")
+        predicted = float(memory["kv_pool_bytes"])
+        return "kv_pool_bytes", predicted, *memory.get("kv_pool_bytes_range", (predicted, predicted))
+    if metric in PARTS:
+        found = float(sum(part["bytes"] for part in memory["parts"] if part["id"] in PARTS[metric]))
+        every = row["per"] == "sum_all_gpus" and metric == "compute_buffer" and not one_buffer(row)
+        return metric, found * (devices if every else 1), found, found
+    name = TOTALS.get(metric) or PEAKS[row["source_key"]]
+    times = 1.0
+    if row["per"] == "sum_all_gpus" and devices > 1 and metric != "total_vram_reported":
+        times = memory["sum_over_devices_bytes"] / memory["device_bytes"]
+    low, high = memory[f"{name}_range"]
+    return name, memory[name] * times, low * times, high * times
+
+
+def measured_of(row: Row) -> float:
+    """Return what a row measured, in bytes."""
+    return float(row["value"]) * UNITS[row["unit"]]
+
+
 def score_of(row: Row) -> Score:
     """Return a row's score."""
     try:
         memory: Any = estimate(scenario_of(row))["memory"]
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message}") from None
-    metric, measured = row["metric"], float(row["value"]) * UNITS[row["unit"]]
-    devices = number(row, "n_gpus") or 1
-    if metric == "kv_cache_available":
-        if "kv_pool_bytes" not in memory:
-            raise SkipError("the pool needs an accelerator")
-        name, predicted = "kv_pool_bytes", float(memory["kv_pool_bytes"])
-        low, high = memory.get("kv_pool_bytes_range", (predicted, predicted))
-    elif metric in PARTS:
-        name = metric
-        parts = [part for part in memory["parts"] if part["id"] in PARTS[metric]]
-        predicted = float(sum(part["bytes"] for part in parts))
-        low, high = predicted, predicted
-        if row["per"] == "sum_all_gpus" and metric == "compute_buffer" and not one_buffer(row):
-            predicted *= devices
-    else:
-        name = TOTALS.get(metric) or PEAKS[row["source_key"]]
-        predicted = float(memory[name])
-        low, high = memory[f"{name}_range"]
-        if row["per"] == "sum_all_gpus" and devices > 1 and metric != "total_vram_reported":
-            times = memory["sum_over_devices_bytes"] / memory["device_bytes"]
-            predicted, low, high = predicted * times, low * times, high * times
-    return Score(row, name, measured, predicted, low, high)
+    name, predicted, low, high = figure_of(row, memory)
+    return Score(row, name, measured_of(row), predicted, low, high)
 
 
 def scores() -> Scores:

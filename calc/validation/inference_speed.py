@@ -5,11 +5,9 @@ the contract's fields and goes through `calc.estimate`.
 """
 
 import re
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc import ScenarioError, estimate
-from calc.validation.fitting import Prepared, fit, prepare
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -18,18 +16,14 @@ from calc.validation.inference import (
 )
 from calc.validation.printing import print_scores
 from calc.validation.scores import (
-    MEASUREMENTS,
     Row,
     Score,
     Scores,
     SkipError,
-    keep_left_out,
-    read_rows,
     score_rows,
 )
 
 FILE = "inference_speed.csv"
-LEFT_OUT = MEASUREMENTS / "inference_speed_left_out.json"
 ENGINES = {
     "vllm": "vllm",
     "llama.cpp": "llama.cpp",
@@ -49,6 +43,19 @@ FIGURES = {
     "e2e_latency_s": "output_tokens_per_s",
     "mean_ttft_ms": "time_to_first_token_s",
     "mean_tpot_ms": "time_per_output_token_s",
+}
+# Versions that were current when a source appeared which states none.
+CURRENT = {
+    ("mlc_llm_perf_bench", "vllm"): "0.2",
+    ("mlc_llm_perf_bench", "llama.cpp"): "b1500",
+    ("llm_awq_tinychat", "llama.cpp"): "b1500",
+    ("llm_awq_tinychat", "transformers"): "4.34",
+    ("llm_awq_tinychat", "tensorrt-llm"): "0.5",
+    ("autogptq_readme", "transformers"): "4.30",
+    ("chatglm2_readme", "transformers"): "4.30",
+    ("qwen_docs_qwen1.5", "transformers"): "4.37",
+    ("glm4_docs", "transformers"): "4.41",
+    ("dstack_benchmarks", "vllm"): "0.6.4",
 }
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 
@@ -74,6 +81,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["parallelism"] = {"data": devices, "expert": devices}
     if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] != "hf_posts"):
         found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
+    if version := version_of(row, engine):
+        found["engine_version"] = version
     found |= lengths_of(row, engine)
     if row["source_key"] in SERVED:
         found["concurrency"] = concurrency_of(row)
@@ -82,6 +91,15 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def version_of(row: Row, engine: str) -> str:
+    """Return the version of the engine that a row states, or that was current when its source appeared."""
+    stated = re.search(r"b\d{4,}|\d+\.\d+(\.\d+)?", row["engine_version"].replace("torch ", "torch-"))
+    found = re.search(r"transformers (\d+\.\d+(\.\d+)?)", row["engine_version"]) if engine == "transformers" else stated
+    if found:
+        return found.group(1) if engine == "transformers" else found.group()
+    return CURRENT.get((row["source_key"], engine), "")
 
 
 def lengths_of(row: Row, engine: str) -> dict[str, Any]:
@@ -113,11 +131,17 @@ def asked(row: Row) -> tuple[dict[str, Any], Any]:
     """Return a row's scenario and its report; no more sequences run than were queued."""
     scenario = scenario_of(row)
     report: Any = estimate(scenario)
-    queued = re.search(r"(\d+) requests", row["batch"])
-    if queued and report["memory"]["sequences"] > int(queued.group(1)):
-        scenario |= {"sequences": int(queued.group(1))}
+    count = queued(row)
+    if count and report["memory"]["sequences"] > count:
+        scenario |= {"sequences": count}
         report = estimate(scenario)
     return scenario, report
+
+
+def queued(row: Row) -> int | None:
+    """Return how many requests a run had in all, None where that is not stated."""
+    found = re.search(r"(\d+) requests", row["batch"])
+    return int(found.group(1)) if found else None
 
 
 def measured_of(row: Row) -> float:
@@ -152,60 +176,6 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
-class LeftOut(NamedTuple):
-    """Median errors of a source and engine: with its rows among those that coefficients are estimated from, and not."""
-
-    source: str
-    engine: str
-    rows: int
-    inside: float
-    outside: float | None  # None where no other source has rows of the engine
-    others: int
-
-
-def left_out_lines() -> list[LeftOut]:
-    """Return the errors of each source under coefficients estimated from all rows, and from all but its own."""
-    items = []
-    for row in read_rows(FILE):
-        try:
-            scenario, _ = asked(row)
-            items.append(prepare(row, scenario, FIGURES[row["metric"]], measured_of(row)))
-        except (SkipError, ScenarioError):
-            continue
-    everything = {engine: fit(items_of(items, engine), engine) for engine in {item.engine for item in items}}
-    lines = []
-    for source, engine in sorted({(item.row["source_key"], item.engine) for item in items}):
-        mine = [item for item in items_of(items, engine) if item.row["source_key"] == source]
-        others = [item for item in items_of(items, engine) if item.row["source_key"] != source]
-        inside = median(item.error(everything[engine]) for item in mine)
-        outside = errors_without(mine, others, engine) if others else None
-        lines.append(LeftOut(source, engine, len(mine), inside, outside, len(others)))
-    return lines
-
-
-def left_out_table(lines: list[LeftOut]) -> str:
-    """Return the errors of sources that were left out as text."""
-    head = f"{'source':<26} {'engine':<14} {'rows':>5} {'fitted in':>10} {'left out':>10}  rows of others"
-    body = [
-        f"{item.source:<26} {item.engine:<14} {item.rows:>5} {item.inside:>10.1%} "
-        + ("         –" if item.outside is None else f"{item.outside:>10.1%}")
-        + f"  {item.others}"
-        for item in lines
-    ]
-    return "\n".join([head, "-" * len(head), *body])
-
-
-def errors_without(mine: list[Prepared], others: list[Prepared], engine: str) -> float:
-    """Return the median error of rows under coefficients that were estimated from others."""
-    values = fit(others, engine)
-    return median(item.error(values) for item in mine)
-
-
-def items_of(items: list[Prepared], engine: str) -> list[Prepared]:
-    """Return the rows of an engine."""
-    return [item for item in items if item.engine == engine]
-
-
 def by_engine(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
     """Return the scores by source, engine and figure."""
     engines: dict[str, list[Score]] = {}
@@ -224,16 +194,9 @@ def written(score: Score) -> str:
     )
 
 
-def leave_one_out() -> None:
-    """Print and keep the errors of sources that were left out."""
-    lines = left_out_lines()
-    print(left_out_table(lines))
-    keep_left_out(LEFT_OUT, FILE, lines)
-
-
 def main() -> None:
     """Print the tables."""
-    print_scores(scores, written, groups=by_engine, leave_one_out=leave_one_out)
+    print_scores(scores, written, groups=by_engine)
 
 
 if __name__ == "__main__":

@@ -13,22 +13,15 @@ def print_scores(
     written: Callable[[Score], str],
     *,
     groups: Callable[[list[Score]], tuple[str, Mapping[str, list[Score]]]] | None = None,
-    leave_one_out: Callable[[], None] | None = None,
 ) -> None:
     """Print the tables that the command line asks for; `written` is the line of one of the worst rows.
 
-    `groups` gives a second table its title and its scores by name. `leave_one_out` prints, and keeps, what
-    coefficients of all sources but one predict.
+    `groups` gives a second table its title and its scores by name.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--worst", type=int, default=15)
     parser.add_argument("--source")
-    if leave_one_out:
-        parser.add_argument("--leave-one-out", action="store_true", help="estimate without each source, and keep it")
     options = parser.parse_args()
-    if leave_one_out and options.leave_one_out:
-        leave_one_out()
-        return
     found, skipped = scores()
     if options.source:
         found = [score for score in found if score.source == options.source]

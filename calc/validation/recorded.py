@@ -24,6 +24,9 @@ SCORED = {
     "training-speed": training_speed.scores,
 }
 
+UNKNOWN = "training-memory, framework unknown"
+COMPUTED = {**SCORED, UNKNOWN: training_memory.unknown_scores}
+
 
 class Scored(NamedTuple):
     """The scores of one kind of figure, and how many rows were left out by reason."""
@@ -34,7 +37,7 @@ class Scored(NamedTuple):
 
 def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""
-    if kind not in SCORED:
+    if kind not in COMPUTED:
         raise ValueError(f"{kind!r} is not measured; there are {', '.join(SCORED)}")
     return read(digest())[kind]
 

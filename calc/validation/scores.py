@@ -2,11 +2,9 @@
 
 import csv
 import hashlib
-import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
-from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -60,19 +58,6 @@ def rows_digest(name: str) -> str:
     return hashlib.sha256((MEASUREMENTS / name).read_bytes()).hexdigest()[:16]
 
 
-def keep_left_out(place: Path, name: str, lines: Iterable[NamedTuple]) -> None:
-    """Write the errors of sources that were left out for the page; they take minutes, and a build does not.
-
-    `name` is the file of measurements; its digest tells a build whether they are of these rows.
-    """
-    kept = {
-        "made": date.today().isoformat(),
-        "rows": rows_digest(name),
-        "lines": [line._asdict() for line in lines],
-    }
-    place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
 def reasons(name: str) -> dict[str, str]:
     """Return why rows differ, by the id of a row or the key of a source; `name` is as in "training_memory"."""
     return {row["id"]: row["reason"] for row in read_rows(f"{name}_residuals.csv")}
@@ -110,6 +95,15 @@ def by(scores: Iterable[Score], key: str) -> dict[str, list[Score]]:
         name = getattr(score, key) if key in ("source", "what") else score.row[key]
         groups.setdefault(name, []).append(score)
     return dict(sorted(groups.items()))
+
+
+def median_size(errors: Iterable[float]) -> float:
+    """Return the median size of errors given as logarithms of predicted over measured, as a relative error.
+
+    >>> round(median_size([0.1, -0.2, 0.3]), 3)
+    0.181
+    """
+    return median(abs(math.expm1(error)) for error in errors)
 
 
 class Line(NamedTuple):

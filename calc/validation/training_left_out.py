@@ -3,28 +3,22 @@
 Rows set what an allocator keeps beyond tensors, and the ranges. Tensors follow from shapes, and are not set by rows.
 """
 
+import math
 from collections.abc import Iterable
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from calc import ScenarioError, estimate
+from calc import ScenarioError
 from calc.catalog import catalog
 from calc.memory.training.reserve import FIGURES
+from calc.planning.measured import training_bucket
 from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
-from calc.validation.scores import MEASUREMENTS, SkipError, read_rows
+from calc.validation.residuals import Residual, known_rows
+from calc.validation.scores import SkipError, read_rows
 from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
-WAYS = (
-    "base_inputs_kept",
-    "compile",
-    "frozen_gradients",
-    "gradient_reduction",
-    "tables_apart",
-    "varied_lengths",
-)  # what frameworks do differently
-LEFT_OUT = MEASUREMENTS / "training_memory_left_out.json"
 TAIL = 0.08  # on each side: a range then holds four of five of a source that it was not made of
 MOST_WEIGHT = 5  # rows from which on a source weighs no more
 GRIDS = {
@@ -42,6 +36,8 @@ Ranges = dict[str, tuple[float, float]]
 class Prepared(NamedTuple):
     """A row with the bytes that its prediction is made of."""
 
+    id: str
+    bucket: str
     source: str
     figure: str
     measured: float
@@ -71,27 +67,15 @@ class Prepared(NamedTuple):
         return (self.measured - certain * stays) / (predicted - stays)
 
 
-class LeftOut(NamedTuple):
-    """A source's errors and coverage: all set by all rows, by those of others, and with the framework unknown."""
-
-    source: str
-    rows: int
-    inside: float
-    outside: float
-    covered_inside: float
-    covered_outside: float
-    unknown: float
-    covered_unknown: float
-
-
 def prepared() -> list[Prepared]:
     """Return all rows that have a prediction."""
     facts, found = catalog(), []
     for row in read_rows(FILE):
         try:
-            plan = read_training(scenario_of(row), facts).plan
+            asked = read_training(scenario_of(row), facts)
         except (SkipError, ScenarioError):
             continue
+        plan = asked.plan
         widest, _ = fullest(plan)
         figure = figure_of(row)
         context = facts.coefficient("training-workspace").value
@@ -102,7 +86,10 @@ def prepared() -> list[Prepared]:
         compiled = plan.choices.compiled
         tensors = widest.peak.total
         size = measured_bytes(row)
-        found.append(Prepared(row["source"], figure, size, tensors, widest.stays, varied, compiled, context))
+        name = training_bucket(plan, asked.accelerator)
+        found.append(
+            Prepared(row["id"], name, row["source"], figure, size, tensors, widest.stays, varied, compiled, context)
+        )
     return found
 
 
@@ -167,70 +154,26 @@ def covered(items: list[Prepared], chosen: Coefficients, found: Ranges) -> float
     return sum(inside) / len(inside)
 
 
-def left_out_lines() -> list[LeftOut]:
-    """Return each source with everything set by all rows, and by all but its own."""
+def residuals() -> list[Residual]:
+    """Return the errors of each row with everything set by all rows, and by those of other sources."""
     items = prepared()
     everything = fitted(items)
-    all_ranges = ranges(items, everything)
-    unknown = unknown_frameworks()
-    lines = []
-    for source, mine in sources(items).items():
-        others = [item for item in items if item.source != source]
-        without = fitted(others)
-        lines.append(
-            LeftOut(
-                source,
-                len(mine),
-                median(item.error(everything) for item in mine),
-                median(item.error(without) for item in mine),
-                covered(mine, everything, all_ranges),
-                covered(mine, without, ranges(others, without)),
-                *unknown[source],
-            )
+    others = {source: fitted([item for item in items if item.source != source]) for source in sources(items)}
+    known = known_rows((item.source, item.bucket) for item in items)
+
+    def error(item: Prepared, chosen: Coefficients) -> float:
+        return round(math.log(item.predicted(chosen) / item.measured), 4)
+
+    return [
+        Residual(
+            item.id,
+            item.source,
+            "training",
+            item.figure,
+            item.bucket,
+            error(item, everything),
+            error(item, others[item.source]),
+            known[item.bucket],
         )
-    return lines
-
-
-def unknown_frameworks() -> dict[str, tuple[float, float]]:
-    """Return by source the median error and the coverage of reports on rows without what frameworks do differently."""
-    found: dict[str, list[tuple[float, bool]]] = {}
-    for row in read_rows(FILE):
-        try:
-            memory: Any = estimate(as_usual(scenario_of(row)))["memory"]
-        except (SkipError, ScenarioError):
-            continue
-        name, size = f"{figure_of(row)}_bytes", measured_bytes(row)
-        low, high = memory[f"{name}_range"]
-        found.setdefault(row["source"], []).append((abs(memory[name] / size - 1), low <= size <= high))
-    return {
-        source: (median(error for error, _ in rows), sum(inside for _, inside in rows) / len(rows))
-        for source, rows in found.items()
-    }
-
-
-def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a scenario with the ways of its framework left to their defaults."""
-    usual = {name: value for name, value in scenario.items() if name not in WAYS}
-    if usual["cross_entropy"] == "compiled":
-        usual["cross_entropy"] = "full"
-    if usual["optimizer"] == "adamw-foreach-2.0":
-        usual["optimizer"] = "adamw"
-    if "lora" in usual:
-        usual["lora"] = {name: value for name, value in usual["lora"].items() if name != "dropout"}
-    return usual
-
-
-def left_out_table(lines: list[LeftOut]) -> str:
-    """Return the errors of sources that were left out as text."""
-    names = ("set with it", "without", "in range", "without", "unknown", "in range")
-    head = f"{'source':<16} {'rows':>5}" + "".join(f" {name:>11}" for name in names)
-    shown = [*lines, mean_line(lines)]
-    body = [f"{line.source:<16} {line.rows:>5}" + "".join(f" {value:>11.1%}" for value in line[2:]) for line in shown]
-    return "\n".join([head, "-" * len(head), *body])
-
-
-def mean_line(lines: list[LeftOut]) -> LeftOut:
-    """Return the mean over sources."""
-    count = len(lines)
-    means = [sum(values) / count for values in zip(*(line[2:] for line in lines), strict=True)]
-    return LeftOut("all, each once", sum(line.rows for line in lines), *means)
+        for item in items
+    ]

@@ -16,20 +16,47 @@ from calc.validation.scores import (
     Scores,
     SkipError,
     by,
-    keep_left_out,
     reason_of,
     reasons,
     score_rows,
 )
-from calc.validation.training_left_out import LEFT_OUT, left_out_lines, left_out_table
 from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
+WAYS = (
+    "base_inputs_kept",
+    "compile",
+    "frozen_gradients",
+    "gradient_reduction",
+    "tables_apart",
+    "varied_lengths",
+)  # what frameworks do differently
 
 
 def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
-    scenario = scenario_of(row)
+    return score_under(row, scenario_of(row))
+
+
+def unknown_scores() -> Scores:
+    """Return all scores as they are where a scenario does not say what frameworks do differently."""
+    return score_rows(FILE, lambda row: score_under(row, as_usual(scenario_of(row))))
+
+
+def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario with the ways of its framework left to their defaults."""
+    usual = {name: value for name, value in scenario.items() if name not in WAYS}
+    if usual["cross_entropy"] == "compiled":
+        usual["cross_entropy"] = "full"
+    if usual["optimizer"] == "adamw-foreach-2.0":
+        usual["optimizer"] = "adamw"
+    if "lora" in usual:
+        usual["lora"] = {name: value for name, value in usual["lora"].items() if name != "dropout"}
+    return usual
+
+
+def score_under(row: Row, scenario: dict[str, Any]) -> Score:
+    """Return a row's score under a scenario."""
     try:
         memory: Any = estimate(scenario)["memory"]
     except ScenarioError as error:
@@ -52,13 +79,6 @@ def written(score: Score, why: dict[str, str]) -> str:
     return f"{name:22} {score.what:15} {figures} {found_range} {reason_of(score, why)}"
 
 
-def leave_one_out() -> None:
-    """Print and keep the errors of sources that were left out."""
-    lines = left_out_lines()
-    keep_left_out(LEFT_OUT, FILE, lines)
-    print(left_out_table(lines))
-
-
 def main() -> None:
     """Print the tables."""
     why = reasons("training_memory")
@@ -66,7 +86,6 @@ def main() -> None:
         scores,
         lambda score: written(score, why),
         groups=lambda found: ("figure", by(found, "what")),
-        leave_one_out=leave_one_out,
     )
 
 

@@ -6,31 +6,27 @@ Each row of training_speed.csv that states what a prediction needs becomes a sce
 through `calc.estimate`. Errors are of tokens a second and device, which every row gives or leads to.
 """
 
-import math
 import re
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.validation.fitting import Item
 from calc.validation.models import named
 from calc.validation.printing import print_scores
 from calc.validation.scores import (
-    MEASUREMENTS,
     Row,
     Score,
     Scores,
     SkipError,
-    keep_left_out,
     read_rows,
     reason_of,
     reasons,
     score_rows,
 )
-from calc.validation.training_fitting import Item, fit, item_of
+from calc.validation.training_fitting import item_of
 from calc.validation.training_rows import number
 
 FILE = "training_speed.csv"
-LEFT_OUT = MEASUREMENTS / "training_speed_left_out.json"
 FIGURE = "tokens_per_s_per_device"
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -247,31 +243,15 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
-class LeftOut(NamedTuple):
-    """Median errors of a source: with its rows among those that coefficients are estimated from, and without them."""
-
-    source: str
-    rows: int
-    inside: float
-    outside: float
-
-
-def left_out_lines() -> list[LeftOut]:
-    """Return the errors of each source under coefficients estimated from all rows, and from all but its own."""
-    items: list[Item] = []
+def items() -> list[Item]:
+    """Return the rows as items of a fit."""
+    found: list[Item] = []
     for row in read_rows(FILE):
         try:
-            items.append(item_of(row, scenario_of(row), float(row["tokens_per_s_per_gpu_derived"])))
+            found.append(item_of(row, scenario_of(row), float(row["tokens_per_s_per_gpu_derived"])))
         except SkipError:
             continue
-    everything = fit(items)
-    lines = []
-    for source in sorted({item.row["source"] for item in items}):
-        mine = [item for item in items if item.row["source"] == source]
-        without = fit([item for item in items if item.row["source"] != source])
-        inside, outside = (median(math.expm1(item.error(values)) for item in mine) for values in (everything, without))
-        lines.append(LeftOut(source, len(mine), inside, outside))
-    return lines
+    return found
 
 
 def written(score: Score, why: dict[str, str]) -> str:
@@ -284,18 +264,10 @@ def written(score: Score, why: dict[str, str]) -> str:
     )
 
 
-def leave_one_out() -> None:
-    """Print and keep the errors of sources that were left out."""
-    lines = left_out_lines()
-    for item in lines:
-        print(f"{item.source:<16} {item.rows:>5} {item.inside:>8.1%} {item.outside:>8.1%}")
-    keep_left_out(LEFT_OUT, FILE, lines)
-
-
 def main() -> None:
     """Print the tables."""
     why = reasons("training_speed")
-    print_scores(scores, lambda score: written(score, why), leave_one_out=leave_one_out)
+    print_scores(scores, lambda score: written(score, why))
 
 
 if __name__ == "__main__":

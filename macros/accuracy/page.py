@@ -1,6 +1,5 @@
 """The accuracy page's tables, numbers and figures, each made of this build's scores."""
 
-import json
 from collections import Counter
 from statistics import median
 
@@ -8,10 +7,9 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.plots import draw
 from calc.units import show_count
-from calc.validation import training_speed
-from calc.validation.inference_speed import FILE, LEFT_OUT
-from calc.validation.recorded import SCORED, scored
-from calc.validation.scores import Line, Score, by, line, overall, read_rows, reason_of, reasons, rows_digest
+from calc.validation.ranges import left_out
+from calc.validation.recorded import scored
+from calc.validation.scores import Line, Score, by, line, overall, read_rows, reason_of, reasons
 from macros.markdown import block, inline
 from macros.plots import plot_html
 
@@ -100,21 +98,6 @@ def title(kind: str) -> str:
     return kind.replace("-", " ").capitalize()
 
 
-def accuracy_summary() -> str:
-    """Return the errors of all kinds of figures, each source counting once and each row counting once."""
-    rows = []
-    for kind in SCORED:
-        found = scored(kind).scores
-        groups = by(found, "source")
-        once, whole = overall(groups), line("", found)
-        shown = element("a", text(title(kind)), href=f"#{kind}")
-        counts = [show_count(len(found)), show_count(len(groups))]
-        medians = [percent(once.middle), percent(whole.middle)]
-        rows.append([shown, *counts, *medians, covered_cell(once), covered_cell(whole)])
-    headings = ("Figure", "Rows", "Sources", "Median error, sources once", "all rows", "In the range, sources once")
-    return block(table((*headings, "all rows"), rows, caption="Predicted against measured"))
-
-
 def accuracy_figures(kind: str) -> str:
     """Return the errors of a kind of figure by what was measured."""
     rows = [cells(text(FIGURES[name]), line(name, group)) for name, group in by(scored(kind).scores, "what").items()]
@@ -188,12 +171,16 @@ def shown_value(score: Score, value: float) -> str:
 
 
 def accuracy(kind: str, what: str) -> str:
-    """Return one figure in a sentence: "median", "p80", "bias", "covered" of all sources with each counting once;
-    "rows" scored, "sources", rows "left out", or how many are "within" a tenth.
+    """Return one figure in a sentence, each source counting once: "left-out" (the median error of sources left out) and
+    "left-out-covered" (the share of them that ranges hold; "left-out-rows" of their rows); "median", "p80", "bias" and
+    "covered" as computed; "rows" scored, "sources", rows "left out", or how many are "within" a tenth.
     """
     found = scored(kind)
     whole = overall(by(found.scores, "source"))
     shown = {
+        "left-out": lambda: percent(left_out(kind).middle),
+        "left-out-covered": lambda: whole_percent(left_out(kind).covered.sources),
+        "left-out-rows": lambda: whole_percent(left_out(kind).covered.rows),
         "median": lambda: percent(whole.middle),
         "p80": lambda: percent(whole.p80),
         "bias": lambda: percent(whole.bias, sign=True),
@@ -238,41 +225,3 @@ def group_of(score: Score) -> str:
         return METHODS[score.row["method"]]
     engine = FORKS.get(score.row["engine"], score.row["engine"])
     return catalog().engine(engine).name
-
-
-def left_out_sources() -> str:
-    """Return the median errors of sources under coefficients that were estimated without them."""
-    kept, names = json.loads(LEFT_OUT.read_text(encoding="utf-8")), source_names()
-    if kept["rows"] != rows_digest(FILE):
-        raise ValueError(
-            f"{LEFT_OUT.name} is of other rows: run python -m calc.validation.inference_speed --leave-one-out"
-        )
-    rows = [
-        [
-            names[item["source"]],
-            text(catalog().engine(item["engine"]).name),
-            show_count(item["rows"]),
-            percent(item["inside"]),
-            "–" if item["outside"] is None else percent(item["outside"]),
-            show_count(item["others"]),
-        ]
-        for item in kept["lines"]
-    ]
-    headings = ("Source", "Engine", "Rows", "Estimated with it", "Estimated without it", "Rows of others")
-    caption = f"Median error of speed with and without a source's own rows, estimated on {kept['made']}"
-    return block(table(headings, rows, caption=caption, words=2))
-
-
-def left_out_training() -> str:
-    """Return the median errors of training speed under coefficients that were estimated without a source's rows."""
-    kept, names = json.loads(training_speed.LEFT_OUT.read_text(encoding="utf-8")), source_names()
-    if kept["rows"] != rows_digest(training_speed.FILE):
-        name = training_speed.LEFT_OUT.name
-        raise ValueError(f"{name} is of other rows: run python -m calc.validation.training_speed --leave-one-out")
-    rows = [
-        [names[item["source"]], show_count(item["rows"]), percent(item["inside"]), percent(item["outside"])]
-        for item in kept["lines"]
-    ]
-    headings = ("Source", "Rows", "Estimated with it", "Estimated without it")
-    caption = f"Median error of training speed with and without a source's own rows, estimated on {kept['made']}"
-    return block(table(headings, rows, caption=caption))

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 LIVING = [
     ("will-it-fit", "memory-over-context", {"context_tokens": "16384", "accelerator": "rtx-3090"}),
+    ("will-it-fit", "format-ladder", {"model": "qwen3-14b"}),
     ("kv-cache", "cache-over-context", {"context_tokens": "16384"}),
     ("speed", "speed-over-batch", {"sequences": "8"}),
     ("speed", "roofline", {"sequences": "8"}),

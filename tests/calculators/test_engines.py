@@ -19,10 +19,31 @@ def typical(report: Any, name: str) -> float:
     return float(report["speed"][name]["typical"])
 
 
-def test_no_engine_is_the_first_choice() -> None:
+@pytest.mark.parametrize(
+    ("accelerator", "weights", "engine"),
+    [
+        ("rtx-4090", "bf16", "llama.cpp"),
+        ("rtx-4090", "awq", "vllm"),
+        ("m4-max-64gb", "q4_k_m", "llama.cpp"),
+        ("h100-sxm-80gb", "bf16", "vllm"),
+        ("rtx-a6000", "bf16", "vllm"),
+        ("p40-24gb", "bf16", "llama.cpp"),
+        ("tpu-v5e", "bf16", "none"),
+    ],
+)
+def test_the_usual_engine_is_the_first_choice(accelerator: str, weights: str, engine: str) -> None:
+    """llama.cpp on Macs and consumer cards, vLLM elsewhere, and what runs where the usual one does not."""
+    report = FIT.report({"accelerator": accelerator, "weights": weights})
+    assert report["scenario"]["engine"] == engine and report["runs"] is (None if engine == "none" else True)
+
+
+def test_the_mathematics_alone() -> None:
     """Whoever chooses none gets what the mathematics needs: weights, cache and a pass, and one exact total."""
-    report = FIT.report({})
+    report = FIT.report({"engine": ""})
     assert report["scenario"]["engine"] == "none"
+    usual = FIT.render(FIT.report({}))
+    alone = f"mathematics alone needs: <strong>{show_gib(report['memory']['device_bytes'])}</strong>"
+    assert alone in usual and alone not in FIT.render(report)
     assert report["memory"]["device_bytes_range"] == [report["memory"]["device_bytes"]] * 2
     assert "four of five" not in FIT.render(report)
 
@@ -100,7 +121,7 @@ def test_an_error_stands_at_the_form_s_own_field() -> None:
 @pytest.mark.parametrize("engine", ["vllm", "transformers"])
 def test_a_model_that_keeps_nothing_has_no_tokens_of_cache(engine: str) -> None:
     """A classifier's calculators speak of its pass, and not of a cache or of sequences without end."""
-    fields = {"model": "bart-large-mnli", "engine": engine}
+    fields = {"model": "bert-base", "weights": "bf16", "engine": engine}
     fit, speed = FIT.render(FIT.report(fields)), SPEED.render(SPEED.report(fields))
     assert "Tokens that the cache can hold" not in fit
     assert ("Most sequences of this length" in fit) == (engine == "transformers")

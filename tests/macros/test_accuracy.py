@@ -1,17 +1,19 @@
 """The accuracy page: its figures are those of the scores, every row has its place, and a wrong call is refused."""
 
-import json
 import re
 from html import unescape
 from importlib import import_module
 
 import pytest
 
+from calc.catalog import catalog
+from calc.validation import left_out as validation
 from calc.validation import recorded
-from calc.validation.inference_speed import LEFT_OUT
+from calc.validation.left_out import KINDS as KEPT
+from calc.validation.left_out import kept
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, line, overall, read_rows
-from macros.accuracy import left_out_memory, page
+from macros.accuracy import left_out, page
 from tests.macros.test_model_tables import number, rows
 
 KINDS = tuple(SCORED)
@@ -21,8 +23,8 @@ KINDS = tuple(SCORED)
 def test_kept_scores_are_those_computed(kind: str) -> None:
     """What a build reads back is what the scoring says, to the last digit; every 20th row, as all take minutes."""
     module = import_module(f"calc.validation.{kind.replace('-', '_')}")
-    for kept in scored(kind).scores[::20]:
-        assert kept == module.score_of(kept.row)
+    for score in scored(kind).scores[::20]:
+        assert score == module.score_of(score.row)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,10 +40,10 @@ def test_every_row_is_scored_or_left_out_with_a_reason(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_sentences_and_tables_agree(kind: str) -> None:
     """A figure in a sentence is the one in the table's last lines."""
-    *_, whole, once = rows(page.accuracy_table(kind))
+    once = rows(page.accuracy_table(kind))[-1]
     assert [unescape(page.accuracy(kind, what)) for what in ("rows", "median", "p80", "bias", "covered")] == once[1:]
-    summary = next(row for row in rows(page.accuracy_summary()) if row[0] == page.title(kind))
-    assert summary[1:] == [once[1], unescape(page.accuracy(kind, "sources")), once[2], whole[2], once[5], whole[5]]
+    summary = next(row for row in rows(left_out.accuracy_summary()) if row[0] == page.title(kind))
+    assert summary[4:] == [once[5], once[1], unescape(page.accuracy(kind, "sources"))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,35 +108,35 @@ def test_every_source_has_a_name_and_an_address() -> None:
     assert all(row["url"].startswith("https://") for row in read_rows("sources.csv"))
 
 
-def test_sources_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kept table is of nearly all rows that are scored, and rows that changed since stop the build."""
-    table = rows(page.left_out_sources())
-    assert len(table) == len(json.loads(LEFT_OUT.read_text(encoding="utf-8"))["lines"])
-    assert sum(number(row[2]) for row in table) == pytest.approx(len(scored("inference-speed").scores), rel=0.05)
-    monkeypatch.setattr(page, "rows_digest", lambda _: "other")
+@pytest.mark.parametrize("kind", tuple(KEPT))
+def test_sources_left_out_are_of_these_rows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row that was left out is in the table, and rows that changed since stop the build."""
+    table = rows(left_out.accuracy_sources_left_out(kind))
+    assert sum(number(row[-3]) for row in table) == len(kept(kind).residuals)
+    kept.cache_clear()
+    monkeypatch.setattr(validation, "rows_digest", lambda _: "other")
     with pytest.raises(ValueError, match="is of other rows"):
-        page.left_out_sources()
+        left_out.accuracy_sources_left_out(kind)
 
 
-def test_sources_of_training_left_out_are_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for inference: every scored row is counted, and other rows stop the build."""
-    table = rows(page.left_out_training())
-    assert sum(number(row[1]) for row in table) == len(scored("training-speed").scores)
-    monkeypatch.setattr(page, "rows_digest", lambda _: "other")
-    with pytest.raises(ValueError, match="is of other rows"):
-        page.left_out_training()
+def test_the_summary_leads_with_sources_left_out() -> None:
+    """The first figure of a line is that of sources left out, as in a sentence; the second is as computed."""
+    for row in rows(left_out.accuracy_summary()):
+        kind = row[0].casefold().replace(" ", "-")
+        assert row[2] == unescape(page.accuracy(kind, "median"))
+        assert row[1] == (unescape(page.accuracy(kind, "left-out")) if kind in KEPT else "–")
 
 
-def test_training_memory_with_sources_left_out_is_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kept table has every source that is scored and their mean, and rows that changed since stop the build."""
-    table = rows(left_out_memory.left_out_memory_sources())
-    scores = scored("training-memory").scores
-    assert len(table) == len(by(scores, "source")) + 1
-    assert number(table[-1][1]) == len(scores)
-    assert len(rows(left_out_memory.unknown_frameworks_table())) == len(table)
-    monkeypatch.setattr(left_out_memory, "rows_digest", lambda _: "other")
-    with pytest.raises(ValueError, match="is of other rows"):
-        left_out_memory.left_out_memory_sources()
+def test_ranges_shown_are_the_catalogue_s() -> None:
+    """Each factor of the table is in the catalogue's file."""
+    known = {(str(entry["measured"]), entry["rows"]) for entry in catalog().entries("ranges").values()}
+    shown = {(str(float(row[2])), number(row[4])) for row in rows(left_out.accuracy_ranges())}
+    assert shown <= known
+
+
+def test_frameworks_unknown_have_every_source() -> None:
+    """The table has the sources of training memory and their mean."""
+    assert len(rows(left_out.unknown_frameworks_table())) == len(by(scored("training-memory").scores, "source")) + 1
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -210,8 +210,8 @@ def test_a_classifier_keeps_no_cache() -> None:
         ("bert-base", "transformers", "rtx-4090", "writes-no-text"),
         ("bart-large-mnli", "transformers", "rtx-4090", "writes-no-text"),
         ("whisper-large-v3", "transformers", "rtx-4090", "encoder-counted-twice"),
-        ("llama-3.1-8b", "vllm", "m4-max-64gb", "engine-not-on-device"),
-        ("llama-3.1-8b", "tensorrt-llm", "mi300x", "engine-not-on-device"),
+        ("llama-3.1-8b", "vllm", "m4-max-64gb", "not-known-to-run"),
+        ("llama-3.1-8b", "tensorrt-llm", "mi300x", "does-not-run"),
     ],
 )
 def test_what_an_engine_is_not_made_for_is_said(model: str, engine: str, accelerator: str, code: str) -> None:

@@ -26,6 +26,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cache-by-model": {"models": (("llama-3.1-8b", "GQA"), ("mamba-2.8b", "state space"))},
     "cache-over-context": {"model": "gemma-2-9b", "context_tokens": 8192},
     "checkpointing": {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512},
+    "format-ladder": {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2},
     "links": {"links": ("pcie-5-x16", "nvlink-4", "infiniband-ndr")},
     "loss-frontier": {"law": "besiroglu-2024", "flops": 5.76e23},
     "memory-bars": {
@@ -41,6 +42,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "speed-over-batch": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm", "sequences": 4},
     "zero-stages": TRAINED,
 }
+
+
+PARALLEL = {"none": {"tensor": 2}, "llama.cpp": {"pipeline": 2}, "vllm": {"tensor": 2}}
 
 
 def test_every_plot_has_an_example() -> None:
@@ -284,3 +288,19 @@ def test_the_page_s_answer_is_the_plot() -> None:
     asked["fields"] = {"context_tokens": "none"}
     reply = json.loads(answer(json.dumps(asked)))
     assert not reply["ok"] and "context_tokens" in reply["status"]
+
+
+def test_the_ladder_says_which_format_fits() -> None:
+    """Llama 3.3 70B on two RTX 3090: Q5_K_M is too large and Q4_K_M fits, as its reports say one by one."""
+    case: dict[str, object] = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2}
+    case["context_tokens"] = 8192
+    for engine in ("none", "llama.cpp", "vllm"):
+        plot = draw("format-ladder", **case, engine=engine, weights="q4_k_m" if engine == "llama.cpp" else "awq")
+        for name, said in plot.rows:
+            weights = next(one.id for one in catalog().weights_formats() if one.name == name.removesuffix(" (yours)"))
+            memory: Any = estimate({**case, "engine": engine, "weights": weights, "parallelism": PARALLEL[engine]})[
+                "memory"
+            ]
+            assert ("fits" in said and "not" not in said) == memory["fits"], name
+    summary = draw("format-ladder", **case, weights="q4_k_m").summary
+    assert "Q4_K_M (yours): 21.28 GiB, fits with 2.72 GiB to spare" in summary

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from calc.memory.engines.llama_cpp import llama_cpp
+from calc.memory.engines.mlx import mlx
 from calc.memory.engines.sglang import sglang
 from calc.memory.engines.tensorrt_llm import tensorrt_llm
 from calc.memory.engines.transformers import transformers
@@ -15,6 +16,7 @@ ENGINES: dict[str, Callable[[Case], Runtime]] = {
     "tensorrt-llm": tensorrt_llm,
     "llama.cpp": llama_cpp,
     "transformers": transformers,
+    "mlx": mlx,
 }
 
 

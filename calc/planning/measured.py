@@ -1,0 +1,96 @@
+"""What stands behind an answer: measurements of its engine, device class, format and kind of model; how far it may err.
+
+The catalogue's `measured.toml` counts rows and sources by bucket, `ranges.toml` says within which factor four of five
+measurements of sources lay that an estimate had not seen. Both are written by `python -m calc.validation.ranges`.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator, NumberFormat, Weights
+
+if TYPE_CHECKING:
+    from calc.memory.training.plan import Plan
+
+SPEED, MEMORY, TRAINING_SPEED, TRAINING_MEMORY = "speed", "memory", "training-speed", "training-memory"
+ANY = "any"  # device, where memory is asked of none
+
+
+class Measured(NamedTuple):
+    """How many rows of how many sources stand behind a figure."""
+
+    rows: int
+    sources: int
+
+
+def kind_of(architecture: Architecture) -> str:
+    """Return the kind of a model, as far as it decides how well it is predicted."""
+    if not architecture.writes:
+        return "encoder"
+    if any(kind.recurrence is not None for kind in architecture.kinds):
+        return "hybrid"
+    latent = architecture.attention is not None and architecture.attention.latent
+    return f"{'latent-' if latent else ''}{'mixture' if architecture.experts else 'dense'}"
+
+
+def format_of(weights: Weights) -> str:
+    """Return the class of a number format: how matrices in it are multiplied; llama.cpp's mixtures are one class."""
+    if isinstance(weights, NumberFormat):
+        return weights.kernel.removesuffix("-block")
+    return "bf16" if weights.id in ("f16", "gguf-bf16") else "gguf"
+
+
+def device_of(accelerator: Accelerator | None) -> str:
+    """Return the class of a device: its generation, and whether servers, workstations or players are its market."""
+    if accelerator is None:
+        return ANY
+    return f"{accelerator.architecture} {accelerator.segment}".casefold().replace(" ", "-").replace("(", "").strip(")")
+
+
+def bucket(*, engine: str, accelerator: Accelerator | None, format_class: str, architecture: Architecture) -> str:
+    """Return the name of what is like a scenario: engine, device class, format class and kind of model."""
+    return "_".join((engine, device_of(accelerator), format_class, kind_of(architecture)))
+
+
+def measured(facts: Catalog, figure: str, name: str) -> Measured:
+    """Return the measurements of a figure in a bucket; none where the catalogue has no such bucket."""
+    found = facts.entries("measured").get(name, {}).get(figure, (0, 0))
+    assert isinstance(found, tuple | list)
+    return Measured(*found)
+
+
+def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known: bool) -> float:
+    """Return the factor either way within which four of five measurements of an unseen source lie.
+
+    `figure` is one of this module's, `phase` "prefill" or "decode" for speed and empty otherwise, `known` whether rows
+    of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
+    """
+    ranges = facts.entries("ranges")
+    names = ["_".join(filter(None, (figure, part, phase))) for part in (engine, "")]
+    entry = next(ranges[name] for name in names if name in ranges)
+    return float(str(entry["measured" if known else "not_measured"]))
+
+
+def measured_report(facts: Catalog, bucket_name: str, *, speed: str | None, memory: str) -> dict[str, object]:
+    """Return the report's field: what stands behind speed and memory, and first what stands behind the answer.
+
+    `speed` is None where the report answers no speed.
+    """
+    found = {"memory": measured(facts, memory, bucket_name)}
+    if speed is not None:
+        found["speed"] = measured(facts, speed, bucket_name)
+    first = found.get("speed", found["memory"])
+    return {**first._asdict(), **{name: counts._asdict() for name, counts in found.items()}}
+
+
+def training_bucket(plan: "Plan", accelerator: Accelerator | None) -> str:
+    """Return the name of what is like a training run: adapters or all of a model, device class, format and kind."""
+    base, scheme = plan.method.base, plan.scheme.id
+    format_class = "fp8" if scheme == "fp8-mixed" else "fp32" if scheme == "fp32" else "bf16"
+    return bucket(
+        engine="adapters" if plan.adapters else "full",
+        accelerator=accelerator,
+        format_class=format_of(base) if plan.adapters and base.bits < 16 else format_class,
+        architecture=plan.architecture,
+    )

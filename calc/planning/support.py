@@ -1,0 +1,118 @@
+"""Whether something runs at all: an engine on a device, with a number format and a family of models.
+
+Facts are those of the engines' own tables and code. What none of them says is not known, which is no yes.
+"""
+
+from typing import NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
+from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, MAYBE, MLX, NO, YES, Support
+from calc.derivation import WRONG, Warn
+
+
+class Runs(NamedTuple):
+    """Whether something runs, None where it is not known, and the sentences behind that, each with its source."""
+
+    runs: bool | None
+    because: tuple[tuple[str, str], ...]
+    on_device: bool = False  # whether the engine itself runs on the device, whatever the model
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the two fields of a report."""
+        listed = [{"message": message, "source": source} for message, source in self.because]
+        return {"runs": self.runs, "runs_because": listed}
+
+    def warnings(self) -> list[Warn]:
+        """Return what a reader should know: that it does not run, or that nobody says it does."""
+        said = "; ".join(message for message, _ in self.because)
+        if self.runs is False:
+            return [Warn("does-not-run", said, "engine", WRONG)]
+        return [Warn("not-known-to-run", said, "engine")] if self.runs is None and self.because else []
+
+
+def format_names(weights: Weights) -> list[str]:
+    """Return the number formats that weights are in, as facts on engines name them; empty where they are not known."""
+    if isinstance(weights, Mixture):
+        return [GGUF]
+    if isinstance(weights, Recipe):
+        used = {weights.base, *(rule.number_format for rule in weights.rules)}
+        return sorted({name for number_format in used for name in format_names(number_format)})
+    if not isinstance(weights, NumberFormat):
+        return []
+    if weights.source == "ggml":
+        return [GGUF]
+    return [MLX] if weights.id.startswith(f"{MLX}-") else [weights.id]
+
+
+def closest(facts: list[Support], device: Accelerator | None) -> Support | None:
+    """Return the fact that names a device most closely, of several a no; those for all devices where none is given."""
+    vendor, architecture, segment = (device.vendor, device.architecture, device.segment) if device else ("", "", "")
+    ranked = [(fact.rank(vendor, architecture, segment), fact.runs == NO, fact) for fact in facts]
+    found = max(ranked, key=lambda item: item[:2], default=None)
+    return found[2] if found is not None and found[0] else None
+
+
+def what_runs(
+    *, facts: Catalog, engine: Engine | None, device: Accelerator | None, weights: Weights, architecture: Architecture
+) -> Runs:
+    """Return whether an engine runs a family in a number format on a device; not known without an engine."""
+    if engine is None:
+        return Runs(None, ())
+    known = facts.support(engine.id)
+    asked = [(FAMILY, architecture.family, f"models of the family {architecture.family}")]
+    asked += [(FORMAT, name, f"the number format {name}") for name in format_names(weights)]
+    found: list[Support] = []
+    silent: list[tuple[str, str]] = []
+    if device is not None:
+        asked.insert(0, (DEVICE, "", f"{device.architecture} of {device.vendor}"))
+    for about, name, words in asked:
+        fact = closest(
+            [item for item in known if item.about == about and (not item.names or name in item.names)], device
+        )
+        if fact is not None:
+            found.append(fact)
+        elif device is not None or about == FAMILY:
+            silent.append((f"nothing is known of {engine.name} and {words}", engine.platforms))
+    on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
+    stated = {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
+    if stated[NO]:
+        return Runs(False, tuple(stated[NO]), on_device)
+    if stated[MAYBE] or silent or device is None or not format_names(weights):
+        return Runs(None, (*stated[MAYBE], *silent), on_device)
+    return Runs(True, tuple(stated[YES]), on_device)
+
+
+def usual_engine(
+    *, facts: Catalog, device: Accelerator | None, weights: Weights, architecture: Architecture
+) -> Engine | None:
+    """Return the engine that most people take on a device, or the first other one that runs the model there.
+
+    None where no engine is known to run it, and without a device.
+    """
+    if device is None:
+        return None
+    engines = sorted(facts.engines(), key=lambda engine: (device.segment not in engine.usual_on, not engine.usual_on))
+    for engine in engines:
+        found = what_runs(facts=facts, engine=engine, device=device, weights=weights, architecture=architecture)
+        if found.runs:
+            return engine
+    return None
+
+
+def format_of_bits(engine: Engine, bits: int, facts: Catalog) -> str:
+    """Return the first of an engine's number formats with no more bits than asked for; BF16 from 16 on."""
+    if bits >= 16:
+        return "bf16"
+    for name in engine.formats:
+        record = facts.weights_format(name)
+        element = facts.number_format(record.base) if isinstance(record, Mixture) else record
+        if element.bits <= bits:
+            return name
+    return engine.formats[-1]
+
+
+def sold_in_multiples(device: Accelerator) -> bool:
+    """Return whether several such devices work together in one machine: not those that are a part of a computer."""
+    return device.segment != "soc" and device.text("form") != "laptop"

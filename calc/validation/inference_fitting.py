@@ -1,0 +1,121 @@
+"""Rows of inference speed as items of a fit: a demand is settled once, and an engine's coefficients are tried on it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from calc import ScenarioError
+from calc.catalog import catalog
+from calc.estimate import read_question
+from calc.planning.measured import bucket, format_of
+from calc.planning.serving_report import serve, serving_fit, serving_parts, serving_speed, serving_totals
+from calc.validation import inference_memory
+from calc.validation.fitting import Item
+from calc.validation.scores import Row, SkipError
+
+# What is estimated, everything measured that is not set by an engine's code, and where an estimate begins,
+# whatever the catalogue says.
+START = {
+    "weights_factor": 1.0,
+    "matrix_factor": 1.0,
+    "cache_factor": 1.0,
+    "attention_factor": 1.0,
+    "expert_reading_factor": 1.0,
+    "expert_factor": 1.0,
+    "links_factor": 1.0,
+    "product_launches": 1.0,
+    "cache_passes": 2.0,
+    "step_s": 1e-3,
+    "sequence_s": 1e-5,
+    "launch_s": 1e-5,
+}
+PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
+
+# The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
+MEMORY_START = {
+    "sampler_logit_bytes": 20.0,
+    "workspaces": 2.0**26,
+    "communication_buffers": 2.0**28,
+    "cuda_graphs": 2.0**29,
+    "allocator_slack": 0.02,
+    "allocator_pass_slack": 0.5,
+    "runtime_context": 2.0**29,
+    "runtime_context_old": 2.0**29,
+}
+
+
+def memory_start_of(engine: str) -> dict[str, float]:
+    """Return the coefficients of an engine's memory that rows set, at the values where an estimate begins."""
+    known = catalog().engine(engine).values
+    return {name: value for name, value in MEMORY_START.items() if known.get(name)}
+
+
+def start_of(engine: str) -> dict[str, float]:
+    """Return the coefficients of an engine that rows set, at the values where an estimate begins."""
+    found = {}
+    for name, value in catalog().engine(engine).values.items():
+        plain = next((known for known in START if name.startswith(known)), "")
+        if plain and value > 0:
+            found[name] = START[plain]
+    return found
+
+
+def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float) -> Item:
+    """Return a row as an item; raises SkipError where its speed is not modelled."""
+    try:
+        question = read_question(scenario)
+    except ScenarioError as error:
+        raise SkipError(f"refused: {error.field}") from None
+    asked, demand, accelerator = question.asked, question.demand, question.accelerator
+    serving = asked.serving(accelerator)
+    if serving is None or accelerator is None:
+        raise SkipError("no engine or no accelerator")
+    served = serve(serving, demand, question.layout, most=question.most)
+    engine = serving.engine
+
+    def predict(values: Mapping[str, float]) -> float:
+        serving.engine = engine._replace(values=dict(values))
+        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
+        if found is None:
+            raise SkipError("no speed")
+        figures: Any = found[0]
+        return float(figures[figure]["typical"])
+
+    predict(engine.values)
+    name = bucket(
+        engine=engine.id,
+        accelerator=accelerator,
+        format_class=format_of(demand.weights),
+        architecture=demand.architecture,
+    )
+    group = (row["source_key"], figure, format_of(demand.weights))
+    return Item(row["id"], row["source_key"], group, PHASES.get(figure, "decode"), name, measured, predict)
+
+
+def memory_item_of(row: Row) -> Item:
+    """Return a row of memory as an item; raises SkipError where its scenario is refused or has no such figure."""
+    try:
+        question = read_question(inference_memory.scenario_of(row))
+    except ScenarioError as error:
+        raise SkipError(f"refused: {error.field}") from None
+    asked, demand, accelerator = question.asked, question.demand, question.accelerator
+    serving = asked.serving(accelerator)
+    assert serving is not None
+    engine = serving.engine
+
+    def predict(values: Mapping[str, float]) -> float:
+        serving.engine = engine._replace(values=dict(values))
+        served = serve(serving, demand, question.layout, most=question.most)
+        memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
+        if row["metric"] == "kv_cache_available":
+            memory |= serving_fit(served)
+        return max(inference_memory.figure_of(row, memory)[1], 1.0)
+
+    predict(engine.values)
+    name = bucket(
+        engine=engine.id,
+        accelerator=accelerator,
+        format_class=format_of(demand.weights),
+        architecture=demand.architecture,
+    )
+    group = (row["source_key"], row["metric"])
+    return Item(row["id"], row["source_key"], group, "", name, inference_memory.measured_of(row), predict)

@@ -1,0 +1,222 @@
+"""What is predicted of sources that an estimate has not seen, row by row, and kept beside the rows.
+
+`python -m calc.validation.left_out` estimates the coefficients of each engine from all rows, and again without each
+source, and writes the logarithms of predicted over measured. Accuracy pages and ranges are made of these.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+from calc.validation import (
+    community_speed,
+    inference_memory,
+    inference_speed,
+    serving_runs,
+    training_left_out,
+    training_speed,
+)
+from calc.validation.fitting import Item, fit, without
+from calc.validation.inference_fitting import item_of, memory_item_of, memory_start_of, start_of
+from calc.validation.inference_speed import FIGURES, measured_of
+from calc.validation.residuals import Residual, known_rows
+from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest
+from calc.validation.training_fitting import start_of as training_start
+
+Scenario = Mapping[str, Any]
+
+
+def inference_items() -> dict[str, list[Item]]:
+    """Return the rows of inference speed, of servers and of people's own machines as items, by engine."""
+    found: dict[str, list[Item]] = {}
+    for row, scenario, figure, measured in inference_rows():
+        try:
+            found.setdefault(scenario["engine"], []).append(item_of(row, scenario, figure, measured))
+        except (SkipError, ScenarioError):
+            continue
+    return dict(sorted(found.items()))
+
+
+def inference_rows() -> Iterator[tuple[Row, Scenario, str, float]]:
+    """Iterate over rows with their scenarios, figures and what was measured."""
+    for module in (inference_speed, community_speed):
+        for row in read_rows(module.FILE):
+            try:
+                yield row, scenario_of(row, module.scenario_of), FIGURES[row["metric"]], measured_of(row)
+            except (SkipError, ScenarioError):
+                continue
+    for run in serving_runs.sampled(read_rows(serving_runs.FILE)):
+        try:
+            scenario = serving_runs.scenario_of(run)
+        except SkipError:
+            continue
+        for field, figure in serving_runs.FIGURES.items():
+            yield run, scenario, figure, float(run[field]) / 1000
+
+
+def scenario_of(row: Row, read: Callable[[Row], Scenario]) -> Scenario:
+    """Return a row's scenario, with as many sequences as ran where it asks for as many as fit."""
+    scenario = read(row)
+    if scenario.get("sequences") == "max":
+        report: Any = estimate(scenario)
+        queued = inference_speed.queued(row)
+        scenario = {**scenario, "sequences": min(report["memory"]["sequences"], queued or math.inf)}
+    return scenario
+
+
+def inference_residuals() -> list[Residual]:
+    """Return the errors of inference speed, engine by engine."""
+    return [
+        residual
+        for engine, items in inference_items().items()
+        for residual in residuals_of(engine, items, catalog().engine(engine).values, start_of(engine))
+    ]
+
+
+def inference_memory_residuals() -> list[Residual]:
+    """Return the errors of inference memory, engine by engine."""
+    items: dict[str, list[Item]] = {}
+    for row in read_rows(inference_memory.FILE):
+        try:
+            item = memory_item_of(row)
+        except (SkipError, ScenarioError):
+            continue
+        items.setdefault(item.bucket.partition("_")[0], []).append(item)
+    return [
+        residual
+        for engine, mine in sorted(items.items())
+        for residual in residuals_of(engine, mine, catalog().engine(engine).values, memory_start_of(engine))
+    ]
+
+
+def training_residuals() -> list[Residual]:
+    """Return the errors of training speed."""
+    return residuals_of("training", training_speed.items(), catalog().training_step.values, training_start())
+
+
+def residuals_of(
+    engine: str, items: list[Item], values: Mapping[str, float], start: Mapping[str, float]
+) -> list[Residual]:
+    """Return the errors of an engine's rows, with the source of each among those estimated from and without it."""
+    fitted = fit(items, values, start)
+    sources = sorted({item.source for item in items})
+    left = {source: without(fitted, source) for source in sources} if len(sources) > 1 else {}
+    known = known_rows((item.source, item.bucket) for item in items)
+    return [
+        Residual(
+            item.id,
+            item.source,
+            engine,
+            item.phase,
+            item.bucket,
+            round(item.error(fitted.values), 4),
+            round(item.error(left[item.source]), 4) if item.source in left else None,
+            known[item.bucket],
+        )
+        for item in items
+    ]
+
+
+class Kind(NamedTuple):
+    """A kind of figure whose sources are left out: the files of its rows, and what computes their errors."""
+
+    files: tuple[str, ...]
+    residuals: Callable[[], list[Residual]]
+
+
+KINDS = {
+    "inference-speed": Kind(
+        (inference_speed.FILE, community_speed.FILE, serving_runs.FILE),
+        inference_residuals,
+    ),
+    "inference-memory": Kind((inference_memory.FILE,), inference_memory_residuals),
+    "training-speed": Kind((training_speed.FILE,), training_residuals),
+    "training-memory": Kind((training_left_out.FILE,), training_left_out.residuals),
+}
+
+
+def path_of(kind: str) -> Path:
+    """Return the file of a kind's errors."""
+    return MEASUREMENTS / f"{kind.replace('-', '_')}_left_out.json"
+
+
+def digest_of(kind: str) -> str:
+    """Return what tells one state of a kind's rows from another."""
+    return " ".join(rows_digest(name) for name in KINDS[kind].files)
+
+
+def keep(kind: str, residuals: Iterable[Residual]) -> None:
+    """Write the errors, a row a line; sources, and engines with their buckets and phases, by their place in a list."""
+    found = list(residuals)
+    sources = sorted({row.source for row in found})
+    groups = sorted({(row.engine, row.phase, row.bucket, row.known) for row in found})
+    places = {group: place for place, group in enumerate(groups)}
+    lines = [
+        [
+            row.id,
+            sources.index(row.source),
+            places[row.engine, row.phase, row.bucket, row.known],
+            row.inside,
+            row.outside,
+        ]
+        for row in found
+    ]
+    head = json.dumps({"made": date.today().isoformat(), "rows": digest_of(kind), "sources": sources, "groups": groups})
+    body = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+    path_of(kind).write_text(f'{head[:-1]}, "residuals": [\n{body}\n]}}\n', encoding="utf-8")
+
+
+class Kept(NamedTuple):
+    """The errors of a kind as they were kept, and when."""
+
+    made: str
+    residuals: list[Residual]
+
+
+@lru_cache(maxsize=8)
+def kept(kind: str) -> Kept:
+    """Return the kept errors of a kind; raises ValueError if they are of other rows."""
+    found = json.loads(path_of(kind).read_text(encoding="utf-8"))
+    if found["rows"] != digest_of(kind):
+        raise ValueError(f"{path_of(kind).name} is of other rows: run python -m calc.validation.left_out {kind}")
+    residuals = []
+    for name, source, group, inside, outside in found["residuals"]:
+        engine, phase, bucket, known = found["groups"][group]
+        residuals.append(Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known))
+    return Kept(found["made"], residuals)
+
+
+def main() -> None:
+    """Estimate, leave out and keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", help=f"of {', '.join(KINDS)}; all without")
+    for kind in parser.parse_args().kinds or KINDS:
+        keep(kind, KINDS[kind].residuals())
+        kept.cache_clear()
+        print(table_of(kind))
+
+
+def table_of(kind: str) -> str:
+    """Return the median errors of each engine's sources as text."""
+    groups: dict[tuple[str, str], list[Residual]] = {}
+    for residual in kept(kind).residuals:
+        groups.setdefault((residual.engine, residual.source), []).append(residual)
+    head = f"{'engine':<14} {'source':<26} {'rows':>5} {'fitted in':>10} {'left out':>10}"
+    body = []
+    for (engine, source), rows in sorted(groups.items()):
+        outside = [row.outside for row in rows if row.outside is not None]
+        shown = f"{median_size(outside):>10.1%}" if outside else "         –"
+        inside = median_size([row.inside for row in rows])
+        body.append(f"{engine:<14} {source:<26} {len(rows):>5} {inside:>10.1%} {shown}")
+    return "\n".join([f"{kind}\n{head}", "-" * len(head), *body])
+
+
+if __name__ == "__main__":
+    main()

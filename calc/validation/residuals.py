@@ -1,0 +1,25 @@
+"""The errors of a row under what was estimated with its source and without it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Residual(NamedTuple):
+    """The errors of one row, as logarithms of predicted over measured."""
+
+    id: str
+    source: str
+    engine: str
+    phase: str
+    bucket: str
+    inside: float  # under coefficients estimated from all rows
+    outside: float | None  # from the rows of all other sources; None where there are none
+    known: bool  # whether another source has rows in the bucket
+
+
+def known_rows(found: Iterable[tuple[str, str]]) -> dict[str, bool]:
+    """Return for each bucket whether more than one source has rows in it; given are sources and buckets of rows."""
+    having: dict[str, set[str]] = {}
+    for source, bucket in found:
+        having.setdefault(bucket, set()).add(source)
+    return {bucket: len(sources) > 1 for bucket, sources in having.items()}

@@ -1,0 +1,83 @@
+"""The accuracy page's tables of sources that were left out, and its summary, which leads with them."""
+
+from collections.abc import Mapping
+
+from calc.calculators.html import element, table, text
+from calc.catalog import catalog
+from calc.units import show_count
+from calc.validation.left_out import KINDS, kept
+from calc.validation.ranges import RANGED, factors, left_out
+from calc.validation.recorded import SCORED, UNKNOWN, scored
+from calc.validation.residuals import Residual
+from calc.validation.scores import Score, by, line, median_size, overall
+from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
+from macros.markdown import block
+
+PHASES = {"decode": "Decoding", "prefill": "Prefill", "": "Tokens a second"}
+NEVER = "–"  # of rows that set nothing
+
+
+def accuracy_summary() -> str:
+    """Return the errors of all kinds of figures: of sources left out first; each source counts once."""
+    rows = []
+    for kind in SCORED:
+        found = scored(kind).scores
+        groups = by(found, "source")
+        once = overall(groups)
+        shown = element("a", text(title(kind)), href=f"#{kind}")
+        outside = left_out(kind) if kind in KINDS else None
+        first = [percent(outside.middle), whole_percent(outside.covered.sources)] if outside else [NEVER, NEVER]
+        rows.append([shown, first[0], percent(once.middle), first[1], covered_cell(once), *counts(found, groups)])
+    headings = ("Figure", "Median error, left out", "as computed", "In the range, left out", "as computed")
+    return block(table((*headings, "Rows", "Sources"), rows, caption="Predicted against measured, each source once"))
+
+
+def counts(found: list[Score], groups: Mapping[str, list[Score]]) -> list[str]:
+    """Return how many rows and sources there are."""
+    return [show_count(len(found)), show_count(len(groups))]
+
+
+def accuracy_sources_left_out(kind: str) -> str:
+    """Return the median errors of sources under what was estimated without them, and what ranges then cover."""
+    found, names = kept(kind), source_names()
+    groups: dict[tuple[str, str], list[Residual]] = {}
+    for residual in found.residuals:
+        groups.setdefault((residual.source, residual.engine), []).append(residual)
+    several = len({engine for _, engine in groups}) > 1
+    rows = []
+    for (source, engine), mine in sorted(groups.items()):
+        outside = [residual.outside for residual in mine if residual.outside is not None]
+        shown = [percent(median_size(outside)) if outside else "–", percent(median_size(r.inside for r in mine))]
+        of = [text(catalog().engine(engine).name)] if several else []
+        rows.append([names[source], *of, show_count(len(mine)), *shown])
+    headings = ("Source", *(["Engine"] if several else []), "Rows", "Left out", "Estimated with it")
+    caption = (
+        f"{title(kind)}: median error of each source under what others say, and with it, estimated on {found.made}"
+    )
+    return block(table(headings, rows, caption=caption, words=2 if several else 1))
+
+
+def accuracy_ranges() -> str:
+    """Return the factors either way that ranges of speed have, and the sources that they come from."""
+    rows = []
+    for kind in RANGED:
+        for (engine, phase), found in factors(kept(kind).residuals).items():
+            known = catalog().lookup("engines", engine)
+            name = catalog().engine(known).name if known else "Training" if kind == "training-speed" else "All engines"
+            if kind == "training-speed" and not engine:
+                continue
+            ends = [f"{factor:.2f}" for factor in (found.measured, found.not_measured)]
+            rows.append([text(name), PHASES[phase], *ends, show_count(found.rows), show_count(found.sources)])
+    headings = ("Engine", "Figure", "Measured", "Not measured", "Rows", "Sources")
+    caption = "The factor either way in which four of five rows of an unseen source lie"
+    return block(table(headings, rows, caption=caption, words=2))
+
+
+def unknown_frameworks_table() -> str:
+    """Return errors and coverage of sources where a scenario leaves to defaults what frameworks do differently."""
+    groups, names = by(scored(UNKNOWN).scores, "source"), source_names()
+    lines = [(names[name], line(name, mine)) for name, mine in groups.items()]
+    lines.append(("All sources, each once", overall(groups)))
+    rows = [[name, show_count(item.rows), percent(item.middle), covered_cell(item)] for name, item in lines]
+    caption = "Training memory: median error and share in the range, the framework unknown"
+    return block(table(("Source", "Rows", "Error", "In the range"), rows, caption=caption))

@@ -1,0 +1,131 @@
+"""What does not run is said before anything about its memory, with the source that says so."""
+
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.calculators import CALCULATORS
+from calc.catalog import catalog
+from calc.estimate import read_asked
+from calc.planning.comparison import Comparison, Wanted
+from calc.scenario import ENGINES, Reader
+
+
+def asked(model: str, engine: str, accelerator: str, **fields: object) -> Any:
+    """Return the report on a model under an engine on a device."""
+    return estimate({"model": model, "engine": engine, "accelerator": accelerator, **fields})
+
+
+# The table of issue 12, and its like: what was answered with a tick and starts nowhere.
+@pytest.mark.parametrize(
+    ("model", "engine", "accelerator", "weights"),
+    [
+        ("llama-3.1-8b", "tensorrt-llm", "M4 Max", "bf16"),
+        ("llama-3.1-8b", "llama.cpp", "TPU v5e", "q4_k_m"),
+        ("llama-3.1-8b", "llama.cpp", "RTX 4090", "awq"),
+        ("llama-3.1-8b", "vllm", "GTX 1080 Ti", "awq"),
+        ("llama-3.1-8b", "vllm", "V100 32GB", "fp8"),
+        ("deepseek-v3", "llama.cpp", "H200", "published"),
+        ("Qwen/Qwen3-32B-AWQ", "mlx", "M3 Ultra", "published"),
+        ("t5-large", "vllm", "H100", "published"),
+        ("whisper-large-v3", "llama.cpp", "RTX 4090", "published"),
+        ("nvidia/Gemma-4-31B-IT-NVFP4", "tensorrt-llm", "H100", "published"),
+    ],
+)
+def test_what_does_not_run(model: str, engine: str, accelerator: str, weights: str) -> None:
+    """It says so with a source, gives no speed and no cost, and the calculator's verdict is no whatever fits."""
+    report = asked(model, engine, accelerator, weights=weights)
+    assert report["runs"] is False and report["speed"] is report["cost"] is None
+    assert all(catalog().source(item["source"]).url for item in report["runs_because"])
+    assert ("does-not-run", "wrong") in [(warning["code"], warning["severity"]) for warning in report["warnings"]]
+    fields = {"model": model, "weights": weights, "engine": engine, "accelerator": report["scenario"]["accelerator"]}
+    calculator = CALCULATORS["will-it-fit"]
+    assert "It does not run:" in calculator.render(calculator.report(fields))
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "accelerator", "weights"),
+    [
+        ("llama-3.1-8b", "vllm", "H100", "bf16"),
+        ("gpt-oss-120b", "vllm", "H100", "published"),
+        ("Qwen/Qwen3-32B-AWQ", "vllm", "RTX 4090", "published"),
+        ("llama-3.3-70b", "llama.cpp", "M4 Max", "q4_k_m"),
+        ("mlx-community/Llama-3.3-70B-Instruct-4bit", "mlx", "M4 Max", "published"),
+        ("deepseek-v3", "sglang", "H200", "published"),
+        ("llama-3.1-8b", "tensorrt-llm", "H100", "fp8"),
+        ("llama-3.1-8b", "transformers", "RTX 3060", "nf4"),
+    ],
+)
+def test_what_runs(model: str, engine: str, accelerator: str, weights: str) -> None:
+    """What the engine's tables list runs, and each of the three facts is named."""
+    report = asked(model, engine, accelerator, weights=weights)
+    assert report["runs"] is True and len(report["runs_because"]) >= 3
+
+
+def test_what_nobody_says() -> None:
+    """A plugin, or a family in no list, is not known; without an engine there is nothing to run."""
+    assert asked("llama-3.1-8b", "vllm", "Trainium2")["runs"] is None
+    assert asked("rwkv-4-7b", "tensorrt-llm", "H100")["runs"] is None
+    report: Any = estimate({"model": "llama-3.1-8b", "accelerator": "H100"})
+    assert report["runs"] is None and report["runs_because"] == []
+
+
+def test_every_engine_has_facts_of_each_kind() -> None:
+    """Of every engine it is known on which devices, in which formats and with which families it runs."""
+    for engine in ENGINES[1:]:
+        assert {fact.about for fact in catalog().support(engine)} == {"device", "format", "family"}, engine
+        for device in catalog().accelerators():
+            known = [fact for fact in catalog().support(engine) if fact.about == "device"]
+            assert any(fact.rank(device.vendor, device.architecture, device.segment) for fact in known), device.id
+
+
+def test_nothing_that_does_not_run_is_ranked() -> None:
+    """A comparison leaves out what does not run, several laptops, and what fits with less room than its range."""
+    reader = Reader({"model": "llama-3.1-8b", "weights": "awq", "engine": "vllm", "sequences": 4})
+    found = read_asked(reader)
+    wanted = Wanted(found.demand._replace(sequences=4), found.engine, found.output_tokens)
+    offers = Comparison(facts=catalog(), wanted=wanted, most_devices=4).offers(catalog().accelerators())
+    assert {offer.accelerator.architecture for offer in offers}.isdisjoint({"Pascal", "Volta", "Apple silicon"})
+    assert all(offer.devices == 1 for offer in offers if offer.accelerator.text("form") == "laptop")
+    for offer in offers:
+        report = asked(
+            "llama-3.1-8b", "vllm", offer.accelerator.id, weights="awq", sequences=4, accelerators=offer.devices
+        )
+        assert report["runs"] is not False and report["memory"]["fits"]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "usable"),
+    [
+        ("m4-max-64gb", 48),
+        ("m4-max-128gb", 96),
+        ("m1-pro-32gb", 21.3333),
+        ("m1-16gb", 10.6667),
+        ("gb10", 121.69),
+        ("ryzen-ai-max-395-128gb", 96),
+        ("a100-sxm-80gb", 79.25),
+    ],
+)
+def test_the_memory_that_programs_get(accelerator: str, usable: float) -> None:
+    """A Mac lets its GPU have three quarters, one under 36 GB two thirds; that is the capacity of an answer."""
+    report = asked("llama-3.1-8b", "llama.cpp", accelerator, weights="q4_k_m")
+    assert report["memory"]["capacity_bytes"] == pytest.approx(usable * 2**30, rel=1e-4)
+
+
+def test_a_limit_of_one_s_own() -> None:
+    """A limit in bytes or in words replaces what is known; a display takes its part; an impossible one is refused."""
+    base = {"model": "llama-3.3-70b", "weights": "q6_k", "engine": "llama.cpp", "accelerator": "m4-max-64gb"}
+    known: Any = estimate(base)
+    assert known["memory"]["fits"] is False
+    for limit in ("60 GiB", 60 * 2**30, "64.4 GB"):
+        report: Any = estimate({**base, "memory_limit": limit})
+        assert report["memory"]["fits"] is True and estimate(report["scenario"])["memory"] == report["memory"]
+    card = {"model": "llama-3.1-8b", "accelerator": "rtx-4090"}
+    free, shown = (estimate({**card, "display": there})["memory"] for there in (False, True))
+    assert free["capacity_bytes"] - shown["capacity_bytes"] == 890 * 2**20  # type: ignore[index]
+    for wrong in ("65 GiB", "much", -1, True):
+        with pytest.raises(ScenarioError, match="memory_limit"):
+            estimate({**base, "memory_limit": wrong})
+    with pytest.raises(ScenarioError, match="accelerator"):
+        estimate({"model": "llama-3.1-8b", "memory_limit": "8 GiB"})
