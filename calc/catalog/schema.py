@@ -192,6 +192,7 @@ MIXTURE_RULES: Rules = {
     "aliases": (list,),
     "base": (str,),
     "importance_matrix?": (bool,),
+    "perplexity?": (int, float),  # what it adds to that of Llama 3 8B, as llama-quantize prints it
     "summary": (str,),
     "source": (str,),
     "checked": (str,),
