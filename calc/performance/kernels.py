@@ -154,6 +154,11 @@ class Kernels:
         law = self._products.get(kernel) or self._product_law(kernel)
         return product_s(law, m=m, k=k, flops=2.0 * m * n * k, moved_bytes=weight_bytes + io_bytes)
 
+    def cast_s(self, operation: Product) -> float:
+        """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
+        law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
+        return law.quantize_s * operation.m * operation.k
+
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)

@@ -39,6 +39,8 @@ from calc.scenario import (
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
+    ATTENTIONS,
+    EAGER,
     GRADIENT_TYPES,
     METHODS,
     MOST_BATCH,
@@ -88,6 +90,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     updated = scheme.updated if adapters is None else scheme.adapter
     all_gradients = reader.flag("frozen_gradients")
     compiled, varied = reader.open_flag("compile", USUAL), reader.open_flag("varied_lengths", UNKNOWN)
+    attention = reader.option("attention", ATTENTIONS)
     plan = Plan(
         architecture=architecture,
         method=Method(
@@ -112,7 +115,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
         selective="",
         choices=Choices(
-            flash=reader.option("attention", ("flash", "eager")) == "flash",
+            flash=attention != EAGER,
             mask=reader.flag("padding_mask"),
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
             unpacks=base[0].bits < 16,
@@ -129,6 +132,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stated=compiled is not None and varied is not None,
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:
