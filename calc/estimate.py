@@ -155,6 +155,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             **found.memory,
         },
         **works.as_dict(),
+        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
         "cost": cost,
@@ -184,6 +185,23 @@ def read_question(scenario: Scenario) -> Question:
         most=most,
         prices=prices,
     )
+
+
+def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
+    """Return the changes that would make it fit or run, least harm first; none where it does both."""
+    if question.accelerator is None or (memory.get("fits") is not False and runs):
+        return []
+    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+
+    wanted = Wanted(
+        facts=catalog(),
+        demand=demand,
+        layout=question.layout,
+        accelerator=question.accelerator,
+        serving=question.asked.serving(question.accelerator),
+        runs=runs,
+    )
+    return [repair._asdict() for repair in repairs(wanted)]
 
 
 def without_engine(answer: Answer) -> Found:

@@ -15,6 +15,8 @@ from calc.scenario import Reader
 
 METHODS = ("full", "lora", "qlora")
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}
+EAGER = "eager"
+ATTENTIONS = ("flash", "flash-1", "flash-2", "flash-3", EAGER)
 OFFLOADS = ("optimizer", "parameters", "activations")
 GRADIENT_TYPES = {"bf16": 2, "fp16": 2, "fp32": 4}
 MOST_BATCH, MOST_SEQUENCE, MOST_RANK = 2**20, 2**30, 2**16

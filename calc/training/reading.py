@@ -39,6 +39,8 @@ from calc.scenario import (
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
+    ATTENTIONS,
+    EAGER,
     GRADIENT_TYPES,
     METHODS,
     MOST_BATCH,
@@ -85,6 +87,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
     updated = scheme.updated if adapters is None else scheme.adapter
     all_gradients = reader.flag("frozen_gradients")
+    attention = reader.option("attention", ATTENTIONS)
     plan = Plan(
         architecture=architecture,
         method=Method(
@@ -109,7 +112,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
         selective="",
         choices=Choices(
-            flash=reader.option("attention", ("flash", "eager")) == "flash",
+            flash=attention != EAGER,
             mask=reader.flag("padding_mask"),
             compiled=reader.flag("compile", usually_compiled(scheme, layout)),
             unpacks=base[0].bits < 16,
@@ -126,6 +129,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stated={"compile", "varied_lengths"} <= reader.given.keys(),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:
