@@ -36,7 +36,7 @@ def loaded_speed(
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     report: Report = {
         name: {"low": value / factor, "typical": value, "high": value * factor}
-        for name, value, factor in figures(found, load, busy, step, first)
+        for name, value, factor in figures(found, load, busy, step=step, first=first)
     }
     report["max_sequences"] = served.most
     report["running_sequences"] = found.running * busy
@@ -65,7 +65,7 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
     )
 
 
-def figures(found: State, load: Load, busy: int, step: float, first: float) -> list[tuple[str, float, float]]:
+def figures(found: State, load: Load, busy: int, *, step: float, first: float) -> list[tuple[str, float, float]]:
     """Return the contract's figures by name, each with the factor of its range."""
     rate = found.requests_per_s * busy
     times = [
@@ -91,7 +91,7 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
     name = "step that takes prompts along" if load.mixes else "pass over prompts"
     steps = [*pass_steps("step without prompts", found.decoding, engine), *pass_steps(name, found.prompting, engine)]
 
-    def add(what: str, formula: str, numbers: str, value: float, unit: str) -> None:
+    def add(what: str, formula: str, numbers: str, value: float, *, unit: str = "s") -> None:
         steps.append(Step(what, formula, numbers, value, unit=unit, source=LITTLE))
 
     stages = served.layout.pipeline
@@ -101,14 +101,12 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         r"\frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
         f"{longer} / {stages}",
         found.extra_s,
-        "s",
     )
     add(
         "Time per output token",
         r"t + \rho \cdot t_{\text{more}}",
         f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}",
         found.step_s,
-        "s",
     )
     tokens = max(load.output_tokens - 1, 1)
     rate = found.requests_per_s
@@ -117,7 +115,7 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         r"\frac{n}{(o - 1) \cdot t_{\text{token}}}",
         f"{show_number(found.running, 5)} / ({show_count(tokens)} × {show_number(found.step_s, 5)})",
         rate,
-        "1/s",
+        unit="1/s",
     )
     if found.waiting_s:
         over = load.concurrency - min(load.concurrency, load.slots)
@@ -126,7 +124,6 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
             r"\frac{C - S}{X}",
             f"{show_number(over, 5)} / {show_number(rate, 5)}",
             found.waiting_s,
-            "s",
         )
     add(
         "Time to the first token",
@@ -135,13 +132,12 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + {show_number(found.step_s, 5)} / 2"
         f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.burst_s, 5)}",
         found.first_s,
-        "s",
     )
     add(
         "Decoding, all sequences",
         r"\frac{n}{t_{\text{token}}}",
         f"{show_number(found.running * busy, 5)} / {show_number(found.step_s, 5)}",
         found.running * busy / found.step_s,
-        "tokens/s",
+        unit="tokens/s",
     )
     return steps
