@@ -13,6 +13,7 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
 from calc.scenario import (
@@ -143,6 +144,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
+    if question.most and demand.sequences >= MOST_SEQUENCES - 1:
+        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
+        risks.append(Warn("sequences-unbounded", message, "sequences"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
