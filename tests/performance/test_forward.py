@@ -71,7 +71,7 @@ def is_matrix(tensor: Tensor) -> bool:
 
 def linear_weights(architecture: Architecture) -> float:
     """Return the elements of all matrices of the layers that one token uses."""
-    found = float(sum(math.prod(t.shape) for t in architecture.embeddings if t.block == "other" and is_matrix(t)))
+    found = float(sum(t.elements for t in architecture.embeddings if t.block == "other" and is_matrix(t)))
     for kind, count in architecture.kind_counts():
         for tensor in kind.tensors:
             if tensor.block in MULTIPLIED and is_matrix(tensor):
@@ -99,7 +99,7 @@ def test_a_pass_over_many_tokens_reads_every_weight(name: str) -> None:
     architecture, plain = read(name), catalog().number_format("bf16")
     stage = Stage(architecture, 0, architecture.layer_count)
     stored = stage_weights_bytes(stage=stage, tensor_parallel=1, expert_parallel=1, weights=plain)
-    for tensor in architecture.embeddings:
+    for tensor in architecture.embeddings + architecture.head:
         table = tensor.block == "token_embedding" and not architecture.tied
         if table or tensor.block in ("vision", "audio", "other_embedding"):
             stored -= 2 * tensor.elements
