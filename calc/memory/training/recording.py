@@ -72,12 +72,18 @@ def record_layer(
     adapters: Adapters | None = None,
 ) -> Tape:
     """Return the tape of one layer on one device, forward from its input to its output."""
-    return recorded(Same(layer), hidden, numerics, batch, choices, adapters)
+    return recorded(Same(layer), hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
 
 
 @lru_cache(maxsize=512)
 def recorded(
-    layer: Same[Layer], hidden: int, numerics: Numerics, batch: Batch, choices: Choices, adapters: Adapters | None
+    layer: Same[Layer],
+    *,
+    hidden: int,
+    numerics: Numerics,
+    batch: Batch,
+    choices: Choices,
+    adapters: Adapters | None,
 ) -> Tape:
     """Return the tape, of a layer that was asked for before the one that there is."""
     recorder = LayerRecorder(
