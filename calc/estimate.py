@@ -13,24 +13,26 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
 from calc.scenario import (
-    MOST_TOKENS,
     PUBLISHED,
     STAND_INS,
     Reader,
+    in_version,
     name_doubts,
     read_accelerator,
     read_cache_format,
+    read_concurrency,
     read_engine,
     read_gpu_layers,
     read_layout,
     read_model,
     read_price,
+    read_slots,
     read_tokens,
     read_weights,
-    whole,
 )
 from calc.units import show_gib
 
@@ -54,6 +56,8 @@ class Asked(NamedTuple):
     batched_tokens: int | None
     attention: str
     gpu_layers: int | None
+    concurrency: int | None  # requests in a server at a time
+    slots: int | None  # sequences that it is set up for
 
     def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -68,6 +72,8 @@ class Asked(NamedTuple):
             batched_tokens=self.batched_tokens,
             attention=self.attention,
             gpu_layers=self.gpu_layers,
+            concurrency=self.concurrency,
+            slots=self.slots,
         )
 
 
@@ -93,6 +99,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Mapping[str, object]) -> Report:
@@ -137,6 +144,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
+    if question.most and demand.sequences >= MOST_SEQUENCES - 1:
+        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
+        risks.append(Warn("sequences-unbounded", message, "sequences"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -149,7 +159,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             **found.memory,
         },
         **works.as_dict(),
+        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
+        "measured": found.measured,
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -163,9 +175,10 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    sequences, demand = reader.take("sequences"), asked.demand
-    if sequences != "max":
-        demand = demand._replace(sequences=whole(sequences, "sequences", 1, MOST_TOKENS))
+    served = asked.concurrency is not None
+    most, demand = not served and reader.take("sequences") == "max", asked.demand
+    if not most and not served:
+        demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
         reader=reader,
@@ -173,9 +186,26 @@ def read_question(scenario: Scenario) -> Question:
         demand=demand,
         accelerator=accelerator,
         layout=layout,
-        most=sequences == "max",
+        most=most,
         prices=prices,
     )
+
+
+def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
+    """Return the changes that would make it fit or run, least harm first; none where it does both."""
+    if question.accelerator is None or (memory.get("fits") is not False and runs):
+        return []
+    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+
+    wanted = Wanted(
+        facts=catalog(),
+        demand=demand,
+        layout=question.layout,
+        accelerator=question.accelerator,
+        serving=question.asked.serving(question.accelerator),
+        runs=runs,
+    )
+    return [repair._asdict() for repair in repairs(wanted)]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -186,6 +216,7 @@ def without_engine(answer: Answer) -> Found:
 def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
+    from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
@@ -198,6 +229,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        measured=measured_report(
+            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
+        ),
     )
 
 
@@ -217,11 +251,12 @@ def read_asked(reader: Reader) -> Asked:
     """Return what a scenario of inference asks of devices, for one sequence at once."""
     facts = catalog()
     reader.choice("workload", ("inference", "training"))
-    engine, fraction = read_engine(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture = model.architecture
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
+    engine, fraction = read_engine(reader, facts, weights, architecture)
+    engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
@@ -252,6 +287,8 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+        concurrency=read_concurrency(reader, engine),
+        slots=read_slots(reader, engine),
     )
 
 

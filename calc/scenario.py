@@ -22,12 +22,14 @@ from calc.catalog.records import (
     StoredWeights,
     Weights,
     WeightsFormat,
+    version_numbers,
 )
 from calc.derivation import INFO, Warn
 from calc.errors import CatalogError, ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.published_formats import published_format
-from calc.units import show_gib
+from calc.planning.support import usual_engine
+from calc.units import read_count, show_gib
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -42,7 +44,10 @@ FIELDS = (
     "kv_cache",
     "kv_cache_v",
     "engine",
+    "engine_version",
     "sequences",
+    "concurrency",
+    "sequence_slots",
     "prompt_tokens",
     "output_tokens",
     "context_tokens",
@@ -77,10 +82,12 @@ DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 MOST_TOKENS, MOST_DEGREE = 10**9, 65_536
 MODEL_FIELDS = ("config", "name", "stored_bytes")
 PUBLISHED = "published"  # weights as the model's repository has them
+USUAL = "usual"  # the engine that most people take on the device
 STORED = "stored"  # weights in the sizes that the model's file gave
 MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
+MOST_NAMED = 6  # other models that a name may mean
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
 SIZE_UNITS = {
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
@@ -123,11 +130,19 @@ class Reader:
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
         """Return the field as a whole number in its range."""
-        return whole(self.take(name, default), name, least, most)
+        value = self.filled[name] = whole(self.take(name, default), name, least, most)
+        return value
+
+
+def counts_in_binary(field: str) -> bool:
+    """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
+    return field.endswith("_tokens") and field != "training_tokens"
 
 
 def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
-    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole."""
+    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
+    if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:
+        value = count
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -385,9 +400,15 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     return layout, layout.devices
 
 
-def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float | None]:
+def read_engine(
+    reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
+) -> tuple[Engine | None, float | None]:
     """Return the engine, None for none, and the share of the device that it is given."""
     name = reader.take("engine")
+    if name == USUAL:
+        device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
+        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        name = reader.filled["engine"] = engine.id if engine else "none"
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
     if name not in ENGINES:
@@ -405,6 +426,42 @@ def read_engine(reader: Reader, catalog: Catalog) -> tuple[Engine | None, float 
         raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
     reader.filled["memory_fraction"] = share
     return catalog.engine(str(name)), float(share)
+
+
+def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    version = reader.given.get("engine_version")
+    if engine is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no engine is asked for")
+        return None
+    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
+        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
+    found = engine.of_version(version if isinstance(version, str) else None)
+    if version is None:
+        reader.defaults.append("engine_version")
+    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
+    return found
+
+
+def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the requests that are in a server at a time, None where a scenario asks for sequences held at once."""
+    if "concurrency" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("concurrency", "does not apply: no engine is asked for that would serve requests")
+    if "sequences" in reader.given:
+        raise ScenarioError("concurrency", "is in place of sequences: give one of the two")
+    return reader.count("concurrency")
+
+
+def read_slots(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the sequences that an engine is set up for, None for its own number."""
+    if "sequence_slots" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("sequence_slots", "does not apply: no engine is asked for")
+    return reader.count("sequence_slots")
 
 
 def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:
@@ -505,6 +562,14 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
         return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
+    read = None if by_name else catalog.read_model_name(name)
+    if read is not None:
+        message = f"{name:.80} is taken as {catalog.model(read.id).name}"
+        if read.others:
+            names = [catalog.model(other).name for other in read.others[:MOST_NAMED]]
+            more = f" and {len(read.others) - MOST_NAMED} more" if len(read.others) > MOST_NAMED else ""
+            message += f"; it may be any of {', '.join(names)}{more}"
+        return [Warn("model-ambiguous", message, "model", INFO)]
     return [Warn("format-by-name", f"{name:.80} is taken in {form}", "weights", INFO)] if by_name else []
 
 

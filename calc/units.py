@@ -4,6 +4,8 @@ Inside `calc` a quantity is a plain number in a base unit named in its identifie
 Symbols are read when the catalogue is loaded and written when a number is shown, nowhere else.
 """
 
+import re
+
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
@@ -210,3 +212,23 @@ def show_dollars(amount: float) -> str:
     ('$0.0439', '$12.50', '$12,345')
     """
     return f"${amount:,.2f}" if 1 <= abs(amount) < 1000 else f"${show_number(amount)}"
+
+
+COUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmbt]?)")
+POWERS = {"": 0, "k": 1, "m": 2, "b": 3, "t": 4}
+
+
+def read_count(text: str, *, binary: bool) -> int | None:
+    """Return a count as people write it: 8,192, 8k, 1.5M, 70B, 15T; None where it is none.
+
+    In `binary` a k is 1,024 and an M is its square, as makers count contexts.
+
+    >>> read_count("128K", binary=True), read_count("1M", binary=False), read_count("8 192", binary=True)
+    (131072, 1000000, 8192)
+    """
+    found = COUNT.fullmatch(re.sub(r"(?<=\d)[,_ ](?=\d)", "", text.strip().casefold()))
+    if found is None:
+        return None
+    power = POWERS[found[2]]
+    value = float(found[1]) * (1024 if binary and power < POWERS["b"] else 1000) ** power
+    return int(value) if value.is_integer() else None

@@ -7,6 +7,8 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Engine
+from calc.planning.support import format_of_bits
 from calc.scenario import known_architecture
 from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_gb, show_gib, show_large_count
 from macros.links import calculator_link
@@ -62,46 +64,79 @@ def llama_table(*models: str, sequences: int = 2, context_tokens: int = 1024) ->
 def device_count_table(
     models: tuple[str, ...],
     devices: tuple[str, ...],
-    weights: str = "bf16",
+    weights: str = "",
+    bits: int = 0,
     context_tokens: int = 8192,
     sequences: int = 1,
 ) -> str:
-    """Return the fewest devices of each kind on which each model fits; a cell leads to the calculator."""
-    asked = {"weights": weights, "context_tokens": context_tokens, "sequences": sequences}
+    """Return the fewest devices of each kind on which each model fits; a cell leads to the calculator.
+
+    With `weights` by the mathematics alone. With `bits` under the engine that is usual on a device, in the engine's own
+    number format of that many; where the mathematics alone would do with another number, that stands behind it.
+    """
+    asked = {"context_tokens": context_tokens, "sequences": sequences}
     records = [catalog().accelerator(name) for name in devices]
+    under = [{"weights": weights, "engine": "none"} if weights else usual_case(record, bits) for record in records]
     rows = []
     for name in models:
         model = catalog().model(name)
         cells = [text(model.name)]
-        for record in records:
-            report: Report = estimate({"model": model.id, "accelerator": record.id, **asked})
-            count = report["memory"]["devices_needed"]
-            values = {"model": model.id, "accelerator": record.id, "accelerators": count or 1, **asked}
-            cells.append(calculator_link("will-it-fit", show_count(count), **values) if count else "–")
+        for record, chosen in zip(records, under, strict=True):
+            case = {"model": model.id, "accelerator": record.id, **chosen, **asked}
+            count, alone = (devices_needed({**case, "engine": engine}) for engine in (chosen["engine"], "none"))
+            linked = calculator_link("will-it-fit", show_count(count), **case, accelerators=count) if count else "–"
+            cells.append(linked + (f" ({show_count(alone)})" if alone and alone != count else ""))
         rows.append(cells)
-    named = catalog().number_format(weights).name
     many = "one sequence" if sequences == 1 else f"{show_count(sequences)} sequences"
-    caption = f"Fewest devices: weights in {named}, {many} of {show_count(context_tokens)} tokens"
+    named = " or ".join(dict.fromkeys(case_name(**chosen) for chosen in under))
+    alone_note = "" if weights else ". In brackets: by the mathematics alone"
+    caption = f"Fewest devices: weights in {named}, {many} of {show_count(context_tokens)} tokens{alone_note}"
     return block(table(("Model", *(device.name for device in records)), rows, caption=caption))
 
 
-def fitting_table(device: str, models: tuple[str, ...], formats: tuple[str, ...] = ("bf16", "fp8", "awq")) -> str:
-    """Return the tokens of cache that are left beside each model on one device, by number format."""
+def usual_case(record: Accelerator, bits: int) -> dict[str, str]:
+    """Return the engine that is usual on a device, and its number format of so many bits."""
+    engine = first_engine(record)
+    return {"weights": format_of_bits(engine, bits, catalog()), "engine": engine.id}
+
+
+def case_name(*, weights: str, engine: str) -> str:
+    """Return a number format and the engine in words."""
+    under = "" if engine == "none" else f" under {catalog().engine(engine).name}"
+    return catalog().weights_format(weights).name + under
+
+
+def devices_needed(case: dict[str, object]) -> int | None:
+    """Return the fewest devices on which a case fits."""
+    report: Report = estimate(case)
+    count: int | None = report["memory"]["devices_needed"]
+    return count
+
+
+def first_engine(record: Accelerator) -> Engine:
+    """Return the engine that is usual on a device."""
+    return next(engine for engine in catalog().engines() if record.segment in engine.usual_on)
+
+
+def fitting_table(device: str, models: tuple[str, ...], bits: tuple[int, ...] = (16, 8, 4)) -> str:
+    """Return the tokens of cache that are left beside each model on one device, by bits, under its usual engine."""
     record = catalog().accelerator(device)
+    engine = first_engine(record)
+    formats = [format_of_bits(engine, count, catalog()) for count in bits]
     rows = []
     for name in models:
         model = catalog().model(name)
         cells = [text(model.name)]
         for number_format in formats:
-            asked = {"model": model.id, "weights": number_format, "accelerator": record.id}
+            asked = {"model": model.id, "weights": number_format, "accelerator": record.id, "engine": engine.id}
             fits = estimate({**asked, "context_tokens": 2048})["memory"]["fits"]  # type: ignore[index]
             whole: Report = estimate({**asked, "context_tokens": model.context_tokens})
             tokens = whole["memory"]["kv_pool_tokens"] if fits else 0
             shown = f"{show_large_count(tokens)} tokens" if tokens else "does not fit"
             cells.append(calculator_link("will-it-fit", shown, **asked))
         rows.append(cells)
-    headings = ("Model", *(catalog().number_format(name).name for name in formats))
-    caption = f"Room for cache beside the weights on {record.name} ({record.memory_fact.show()})"
+    headings = ("Model", *(catalog().weights_format(name).name for name in formats))
+    caption = f"Room for cache beside the weights on {record.name} ({record.memory_fact.show()}) under {engine.name}"
     return block(table(headings, rows, caption=caption))
 
 

@@ -9,6 +9,7 @@ from calc.architecture.tensors import SPLIT_NONE, SPLIT_VOCAB, Tensor, linear, n
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 DENSE, SPARSE = "dense", "sparse"
+PREDICTING = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")  # a further token each
 OLDER = {"attention": FULL, "mamba": LINEAR, "chunked_attention": SLIDING}  # other names in published configs
 LLAMA_NORMS = ("input_layernorm", "post_attention_layernorm")
 LLAMA_STYLE, GPT_STYLE = Style(), Style(LAYER_NORM)
@@ -111,6 +112,7 @@ def assemble(
         context_tokens=context or None,
         output_size=vocab,
         rope_factors=rope_factors_of(config, kinds),
+        prediction_layers=config.integer(*PREDICTING, default=0, least=0, most=64),
     )
 
 

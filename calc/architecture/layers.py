@@ -127,6 +127,8 @@ class Architecture(NamedTuple):
     context_tokens: int | None  # positions the config allows for
     output_size: int  # logits of one position: the vocabulary, classes, or 0 for a model that gives hidden states
     rope_factors: int = 0  # factors of the rotary frequencies, which files of llama.cpp store and no parameter is
+    prediction_layers: int = 0  # that draft further tokens, beside the model
+    predicting: tuple[Layer, ...] = ()  # what one of them repeats, where it is not what the last layers are
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
 

@@ -1,6 +1,7 @@
 """Parameters of a model, by block."""
 
 from calc.architecture.layers import Architecture
+from calc.architecture.prediction import parameters_prediction
 from calc.architecture.tensors import BLOCKS
 
 
@@ -47,5 +48,7 @@ def model_counts(model_id: str, name: str, architecture: Architecture, *, traine
         "parameters_total": sum(blocks.values()),
         "parameters_active": parameters_active(architecture),
         "parameters_trainable": trained,
+        "prediction_layers": architecture.prediction_layers,
+        "parameters_prediction": parameters_prediction(architecture),
         "blocks": blocks,
     }

@@ -7,6 +7,8 @@ from calc.calculators.html import element, text
 from calc.catalog import catalog
 from calc.catalog.records import Mixture, WeightsFormat
 from calc.errors import ScenarioError
+from calc.scenario import PUBLISHED, USUAL, counts_in_binary
+from calc.units import read_count
 
 LINKS = ("links", "networks")
 LINK_GROUPS = {"device": "Between devices", "host": "PCIe and hosts", "network": "Between machines"}
@@ -62,7 +64,7 @@ Input = Choice | Number | Amount
 def read(field: Input, typed: str) -> object:
     """Return what a reader typed as a scenario's value, None where nothing was chosen.
 
-    Raises ScenarioError for the field. Thousands may be separated by commas, spaces or underscores.
+    Raises ScenarioError for the field. Thousands may be separated by commas, spaces or underscores, and 8k is 8,192.
     """
     typed = typed.strip()
     if isinstance(field, Choice):
@@ -75,10 +77,10 @@ def read(field: Input, typed: str) -> object:
         return typed or None
     if isinstance(field, Amount):
         return read_amount(field, typed)
-    digits = typed.replace(",", "").replace(" ", "").replace("_", "")
-    if not digits.isascii() or not digits.isdigit() or not field.least <= int(digits[:16]) <= field.most:
+    count = read_count(typed, binary=counts_in_binary(field.name)) if typed.isascii() else None
+    if count is None or not field.least <= count <= field.most:
         raise ScenarioError(field.name, f"must be a whole number from {field.least:,} to {field.most:,}")
-    return int(digits)
+    return count
 
 
 def whole(read_values: Mapping[str, object], name: str) -> int:
@@ -118,6 +120,7 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return a choice's options as (group, [(value, label)]); a list without groups has one without a name."""
     if field.kind == "weights":
         listed = [(weights_group(record), record.id, record.name) for record in catalog().weights_formats()]
+        listed.insert(0, ("", PUBLISHED, "As the model is published"))
     elif field.kind == "machines":
         listed = [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
     elif field.kind in LINKS:
@@ -126,8 +129,10 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
             for link in catalog().links()
             if field.kind == "links" or link.kind == "network"
         ]
-    elif field.kind == "engines":
+    elif field.kind in ("engines", "usual-engines"):
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]
+        if field.kind == "usual-engines":
+            listed.insert(0, ("", USUAL, "The usual one for the GPU"))
     elif field.kind:
         listed = [("", record.id, record.name) for record in catalog().number_formats() if record.cache]
     else:

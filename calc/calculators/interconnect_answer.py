@@ -4,7 +4,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
-from calc.performance.messages import KERNELS, SHARDED, SHARINGS, TRAINED
+from calc.performance.messages import SHARDED, SHARINGS, TRAINED
 from calc.units import show_count, show_decimal, show_gb_per_s, show_seconds
 
 ALGORITHMS = {
@@ -105,8 +105,7 @@ def assumptions(report: Report) -> list[str]:
         "Messages go one after the other, and nothing else is on the link.",
     ]
     if traffic in SHARINGS:
-        engine = catalog().engine(KERNELS).name
-        found.append(f"Computing runs at the shares of the GPU's rates that {engine} reaches, without attention.")
+        found.append("Computing takes as long as the products of matrices do one after the other, without attention.")
     if traffic == SHARDED:
         found.append("Parameters are gathered twice, for the forward and for the backward pass, a layer at a time.")
     return found

@@ -67,9 +67,7 @@ def answer(fields: dict[str, Any]) -> Report:
         numbers = " + ".join(f"{part.repeats:,} × {show_number(way.seconds, 4)}" for part, way in sent)
         steps.append(Step("All messages", r"\sum c \cdot t", numbers, seconds, unit="s", source="nccl-tuning"))
     if work:
-        numbers = f"max({work.numbers} / {work.rate:.4g}, {show_count(work.read_bytes)} / {work.bandwidth:.4g})"
-        formula = r"\max(\frac{F}{e \cdot P}, \frac{M_{\text{weights}}}{e \cdot BW})"
-        steps.append(Step("Computing", formula, numbers, work.seconds, unit="s", source="roofline"))
+        steps.append(Step("Computing", r"\sum n \cdot t", work.numbers, work.seconds, unit="s", source="roofline"))
     return {
         "scenario": {**fields, "accelerator": accelerator.id, "accelerators": devices},
         "model": {"id": model.id or None, "name": model.name, "parameters_total": parameters_total(architecture)},

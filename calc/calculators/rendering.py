@@ -107,6 +107,17 @@ def working_html(steps: list[Report]) -> str:
     return details("The working", "working", body)
 
 
+def measured_text(report: Report, figure: str) -> str:
+    """Return how many measurements stand behind the "speed" or the "memory" of an answer, or that none do."""
+    found = report["measured"][figure]
+    if not found["rows"]:
+        wider = ", and the range is the wider one" if figure == "speed" else ""
+        return f"The {figure} of such a case is <strong>not measured</strong>: nothing published is like it{wider}."
+    rows = "one measurement" if found["rows"] == 1 else f"{show_count(found['rows'])} measurements"
+    sources = "one source" if found["sources"] == 1 else f"{show_count(found['sources'])} sources"
+    return f"The {figure} of such cases is <strong>measured</strong>: {rows} of {sources}"
+
+
 def facts_html(items: Iterable[str]) -> str:
     """Return facts, which are HTML already, as a list; nothing where there are none."""
     listed = "".join(element("li", item) for item in items)

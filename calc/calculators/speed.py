@@ -7,7 +7,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, verdict_html
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -16,7 +16,7 @@ from calc.units import show_count, show_gib, show_number, show_seconds, show_tok
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
     Choice("weights", "Number format of the weights", "Fewer bits are read sooner.", "q4_k_m", kind="weights"),
-    Choice("engine", "Engine", "The program that runs the model.", "llama.cpp", kind="engines"),
+    Choice("engine", "Engine", "The program that runs the model.", "usual", kind="usual-engines"),
     Choice(
         "accelerator",
         "GPU",
@@ -198,7 +198,7 @@ def bounds(report: Report) -> str:
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")
-    return facts_html(items)
+    return facts_html([*items, measured_text(report, "speed")])
 
 
 def price_text(price: Report) -> str:

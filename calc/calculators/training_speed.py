@@ -2,7 +2,7 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, facts_html
+from calc.calculators.rendering import Report, facts_html, measured_text
 from calc.calculators.speed import per_second, price_text
 from calc.scenario import MOST_PRICE
 from calc.units import HOUR_S, show_count, show_large_count, show_number, show_seconds, show_tokens_per_s
@@ -151,7 +151,8 @@ def speed_html(report: Report) -> str:
     heading = element("p", element("strong", text(unless + sentence(report))))
     if not report["speed"]:
         return heading
-    return heading + figures_html(report) + facts_html(run_facts(report)) + cost_html(report)
+    facts = facts_html([*run_facts(report), measured_text(report, "speed")])
+    return heading + figures_html(report) + facts + cost_html(report)
 
 
 def sentence(report: Report) -> str:

@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, verdict_html
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -194,7 +194,11 @@ def render(report: Report) -> str:
     if report["speed"] is None:
         return answer_html(line, {**report, "steps": []}, assumptions=speed_assumptions())
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
-    items = [*run_facts(report), f"Memory of the fullest device: <strong>{used}</strong>"]
+    items = [
+        *run_facts(report),
+        f"Memory of the fullest device: <strong>{used}</strong>",
+        measured_text(report, "speed"),
+    ]
     facts = figures_html(report) + facts_html(items) + cost_html(report)
     timed = [step for step in report["steps"] if step["unit"] not in MEMORY_UNITS]
     bars = shares_html(report)

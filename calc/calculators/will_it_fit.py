@@ -2,14 +2,17 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
+    bare_bytes,
     bounded_by_memory,
-    devices,
+    does_not_run,
     engine_assumptions,
     engine_facts,
     engine_of,
     engine_verdict,
+    first_repair,
     keeps_cache,
     place,
+    repairs_html,
 )
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
@@ -17,9 +20,10 @@ from calc.calculators.rendering import Report, answer_html, bars_html, facts_htm
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
+BASES = {"driver": "as its driver reports", "program": "of its memory, what a program gets"}
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
-    Choice("weights", "Number format of the weights", "Fewer bits need less memory.", "bf16", kind="weights"),
+    Choice("weights", "Number format of the weights", "Fewer bits need less memory.", "published", kind="weights"),
     Number(
         "context_tokens",
         "Context",
@@ -56,9 +60,9 @@ INPUTS = (
     Choice(
         "engine",
         "Engine",
-        "The program that runs the model adds what it takes itself.",
-        "",
-        kind="engines",
+        "Adds what it takes itself. Usual are llama.cpp on Macs and consumer cards, vLLM on others.",
+        "usual",
+        kind="usual-engines",
         empty="None: what the mathematics needs",
         topic="Engine",
     ),
@@ -66,28 +70,29 @@ INPUTS = (
 
 PRESETS = (
     Preset("Llama 3.1 8B on an RTX 4090", {}),
-    Preset("… in 4 bit on an RTX 3060", {"weights": "awq", "accelerator": "rtx-3060-12gb"}),
+    Preset("… in 4 bit on an RTX 3060", {"weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}),
     Preset(
-        "Qwen2.5 32B in 4 bit on an RTX 3090",
-        {"model": "qwen2.5-32b", "weights": "awq", "accelerator": "rtx-3090"},
+        "Qwen3 32B in AWQ on an RTX 3090 under vLLM",
+        {"model": "qwen3-32b", "weights": "awq", "accelerator": "rtx-3090", "engine": "vllm"},
     ),
     Preset(
-        "Llama 3.3 70B in 4 bit on two RTX 4090",
-        {"model": "llama-3.3-70b", "weights": "awq", "accelerators": "2"},
+        "Llama 3.3 70B in 4 bit on two RTX 3090",
+        {"model": "llama-3.3-70b", "weights": "q4_k_m", "accelerator": "rtx-3090", "accelerators": "2"},
+    ),
+    Preset("gpt-oss 120B on one H100", {"model": "gpt-oss-120b", "accelerator": "h100-sxm-80gb"}),
+    Preset(
+        "Llama 3.3 70B in 6 bit on a Mac with 64 GB",
+        {"model": "llama-3.3-70b", "weights": "q6_k", "accelerator": "m4-max-64gb"},
     ),
     Preset(
         "Llama 3.3 70B for 32 readers on four H100",
         {"model": "llama-3.3-70b", "sequences": "32", "accelerator": "h100-sxm-80gb", "accelerators": "4"},
     ),
     Preset(
-        "Llama 3.1 405B in FP8 on eight H200",
-        {"model": "llama-3.1-405b", "weights": "fp8", "accelerator": "h200-sxm-141gb", "accelerators": "8"},
+        "DeepSeek-V3 on eight H200",
+        {"model": "deepseek-v3", "accelerator": "h200-sxm-141gb", "accelerators": "8"},
     ),
-    Preset("Llama 3.1 8B on an RTX 4090 under vLLM", {"engine": "vllm"}),
-    Preset(
-        "Qwen2.5 32B on an RTX 3090 under llama.cpp",
-        {"model": "qwen2.5-32b", "weights": "q4_k_m", "accelerator": "rtx-3090", "engine": "llama.cpp"},
-    ),
+    Preset("Llama 3.1 8B on an RTX 4090, the mathematics alone", {"engine": ""}),
 )
 
 
@@ -97,22 +102,21 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     if engine is not None:
         return engine_verdict(report, engine)
     memory, scenario = report["memory"], report["scenario"]
-    name = catalog().accelerator(scenario["accelerator"]).name
     count, where = scenario["accelerators"], place(report)
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     on_each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
     spare = show_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
         return True, f"It fits, with {spare} to spare:", f"{on_each}."
-    needed = memory["devices_needed"]
-    advice = f" {devices(needed, name)} would do." if needed else " No number of them would do."
-    return False, f"It does not fit, {spare} are missing:", f"{on_each}.{advice}"
+    return False, f"It does not fit, {spare} are missing:", f"{on_each}.{first_repair(report)}"
 
 
 def room(report: Report) -> str:
     """Return what else the devices would hold, as a list of facts."""
     memory = report["memory"]
     items = engine_facts(report) if engine_of(report) else []
+    if engine_of(report):
+        items.append(f"What the mathematics alone needs: <strong>{show_gib(bare_bytes(report))}</strong>")
     if memory["max_sequences"] and bounded_by_memory(report):
         most = show_count(memory["max_sequences"])
         items.append(f"Most sequences of this length at once: <strong>{most}</strong>")
@@ -129,7 +133,7 @@ def assumptions(report: Report) -> list[str]:
     """Return what the answer takes for granted."""
     scenario = report["scenario"]
     memory = catalog().accelerator(scenario["accelerator"]).memory_fact
-    basis = "as its driver reports" if memory.basis == "driver" else memory.basis
+    basis = BASES.get(memory.basis, memory.basis)
     stored = [
         "The weights have the sizes that they have in the file. A file says nothing of devices: over several of them "
         "embeddings, layers and head are each divided as their parameters are."
@@ -148,7 +152,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    facts = parts_html(report) + room(report)
+    facts = repairs_html(report) + parts_html(report) + room(report)
     line = verdict_html(*verdict(report))
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 
@@ -162,8 +166,11 @@ def status(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     memory = report["memory"]
-    word = "fits" if memory["fits"] else "does not fit"
-    return show_gib(memory["device_bytes"]), show_gib(memory["capacity_bytes"]), word
+    word = "does not run" if does_not_run(report) else "fits" if memory["fits"] else "does not fit"
+    engine = engine_of(report)
+    under = engine.name if engine else "none"
+    sizes = [show_gib(size) for size in (memory["device_bytes"], bare_bytes(report), memory["capacity_bytes"])]
+    return under, *sizes, word
 
 
 CALCULATOR = Calculator(
@@ -175,6 +182,6 @@ CALCULATOR = Calculator(
     scenario=dict,
     render=render,
     status=status,
-    headings=("Needed on each GPU", "It has", "Answer"),
+    headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),
     row=row,
 )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
     from calc.catalog.copies import Copy
     from calc.catalog.market_names import MarketNames, Reading
+    from calc.catalog.model_names import Reading as ModelReading
     from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
@@ -156,6 +157,14 @@ class Catalog:
         weights, why = said(name, self.format_names)
         return None if weights is None else Copy(listed, weights, why)
 
+    def read_model_name(self, name: str) -> "ModelReading | None":
+        """Return which model an unlisted name means by its words, and which others have them; None where none has."""
+        if self.lookup("models", name) is not None:
+            return None
+        from calc.catalog.model_names import read_name
+
+        return read_name(name, self._tables["models"])
+
     @property
     def format_names(self) -> dict[str, str]:
         """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
@@ -199,8 +208,9 @@ class Catalog:
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        copy = None if self.lookup("models", name) else self.copied(name)
-        entry_id = copy.id if copy else self.find("models", name, field)
+        listed = self.lookup("models", name)
+        read = None if listed else self.copied(name) or self.read_model_name(name)
+        entry_id = listed or (read.id if read else self.find("models", name, field))
         record = self._record("models", entry_id)
         assert isinstance(record, Model)
         return record

@@ -12,7 +12,18 @@ from calc.units import UNITS, to_base
 Entry = dict[str, object]
 Tables = dict[str, dict[str, Entry]]
 
-LISTS_OF_TEXTS = ("aliases", "repositories", "finetunes", "suffixes", "names", "where", "kinds", "accelerators")
+LISTS_OF_TEXTS = (
+    "aliases",
+    "repositories",
+    "finetunes",
+    "suffixes",
+    "usual_on",
+    "formats",
+    "names",
+    "where",
+    "kinds",
+    "accelerators",
+)
 ADDRESS = re.compile(r"https://[\w-]+(\.[\w-]+)+(/\S*)?")
 
 

@@ -35,7 +35,9 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     Copy(id='llama-2-7b', weights='awq', why='-awq')
     """
     weights, why = said(name, formats)
-    bare, _, _ = spelled(name)[1].partition(":")
+    bare, _, chosen = spelled(name)[1].partition(":")
+    if chosen and chosen not in formats:
+        bare = f"{bare}-{chosen}"
     ends = sorted(formats, key=len, reverse=True)
     while (shorter := without_end(bare, ends)) != bare:
         bare = shorter
@@ -65,8 +67,10 @@ def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
     """Return what a name says of its number format, as a scenario has it, and the words that say it."""
     owner, bare = spelled(name)
     bare, _, chosen = bare.partition(":")
-    if chosen:
-        return formats.get(chosen, chosen), f":{chosen}"
+    if chosen in formats:
+        return formats[chosen], f":{chosen}"
+    if chosen:  # a tag of Ollama: size, use and number format
+        bare = f"{bare}-{chosen}"
     if "mlx" in owner or re.search(r"[-_.]mlx\b", bare):
         bits = BITS.search(bare)
         if bits:

@@ -24,12 +24,14 @@ from calc.catalog.schema import (
     COEFFICIENT_UNITS,
     ENGINE_COEFFICIENT_RULES,
     ENGINE_RULES,
+    ERA_RULES,
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
     PUBLISHED_RULES,
     RANGE_RULES,
     SCOPES,
+    SEGMENTS,
     SOURCE_KINDS,
     SOURCE_RULES,
 )
@@ -220,6 +222,16 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{place}.source", item["source"], tables)
 
 
+def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check on which devices people take an engine, and which number formats they go down to."""
+    formats = {*tables["number_formats"], *tables["mixtures"]}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
+        listed = entry[name]
+        assert isinstance(listed, list)
+        for item in listed:
+            check.choice(f"{where}.{name}", item, sorted(known))
+
+
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
     if not check.fields(where, entry, ENGINE_RULES):
@@ -228,6 +240,8 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
         check_reference(check, f"{where}.{field}", entry[field], tables)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
+    check_usage(check, where, entry, tables)
+    check_eras(check, where, entry.get("eras", []), tables)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -241,6 +255,16 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
                 check.problem(f"{place}.unit", f"{unit!r} is not a unit; known are {', '.join(UNITS)}")
             elif unit:
                 item["value"] = to_base(item["value"], unit)
+
+
+def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
+    """Check the eras of an engine, of which one at least has measurements."""
+    assert isinstance(eras, list)
+    for era in eras:
+        if check.fields(f"{where}.eras", era, ERA_RULES):
+            check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+    if eras and not any(era.get("measured") for era in eras):
+        check.problem(f"{where}.eras", "none has measurements: none could be the default")
 
 
 def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:

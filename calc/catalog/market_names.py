@@ -14,7 +14,7 @@ from calc.derivation import Warn
 if TYPE_CHECKING:
     from calc.catalog import Catalog
 
-COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×]\s*(?=[a-z])|\s[x×]\s?(\d{1,5})\s*$")
+COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×]\s*(?=[a-z]|\d{3})|\s[x×]\s?(\d{1,5})\s*$")
 REMARK = re.compile(r"[(\[]([^)\]]*)[)\]]")
 CORES = re.compile(r"(\d+)[^a-z0-9]?cores?\b(?!\s*cpu)")
 SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b")  # 80GB, 79.18 GiB, 94-96GB
@@ -23,6 +23,7 @@ FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  #
 SAID_BESIDE = re.compile(
     r"hbm\d?e?|g?ddr\d?x?|lpddr\d?x?|unified|memory|vram|ram|\d+w|gpus?|per|card|edition|generation|dgx|hgx|cpu"
 )
+COMPUTER = re.compile(r"\bmac\s?book\s+(pro|air)\b|\bmac\s+(studio|mini|pro)\b|\bi?mac\b")  # what holds a chip
 FAMILIES = ("rtx", "gtx", "rx")  # often left out before a number
 NEAR = 0.03  # sizes that agree: 79.18 GiB of a card of 80
 
@@ -46,7 +47,7 @@ class Reading(NamedTuple):
 
 def take_apart(text: str) -> Named:
     """Return the parts of a name without its remarks."""
-    text = DROPPED_WORDS.sub(" ", text.casefold().replace("max-q", "maxq"))
+    text = COMPUTER.sub(" ", DROPPED_WORDS.sub(" ", text.casefold().replace("max-q", "maxq")))
     counted, cores = COUNT.search(text), CORES.search(text)
     text = CORES.sub(" ", COUNT.sub(" ", text))
     sizes = {float(size) for found in SIZE.finditer(text) for size in found.groups()[:2] if size}

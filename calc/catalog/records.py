@@ -1,6 +1,7 @@
 """What the catalogue holds: accelerators, models, number formats; each fact with unit, basis, source and date."""
 
 import datetime
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -194,6 +195,30 @@ class EngineCoefficient(NamedTuple):
     reason: str
 
 
+class Era(NamedTuple):
+    """Versions of an engine that work alike."""
+
+    id: str  # as coefficients name it
+    name: str
+    first: str  # version
+    measured: str  # versions of its measurements, empty where there are none
+    reason: str
+    source: str
+
+    def reached(self, version: tuple[int, ...]) -> bool:
+        """Return whether a version is of this era or a later one."""
+        return version >= version_numbers(self.first)
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return a version's numbers, to be compared.
+
+    >>> version_numbers("0.19.0"), version_numbers("b9849")
+    ((0, 19, 0), (9849,))
+    """
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
 class Engine(NamedTuple):
     """A program that runs models, with what it takes on top of the mathematics."""
 
@@ -202,16 +227,29 @@ class Engine(NamedTuple):
     aliases: tuple[str, ...]
     versions: str
     summary: str
+    usual_on: tuple[str, ...]  # segments of devices on which most people take it
+    formats: tuple[str, ...]  # number formats that its users go down to, one after the other
     platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
     coefficients: dict[str, EngineCoefficient]
     values: dict[str, float]  # the coefficients' values alone, in base units
+    eras: tuple[Era, ...] = ()  # oldest first
+    era: str = ""  # the one that is asked of
+
+    def of_version(self, version: str | None = None) -> "Engine":
+        """Return the engine in the era of a version; None: the newest that has measurements."""
+        if not self.eras:
+            return self
+        if version is None:
+            return self._replace(era=next(era.id for era in reversed(self.eras) if era.measured))
+        numbers = version_numbers(version)
+        return self._replace(era=next((era.id for era in reversed(self.eras) if era.reached(numbers)), self.eras[0].id))
 
     @property
     def is_timed(self) -> bool:
         """Whether measurements say how fast it is."""
-        return "range_decode" in self.values
+        return "weights_factor" in self.values
 
     @property
     def splits_layers(self) -> bool:
@@ -270,6 +308,7 @@ class Mixture(NamedTuple):
     checked: str
     stored_as: Callable[[str], NumberFormat]  # finds a number format by its id
     native: str = ""  # no device computes in one: weights are unpacked
+    perplexity: float = 0.0  # added to that of Llama 3 8B; 0 where nobody measured it
 
 
 class Rule(NamedTuple):

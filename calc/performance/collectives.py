@@ -47,29 +47,3 @@ def step_count(operation: str, *, ranks: int, algorithm: str) -> int:
         return 1
     once = ranks - 1 if algorithm == RING else (ranks - 1).bit_length()
     return 2 * once if operation == ALL_REDUCE else once
-
-
-def all_reduce_s(*, ranks: int, message_bytes: float, link: float, latency: float) -> float:
-    r"""Return the seconds of an all-reduce, one latency: $\ell + \frac{2 (n - 1)}{n} \cdot \frac{B}{\text{link}}$.
-
-    >>> all_reduce_s(ranks=2, message_bytes=450e9, link=450e9, latency=0)
-    1.0
-    """
-    if ranks == 1:
-        return 0.0
-    return latency + sent_bytes(ALL_REDUCE, ranks=ranks, message_bytes=message_bytes) / link
-
-
-def exchange_s(*, ranks: int, active: int, message_bytes: float, link: float, latency: float) -> float:
-    """Return the seconds in which expert ranks send their tokens to the experts, or take them back.
-
-    A token goes to the ranks of its experts, at most to all others.
-    """
-    if ranks == 1:
-        return 0.0
-    return latency + message_bytes * min(active, ranks - 1) / link
-
-
-def hand_over_s(*, message_bytes: float, link: float, latency: float) -> float:
-    """Return the seconds to send hidden states to the next pipeline stage."""
-    return latency + message_bytes / link

@@ -195,8 +195,7 @@ def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, 
             found.append(Counted(Collective("Logits of tensor ranks", ALL_GATHER, size, layout.tensor, TENSOR), 1))
     if layout.expert > layout.tensor:
         for group, count in model.experts:
-            reached = layout.expert * (1.0 - (1.0 - 1.0 / layout.expert) ** group.active)
-            size = tokens[DECODER] / layout.tensor * reached * group.k * model.element_bytes
+            size = tokens[DECODER] / layout.tensor * group.active * group.k * model.element_bytes
             item = Collective("Tokens to experts and back", ALL_TO_ALL, size, layout.expert, EXPERT)
             found.append(Counted(item, 2 * count))
     if layout.context > 1:

@@ -1,19 +1,29 @@
 """What a model's devices send each other: the messages of a pass or a step, by the way in which they share the work."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
-from calc.architecture.parameters import parameters_active, parameters_total
+from calc.architecture.parameters import parameters_total
+from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
-from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
-from calc.performance.roofline import machine
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
+from calc.performance.forward import Segment, forward
+from calc.performance.kernels import kernels
+from calc.performance.operations import Collective, Experts, Product, total_flops
+from calc.performance.rank_model import RankModel, rank_model
 
 TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS = "tensor", "sharded", "gradients", "stages", "experts"
 SHARINGS = (TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS)
 TRAINED = (SHARDED, GRADIENTS)  # what happens in a training step; the others are of one forward pass
-KERNELS = "vllm"  # whose measured shares of a device's rates stand for those of good kernels
+LAYOUTS: dict[str, Callable[[int], Layout]] = {
+    TENSOR: lambda devices: Layout(tensor=devices),
+    STAGES: lambda devices: Layout(pipeline=devices),
+    EXPERTS: lambda devices: Layout(data=devices, expert=devices),
+}
+SOURCES = {TENSOR: "megatron-lm", STAGES: "gpipe", EXPERTS: "gshard"}
 
 
 class Messages(NamedTuple):
@@ -36,23 +46,11 @@ def messages(
     the forward and for the backward pass and their gradients scattered (ZeRO, arXiv:1910.02054, section 7.2);
     replicas reduce their gradients. Stages hand hidden states on. Expert ranks send each token to its experts and back.
     """
-    hidden, layers = architecture.hidden_size, architecture.layer_count
-    if sharing == TENSOR:
-        size = tokens * hidden * element_bytes
-        numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
-        return [Messages(ALL_REDUCE, 2 * layers, size, r"T \cdot d \cdot b", numbers, "megatron-lm")]
-    if sharing == STAGES:
-        size = tokens * hidden * element_bytes
-        numbers = f"{tokens:,} × {hidden:,} × {element_bytes:g}"
-        return [Messages(SEND, devices - 1, size, r"T \cdot d \cdot b", numbers, "gpipe")]
-    if sharing == EXPERTS:
-        active = max(tensor.active or 0 for kind in architecture.kinds for tensor in kind.tensors)
-        mixed = sum(
-            count for kind, count in architecture.kind_counts() if any(tensor.active for tensor in kind.tensors)
+    if sharing not in TRAINED:
+        return passed_on(
+            sharing, architecture=architecture, devices=devices, tokens=tokens, element_bytes=element_bytes
         )
-        size = tokens / devices * active * hidden * element_bytes
-        numbers = f"{tokens:,} / {devices:,} × {active} × {hidden:,} × {element_bytes:g}"
-        return [Messages(ALL_TO_ALL, 2 * mixed, size, r"\frac{T}{n} \cdot k \cdot d \cdot b", numbers, "gshard")]
+    layers = architecture.layer_count
     parameters = parameters_total(architecture)
     size = parameters * element_bytes / layers
     numbers = f"{parameters:,} × {element_bytes:g} / {layers}"
@@ -65,38 +63,65 @@ def messages(
     ]
 
 
+def passed_on(
+    sharing: str, *, architecture: Architecture, devices: int, tokens: int, element_bytes: float
+) -> list[Messages]:
+    """Return the messages of a forward pass, as the list of its operations has them."""
+    layout, share = LAYOUTS[sharing](devices), devices if sharing == EXPERTS else 1
+    model = bare_rank(architecture, layout, int(element_bytes))
+    found: list[Messages] = []
+    for operation, times in forward(model, Segment(1.0 / share, tokens, 0, 0.0)):
+        if not isinstance(operation, Collective):
+            continue
+        formula, numbers = r"T \cdot d \cdot b", f"{tokens:,} × {architecture.hidden_size:,} × {element_bytes:g}"
+        if sharing == EXPERTS:
+            experts = model.experts[0][0]
+            formula = r"\frac{T}{n} \cdot k \cdot d \cdot b"
+            numbers = f"{tokens:,} / {devices:,} × {experts.active} × {experts.k:,} × {element_bytes:g}"
+        size = operation.message_bytes
+        found.append(Messages(operation.kind, round(times), size, formula, numbers, SOURCES[sharing]))
+    return found
+
+
+def bare_rank(architecture: Architecture, layout: Layout, element_bytes: int = 2) -> RankModel:
+    """Return a model in 16 bit on one rank."""
+    plain = catalog().number_format("bf16")
+    return rank_model(
+        stage=Stage(architecture, 0, architecture.layer_count),
+        weights=plain,
+        group=None,
+        keys=plain,
+        values=plain,
+        element_bytes=element_bytes,
+        layout=layout,
+    )
+
+
 class Arithmetic(NamedTuple):
     """The seconds that devices compute between their messages, and how they come about."""
 
     flops: float  # of one device
-    read_bytes: float  # weights of one device
-    rate: float  # that good kernels reach
-    bandwidth: float
-    numbers: str  # of the operations
-
-    @property
-    def seconds(self) -> float:
-        """The longer of computing and reading the weights."""
-        return max(self.flops / self.rate, self.read_bytes / self.bandwidth)
+    seconds: float
+    numbers: str  # how many products of which seconds
 
 
 def arithmetic(
     sharing: str, *, architecture: Architecture, accelerator: Accelerator, devices: int, tokens: int
 ) -> Arithmetic | None:
-    """Return what devices compute beside the messages; None where a device's rates are not known.
+    """Return the products that devices compute beside the messages; None where a device's rates are not known.
 
     Two operations for each active parameter and token, three times as many in training. Attention is left out. `tokens`
     are of all devices together in a forward pass, and of each of them in training.
     """
-    plain = catalog().number_format("bf16")
-    found = machine(accelerator=accelerator, weights=plain, values=catalog().engine(KERNELS).values, layout=Layout())
-    if found is None:
+    device = kernels(accelerator)
+    if device is None:
         return None
-    active, total = parameters_active(architecture), parameters_total(architecture)
-    times, share = (3, 1) if sharing in TRAINED else (1, 1 if sharing == STAGES else devices)
-    flops = times * 2.0 * active * tokens / share
-    numbers = f"{2 * times} × {active:,} × {tokens:,}" + (f" / {share:,}" if share > 1 else "")
-    read = 2.0 * total / share
-    return Arithmetic(
-        flops, read, found.matrix_rate * found.matrix_share, found.bandwidth * found.weights_share, numbers
-    )
+    passes = 3 if sharing in TRAINED else 1
+    layout = Layout() if sharing in TRAINED else LAYOUTS[sharing](devices)
+    segment = Segment(1.0 / devices if sharing == EXPERTS else 1.0, tokens, 0, 0.0)
+    done = [
+        item for item in forward(bare_rank(architecture, layout), segment) if isinstance(item[0], Product | Experts)
+    ]
+    times = [(passes * item.times, device.seconds(item.operation)) for item in done]
+    numbers = " + ".join(f"{count:g} × {seconds:.4g}" for count, seconds in times)
+    return Arithmetic(passes * total_flops(done), sum(count * seconds for count, seconds in times), numbers)

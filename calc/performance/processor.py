@@ -2,20 +2,15 @@
 
 from calc.catalog.records import Processor
 from calc.memory.budget import Demand, Layout
-from calc.performance.flops import matrices, pass_work
+from calc.performance.forward import Segment, forward, whole_rank
+from calc.performance.operations import weights_read
+from calc.performance.schedules import state_bytes
 
 
 def token_bytes(*, demand: Demand, context_tokens: int) -> float:
     """Return the bytes that one token of one sequence reads: its weights, and the cache of what is before it."""
-    work = pass_work(
-        demand=demand,
-        layout=Layout(),
-        matrices=matrices(demand, Layout()),
-        sequences=1,
-        new_tokens=1,
-        context=max(context_tokens - 1, 0),
-    )
-    return work.weight_bytes + work.cache_bytes
+    operations = forward(whole_rank(demand, Layout()), Segment(1, 1, max(context_tokens - 1, 0), 1))
+    return weights_read(operations) + state_bytes(operations)
 
 
 def processor_tokens_per_s(*, processor: Processor, read_bytes: float, share: float) -> float:

@@ -1,24 +1,39 @@
 """The speeds of a demand under an engine: prefill, decoding, latency, and what bounds them."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
-from calc.performance.decode import Decode, decode
 from calc.performance.fabric import HOST, host_link, reached_share
-from calc.performance.flops import Matrices, matrices
-from calc.performance.prefill import Prefill, prefill
-from calc.performance.roofline import Machine, machine
+from calc.performance.operations import Experts, Product, weights_read
+from calc.performance.passes import Passes, passes_of
+from calc.performance.schedules import PassTime, state_bytes
 
-MOST_BATCH = 65_536
+MANY_TOKENS = 8192  # of a pass in which arithmetic bounds the products of any model
+
+
+class Prefill(NamedTuple):
+    """The passes over the prompts."""
+
+    time: PassTime  # of the pass half-way
+    passes: int
+    seconds: float
+
+
+class Decode(NamedTuple):
+    """The mean step of an output."""
+
+    time: PassTime
+    parts: int  # that a batch is cut into
+    step_s: float  # until each sequence has one token more
 
 
 class Speed(NamedTuple):
     """Seconds of prefill and of a decoding step, for the sequences of one data-parallel rank."""
 
-    machine: Machine
-    matrices: Matrices
+    passes: Passes
     prefill: Prefill
     decode: Decode
     together: int  # sequences of all data-parallel ranks
@@ -26,18 +41,36 @@ class Speed(NamedTuple):
     output_tokens: int
     device_share: float = 1.0  # of the layers
     host_s: float = 0.0  # of a step, in which the host works on the others
+    waves: int = 1  # in which sequences run that do not fit at once
+
+    @property
+    def first_s(self) -> float:
+        """Seconds until the prompts of all waves are read, the time in which they write left out."""
+        return self.waves * self.prefill.seconds
+
+    @property
+    def step_s(self) -> float:
+        """Seconds until every sequence of all waves has a token more."""
+        return self.waves * self.decode.step_s
 
     @property
     def balanced_batch(self) -> int:
-        """The sequences from which on a step's matrix products take longer than reading their weights."""
-        dense, head = self.matrices.dense_bytes, self.matrices.head_bytes
-        read = (dense + head + self.matrices.expert_bytes) / (self.machine.bandwidth * self.machine.weights_share)
-        each = 2 * (self.matrices.dense + self.matrices.head + self.matrices.expert / self.machine.expert_share)
-        return max(1, round(read / (each / (self.machine.matrix_rate * self.machine.matrix_share))))
+        """The sequences from which on a step's products take longer than reading their weights.
+
+        Where the time of one token, which is that of reading, meets the line that many tokens lie on.
+        """
+        one, many = (self.product_s(count) for count in (1, MANY_TOKENS))
+        return max(1, round(one / many * MANY_TOKENS))
+
+    def product_s(self, tokens: int) -> float:
+        """Return the seconds of the products of a step with so many sequences."""
+        found = self.passes.time(self.passes.step(sequences=tokens, context=0))
+        return sum(part.total for part in found.parts if isinstance(part.operation, Product | Experts))
 
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""
-        first, step = self.prefill.seconds * slower_prefill, self.decode.step_s * slower
+        first, step = self.first_s * slower_prefill, self.step_s * slower
+        whole = first + step * max(self.output_tokens - 1, 0)
         found = {
             "prefill_tokens_per_s": self.together * self.prompt_tokens / first,
             "decode_tokens_per_s": self.together / step,
@@ -45,60 +78,119 @@ class Speed(NamedTuple):
             "time_per_output_token_s": step,
         }
         if self.output_tokens:
-            whole = first + step * max(self.output_tokens - 1, 0)
             found["output_tokens_per_s"] = self.together * self.output_tokens / whole
         return found
 
 
-def speed_of(
-    *,
-    demand: Demand,
-    layout: Layout,
-    accelerator: Accelerator,
-    values: Mapping[str, float],
-    output_tokens: int,
-    cached_tokens: int,
-    batched_tokens: int | None,
-    attention: str = "flash",
-    device_share: float = 1.0,
-) -> Speed | None:
+class Question(NamedTuple):
+    """What a speed is asked of: a demand on devices, under an engine."""
+
+    demand: Demand
+    layout: Layout
+    accelerator: Accelerator
+    engine: str
+    era: str
+    output_tokens: int
+    cached_tokens: int
+    batched_tokens: int | None  # of a pass over prompts; None where whole prompts pass at once
+    attention: str = "flash"
+    device_share: float = 1.0  # of the layers
+    most: int | None = None  # sequences that fit at once; None or 0: all are taken to
+
+
+def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known.
 
+    Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
     their weights to the device in each pass, which multiplies there.
     """
-    found = machine(accelerator=accelerator, weights=demand.weights, values=values, layout=layout, attention=attention)
-    if found is None:
-        return None
-    parameters = matrices(demand, layout)
-    sequences = demand.sequences_on(layout)
-    first = prefill(
+    demand, layout, accelerator = question.demand, question.layout, question.accelerator
+    passes = passes_of(
         demand=demand,
         layout=layout,
-        matrices=parameters,
-        machine=found,
+        accelerator=accelerator,
+        engine=question.engine,
+        era=question.era,
+        values=values,
+        attention=question.attention,
+    )
+    if passes is None:
+        return None
+    waves = ceil(demand.sequences / question.most) if question.most else 1
+    sequences = ceil(demand.sequences / waves / layout.data)
+    first = prefill(
+        passes,
         sequences=sequences,
-        cached_tokens=cached_tokens,
-        batched_tokens=batched_tokens,
+        cached_tokens=question.cached_tokens,
+        batched_tokens=question.batched_tokens,
         overlaps=values["overlaps_prefill"],
     )
-    step = decode(
-        demand=demand,
-        layout=layout,
-        matrices=parameters,
-        machine=found,
-        sequences=sequences,
-        output_tokens=output_tokens,
-        overlaps=bool(values["overlaps_decode"]),
-    )
+    output, device_share = question.output_tokens, question.device_share
+    step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
     read = 0.0
     if device_share < 1:
         away = 1 - device_share
         host = host_link(accelerator)
-        sent = away * first.work.weight_bytes / (host.bytes_per_s_one_way * reached_share(host, HOST, 2))
+        rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
+        sent = away * weights_read(first.time.operations) / rate
         first = first._replace(seconds=first.seconds + first.passes * sent)
-        read = away * (step.work.weight_bytes + step.work.cache_bytes) / values["host_bandwidth"]
+        operations = step.time.operations
+        read = away * (weights_read(operations) + state_bytes(operations)) / values["host_bandwidth"]
         step = step._replace(step_s=device_share * step.step_s + read)
-    return Speed(
-        found, parameters, first, step, demand.sequences, demand.prompt_tokens, output_tokens, device_share, read
-    )
+    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read, waves)
+
+
+def prefill(
+    passes: Passes, *, sequences: int, cached_tokens: int, batched_tokens: int | None, overlaps: float
+) -> Prefill:
+    """Return the prefill of `sequences` prompts; None batches them all in one pass.
+
+    A long prompt is cut into chunks, each of which looks back at those before it: the chunk half-way is the mean.
+    Short prompts share a pass. Chunks pass the stages of a pipeline one behind the other; `overlaps` is the share of
+    that gain which is reached.
+    """
+    prompt = passes.demand.prompt_tokens
+    limit = batched_tokens or sequences * prompt
+    if prompt > limit and not passes.demand.architecture.has_encoder:
+        chunks = -(-prompt // limit)
+        count, alike, chunk = sequences * chunks, 1.0, max(round(prompt / chunks), 1)
+        before = cached_tokens + (prompt - chunk) // 2
+    else:
+        count = -(-sequences // max(1, min(sequences, limit // prompt)))
+        alike, chunk, before = sequences / count, prompt, cached_tokens
+    time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
+    stages = passes.layout.pipeline
+    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, stages=stages, overlaps=overlaps))
+
+
+def seconds_of(*, passes: int, pass_s: float, stages: int, overlaps: float) -> float:
+    """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
+
+    >>> seconds_of(passes=4, pass_s=1.0, stages=4, overlaps=1.0)
+    1.75
+    """
+    alone = passes * pass_s
+    together = (passes + stages - 1) * pass_s / stages
+    return overlaps * together + (1 - overlaps) * alone if stages > 1 else alone
+
+
+def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool) -> Decode:
+    """Return the mean step over the output: the one whose cache is half-way between prompt and end.
+
+    The time of a step is nearly linear in the cache's length, so the step half-way is the mean. Stages of a pipeline
+    follow each other for one part of the batch, and work on as many parts at once as there are.
+    """
+    stages = passes.layout.pipeline
+    parts = min(stages, max(sequences, 1)) if overlaps else 1
+    context = max(passes.demand.tokens - output_tokens + output_tokens // 2 - 1, 0)
+    time = passes.time(passes.step(sequences=sequences / parts, context=context))
+    return Decode(time, parts, step_of(pass_s=time.total, parts=parts, stages=stages))
+
+
+def step_of(*, pass_s: float, parts: int, stages: int) -> float:
+    """Return the seconds of a step when parts of the batch follow each other through the stages.
+
+    Each part passes each stage once a step; with as many parts as stages none waits.
+    """
+    return pass_s * max(parts / stages, 1.0) if parts > 1 else pass_s

@@ -1,88 +1,106 @@
-"""The working of speeds: the bytes and operations of a step, what the device reaches of its rates, and the seconds."""
+"""The working of speeds: the operations of a pass, the seconds of each, and how the engine puts them together."""
 
 from calc.catalog.records import Engine
 from calc.derivation import Step
-from calc.performance.flops import Work
-from calc.performance.roofline import Machine, Times
+from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product, Recurrence
+from calc.performance.schedules import PassTime
 from calc.performance.speed import Speed
 from calc.units import show_count, show_number
 
 ROOFLINE = "roofline"
+KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("Matrix products", (Product,)),
+    ("Products of experts", (Experts,)),
+    ("Attention and states", (Attention, Recurrence)),
+    ("Norms, activations and copies", (Pointwise,)),
+    ("Messages between devices", (Collective,)),
+)
 
 
 def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
     """Return the steps from work to speeds."""
-    source = engine.coefficients["weights_share"].source
-    steps = pass_steps("decoding step", speed.decode.work, speed.decode.times, speed.machine, source)
+    steps = pass_steps("decoding step", speed.decode.time, engine)
+    if speed.decode.parts > 1:
+        steps.append(parts_step(speed, engine))
     if speed.device_share < 1:
         steps.append(
             Step(
                 "Seconds of a decoding step with layers in host memory",
                 r"s \cdot t_{\text{device}} + t_{\text{host}}",
-                f"{speed.device_share:g} × {show_number(speed.decode.times.total, 4)} + {show_number(speed.host_s, 4)}",
+                f"{speed.device_share:g} × {show_number(speed.decode.time.total, 4)} + {show_number(speed.host_s, 4)}",
                 speed.decode.step_s,
                 "s",
                 engine.source,
             )
         )
-    batch, step = speed.together, speed.decode.step_s
+    if speed.waves > 1:
+        steps.append(
+            Step(
+                "Seconds until sequences of all waves have a token more",
+                r"n_{\text{waves}} \cdot t_{\text{step}}",
+                f"{speed.waves} × {show_number(speed.decode.step_s, 5)}",
+                speed.step_s,
+                unit="s",
+                source=engine.source,
+            )
+        )
+    batch, step = speed.together, speed.step_s
     steps.append(
         Step(
             "Decoding, all sequences",
             r"\frac{n_{\text{seq}}}{t_{\text{step}}}",
-            f"{show_count(batch)} / {show_number(step, 4)}",
+            f"{show_count(batch)} / {show_number(step, 5)}",
             batch / step,
             "tokens/s",
-            source,
+            engine.source,
         )
     )
     return [*steps, *prefill_steps(speed, engine)]
 
 
+def parts_step(speed: Speed, engine: Engine) -> Step:
+    """Return how parts of a batch follow each other through the stages of a pipeline."""
+    parts, stages = speed.decode.parts, speed.passes.layout.pipeline
+    seconds = speed.decode.time.total * max(parts / stages, 1.0)
+    return Step(
+        "Seconds until each sequence has a token more",
+        r"t \cdot \max(\frac{n_{\text{parts}}}{n_{\text{stages}}}, 1)",
+        f"{show_number(speed.decode.time.total, 4)} × max({parts} / {stages}, 1)",
+        seconds,
+        "s",
+        engine.source,
+    )
+
+
 def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
     """Return the steps of a prefill; it is all that a model does which writes no text."""
-    source = engine.coefficients["weights_share"].source
-    first = speed.prefill.seconds
+    first, passes = speed.first_s, speed.waves * speed.prefill.passes
     return [
-        *pass_steps("prefill pass", speed.prefill.work, speed.prefill.times, speed.machine, source),
+        *pass_steps("prefill pass", speed.prefill.time, engine),
         Step(
             "Time to the first token",
             r"n_{\text{passes}} \cdot t_{\text{pass}}",
-            f"{show_count(speed.prefill.passes)} × {show_number(first / speed.prefill.passes, 4)}",
+            f"{show_count(passes)} × {show_number(first / passes, 5)}",
             first,
             "s",
-            source,
+            engine.source,
         ),
     ]
 
 
-def pass_steps(name: str, work: Work, times: Times, machine: Machine, source: str) -> list[Step]:
-    """Return the steps of one pass."""
-    read, rate = machine.bandwidth * machine.weights_share, machine.matrix_rate * machine.matrix_share
-    numbers = (times.weights, times.matrices, times.cache, times.attention, times.launch + times.links)
-    shown = [show_number(number, 4) for number in numbers]
-    steps = [
-        Step(
-            f"Reading weights, {name}",
-            r"\frac{M_{\text{weights}}}{e \cdot BW}",
-            f"{show_count(work.weight_bytes)} / ({machine.weights_share:g} × {machine.bandwidth:.4g})",
-            work.weight_bytes / read,
-            "s",
-            source,
-        ),
-        Step(
-            f"Matrix products, {name}",
-            r"\frac{F + F_{\text{experts}} / e_{\text{experts}}}{e \cdot P}",
-            f"({work.matrix_flops:.4g} + {work.expert_flops:.4g} / {machine.expert_share:g})"
-            f" / ({machine.matrix_share:g} × {machine.matrix_rate:.4g})",
-            (work.matrix_flops + work.expert_flops / machine.expert_share) / rate,
-            "s",
-            source,
-        ),
-    ]
-    device = f"max({shown[0]}, {shown[1]}) + max({shown[2]}, {shown[3]}) + {shown[4]}"
-    formula = r"\max(t_W, t_F) + \max(t_{\text{cache}}, t_{\text{attention}}) + t_{\text{launch}}"
-    if times.host > 0:
-        device = f"max({device}, {show_number(times.host, 4)})"
-        formula = rf"\max({formula}, t_{{\text{{host}}}})"
-    return [*steps, Step(f"Seconds of a {name}", formula, device, times.total, "s", ROOFLINE)]
+def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
+    """Return the steps of one pass: the seconds of its operations by kind, and their sum with the host's part."""
+    steps, sums = [], []
+    for words, kinds in KINDS:
+        parts = [part for part in time.parts if isinstance(part.operation, kinds) and part.total]
+        if parts:
+            numbers = " + ".join(f"{part.times:g} × {part.seconds:.4g}" for part in parts)
+            seconds = sum(part.total for part in parts)
+            sums.append(show_number(seconds, 4))
+            steps.append(Step(f"{words}, {name}", r"\sum n \cdot t", numbers, seconds, "s", ROOFLINE))
+    device, formula = " + ".join(sums), r"\sum t"
+    if time.host_s > 0:
+        device, formula = f"max({device}, {show_number(time.host_s, 4)})", rf"\max({formula}, t_{{\text{{host}}}})"
+    if time.between_s > 0:
+        device, formula = f"{device} + {show_number(time.between_s, 4)}", rf"{formula} + t_{{\text{{between}}}}"
+    return [*steps, Step(f"Seconds of a {name}", formula, device, time.total, "s", engine.source)]

@@ -10,11 +10,11 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Price
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines.vllm import is_large_device
-from calc.performance.speed import speed_of
+from calc.performance.speed import Question, speed_of
 from calc.planning.cost import MILLION, newest_purchase, newest_rent
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
-from calc.planning.serving_report import margin, prefill_tokens
+from calc.planning.serving_report import is_timed_on, margin, prefill_tokens
 from calc.planning.support import sold_in_multiples, what_runs
 from calc.units import HOUR_S, KWH_J
 
@@ -35,7 +35,7 @@ class Held(NamedTuple):
 
     needed_bytes: int
     limit_bytes: int
-    margin_bytes: int  # by which the range of what is needed goes beyond it
+    spare_bytes: int  # left of the engine's share of it, beyond the range of what is needed
     prefill_tokens: int | None  # of a pass; None where the engine passes whole prompts at once
 
 
@@ -122,12 +122,14 @@ class Comparison:
         serving = self.serving(accelerator)
         if serving is None:
             total = fullest(self.wanted.demand, layout)[1].total
-            return Held(total, accelerator.capacity_bytes if accelerator else 0, 0, None)
+            capacity = accelerator.capacity_bytes if accelerator else 0
+            return Held(total, capacity, capacity - total, None)
         case, runtime = serving.fullest(self.wanted.demand, layout)
-        needed = runtime.needed
+        needed = runtime.device
         if accelerator is None:
             needed = sum(amount.bytes for amount in runtime.amounts if amount.id in HELD)
-        return Held(needed, runtime.limit or 0, margin(case.engine, runtime), prefill_tokens(case))
+        spare = (runtime.limit or 0) - runtime.needed - margin(case.engine, runtime)
+        return Held(needed, runtime.capacity or 0, spare, prefill_tokens(case))
 
     def known(self, layout: Layout, accelerator: Accelerator) -> Held:
         """Return `held`, worked out once for all devices that an engine cannot tell apart by their memory."""
@@ -150,7 +152,7 @@ class Comparison:
             if least > accelerator.capacity_bytes:
                 continue
             held = self.known(layout, accelerator)
-            if held.needed_bytes + held.margin_bytes <= held.limit_bytes:
+            if held.spare_bytes >= 0 and held.needed_bytes <= held.limit_bytes:
                 priced = accelerator.id in self.priced
                 return Offer(
                     accelerator=accelerator,
@@ -166,18 +168,24 @@ class Comparison:
     def speed(self, layout: Layout, accelerator: Accelerator, prefill_tokens: int | None) -> dict[str, float] | None:
         """Return the typical speeds of writing; None without an engine, without the device's rates, or without text."""
         wanted = self.wanted
-        if wanted.engine is None or not wanted.engine.is_timed or not wanted.demand.architecture.writes:
+        if (
+            wanted.engine is None
+            or not is_timed_on(wanted.engine, accelerator)
+            or not wanted.demand.architecture.writes
+        ):
             return None
-        found = speed_of(
+        question = Question(
             demand=wanted.demand,
             layout=layout,
             accelerator=accelerator,
-            values=wanted.engine.values,
+            engine=wanted.engine.id,
+            era=wanted.engine.era,
             output_tokens=wanted.output_tokens,
             cached_tokens=0,
             batched_tokens=prefill_tokens,
             attention=wanted.attention,
         )
+        found = speed_of(question, wanted.engine.values)
         return found.figures() if found else None
 
     def offers(self, accelerators: Iterable[Accelerator]) -> list[Offer]:

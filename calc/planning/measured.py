@@ -72,7 +72,7 @@ def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known:
     return float(str(entry["measured" if known else "not_measured"]))
 
 
-def measured_report(facts: Catalog, bucket_name: str, speed: str | None, memory: str) -> dict[str, object]:
+def measured_report(facts: Catalog, bucket_name: str, *, speed: str | None, memory: str) -> dict[str, object]:
     """Return the report's field: what stands behind speed and memory, and first what stands behind the answer.
 
     `speed` is None where the report answers no speed.

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
-from calc.catalog.records import Engine
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
@@ -11,11 +12,12 @@ from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
-from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runtime
+from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import Speed, speed_of
+from calc.performance.speed import Question, Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.layout import division
+from calc.planning.measured import SPEED, bucket, format_of, measured, range_factor
 from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -38,14 +40,22 @@ class Served(NamedTuple):
 
 
 def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Served:
-    """Return a demand under an engine, with as many sequences as fit where `most` asks for them."""
+    """Return a demand under an engine, with as many sequences as fit where `most` asks for them.
+
+    No more than the engine is set up for; of requests in a server those that it works on at a time.
+    """
+    slots = serving.slots * layout.data
+    if serving.concurrency is not None:
+        demand = demand._replace(sequences=min(serving.concurrency, slots))
     if serving.accelerator is None:
         if most:
             raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
         return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
     count = serving.most_sequences(demand, layout) * layout.data
     if most:
-        demand = demand._replace(sequences=max(count, 1))
+        demand = demand._replace(sequences=max(min(count, slots), 1))
+    elif serving.concurrency is not None:
+        demand = demand._replace(sequences=min(demand.sequences, max(count, 1)))
     return Served(serving, demand, layout, *serving.fullest(demand, layout), count)
 
 
@@ -89,7 +99,8 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
 
 def serving_totals(served: Served) -> Report:
     """Return the three totals that people read, each with its range of 80 %."""
-    report: Report = {"phase": served.case.budget.peak_phase}
+    logits = sum(amount.bytes for amount in served.runtime.amounts if amount.id == "logits")
+    report: Report = {"phase": "head" if logits else "layer"}
     for name, scopes in TOTALS.items():
         value = served.runtime.scoped(*scopes)
         report[name] = value
@@ -125,7 +136,7 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     """
     values = served.serving.engine.values
     if served.runtime.pool is not None:
-        outside = served.runtime.scoped(DEVICE)
+        outside = sum(a.bytes for a in served.runtime.amounts if a.scope == DEVICE and a.id not in NOT_USED)
         return [value - outside // 2, value + outside // 2]
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0
@@ -175,15 +186,15 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
 def serving_fit(served: Served) -> Report:
     """Return what fits on the devices under the engine."""
     serving, runtime, demand = served.serving, served.runtime, served.demand
-    if serving.accelerator is None or runtime.limit is None:
+    if runtime.capacity is None or runtime.limit is None:
         return {}
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
     pool = max(runtime.limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     needed = serving.devices_needed(demand, served.layout)
     return {
-        "capacity_bytes": serving.accelerator.capacity_bytes,
+        "capacity_bytes": runtime.capacity,
         "fits": runtime.fits,
-        "headroom_bytes": runtime.limit - runtime.needed,
+        "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
         "kv_pool_tokens": pool_tokens(served, pool, cache),
@@ -196,23 +207,17 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
-    if serving.accelerator is None or not serving.engine.is_timed:
-        return None
-    speed = speed_of(
-        demand=served.demand,
-        layout=served.layout,
-        accelerator=serving.accelerator,
-        values=values,
-        output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
-        batched_tokens=prefill_tokens(served.case),
-        attention=serving.attention,
-        device_share=device_share(served),
-    )
+    if serving.concurrency is not None and served.demand.architecture.writes:
+        from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
+
+        return loaded_speed(served, serving.concurrency, output_tokens, cached_tokens)
+    question = speed_question(served, output_tokens, cached_tokens)
+    speed = speed_of(question, values) if question else None
     if speed is None:
         return None
     typical = speed.figures()
-    slow, fast = (speed.figures(values["range_decode"] ** power, values["range_prefill"] ** power) for power in (1, -1))
+    step, first = (speed_factor(served, phase) for phase in ("decode", "prefill"))
+    slow, fast = (speed.figures(step**power, first**power) for power in (1, -1))
     report: Report = {
         name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}
         for name, value in typical.items()
@@ -220,16 +225,59 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     if not served.demand.architecture.writes:  # one pass is all there is
         return one_pass_speed(served, report, speed)
     report["max_sequences"] = served.most
-    report["bound_by"] = speed.decode.times.bound_by
-    report["prefill_bound_by"] = speed.prefill.times.bound_by
+    report["bound_by"] = speed.decode.time.bound_by
+    report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
     return report, speed_steps(speed, serving.engine)
+
+
+def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
+    """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
+    serving = served.serving
+    if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
+        return None
+    return Question(
+        demand=served.demand,
+        layout=served.layout,
+        accelerator=serving.accelerator,
+        engine=serving.engine.id,
+        era=serving.engine.era,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens,
+        batched_tokens=prefill_tokens(served.case),
+        attention=serving.attention,
+        device_share=device_share(served),
+        most=served.most,
+    )
+
+
+def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
+    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
+    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
+    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+
+
+def served_bucket(served: Served) -> str:
+    """Return the name of what is like the scenario, by which its measurements are counted."""
+    return bucket(
+        engine=served.serving.engine.id,
+        accelerator=served.serving.accelerator,
+        format_class=format_of(served.demand.weights),
+        architecture=served.demand.architecture,
+    )
+
+
+def speed_factor(served: Served, phase: str) -> float:
+    """Return the factor either way within which four of five measurements of a phase lie."""
+    facts = catalog()
+    known = measured(facts, SPEED, served_bucket(served)).rows > 0
+    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
 
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
     """Return the speed of a model that passes over its texts once: no figures of tokens written."""
     kept = ("prefill_tokens_per_s", "time_to_first_token_s")
-    bound = speed.prefill.times.bound_by
+    bound = speed.prefill.time.bound_by
     found: Report = {name: report[name] for name in kept}
     found |= {"max_sequences": served.most, "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)

@@ -84,6 +84,35 @@ def what_runs(
     return Runs(True, tuple(stated[YES]), on_device)
 
 
+def usual_engine(
+    *, facts: Catalog, device: Accelerator | None, weights: Weights, architecture: Architecture
+) -> Engine | None:
+    """Return the engine that most people take on a device, or the first other one that runs the model there.
+
+    None where no engine is known to run it, and without a device.
+    """
+    if device is None:
+        return None
+    engines = sorted(facts.engines(), key=lambda engine: (device.segment not in engine.usual_on, not engine.usual_on))
+    for engine in engines:
+        found = what_runs(facts=facts, engine=engine, device=device, weights=weights, architecture=architecture)
+        if found.runs:
+            return engine
+    return None
+
+
+def format_of_bits(engine: Engine, bits: int, facts: Catalog) -> str:
+    """Return the first of an engine's number formats with no more bits than asked for; BF16 from 16 on."""
+    if bits >= 16:
+        return "bf16"
+    for name in engine.formats:
+        record = facts.weights_format(name)
+        element = facts.number_format(record.base) if isinstance(record, Mixture) else record
+        if element.bits <= bits:
+            return name
+    return engine.formats[-1]
+
+
 def sold_in_multiples(device: Accelerator) -> bool:
     """Return whether several such devices work together in one machine: not those that are a part of a computer."""
     return device.segment != "soc" and device.text("form") != "laptop"

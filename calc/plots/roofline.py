@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from calc.performance.flops import Work
-from calc.performance.roofline import Times
+from calc.performance.operations import total_flops, weights_read
+from calc.performance.schedules import PassTime, state_bytes
 from calc.plots.placed import in_words, place
 from calc.plots.plot import (
     TEXT,
@@ -47,15 +47,12 @@ def draw(**scenario: object) -> Plot:
     placed = place(scenario)
     found, own = timed(placed), placed.demand.sequences
     speeds = {count: found.speed(count) for count in sorted({*BATCHES, own})}
-    machine = speeds[own].machine
-    bandwidth, rate = machine.bandwidth, machine.matrix_rate
+    device = speeds[own].passes.kernels
+    bandwidth, rate = device.bandwidth, device.rate(placed.demand.weights.native or "bf16")
     ridge = rate / bandwidth
-    passes = [
-        passed(DECODE, in_words(count), count == own, speed.decode.work, times=speed.decode.times)
-        for count, speed in speeds.items()
-    ]
+    passes = [passed(DECODE, in_words(count), count == own, speed.decode.time) for count, speed in speeds.items()]
     first = speeds[own].prefill
-    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.work, times=first.times))
+    passes.append(passed(PREFILL, f"{in_words(own)}, a pass of the prompt", True, first.time))
     places = [dot.intensity for dot in passes]
     slowest = min(dot.tflops for dot in passes) * TERA
     start, end = (
@@ -91,11 +88,11 @@ def draw(**scenario: object) -> Plot:
     return Plot(caption, summary, drawing(), data, headings=headings, rows=rows)
 
 
-def passed(name: str, counted: str, own: bool, work: Work, times: Times) -> Dot:
+def passed(name: str, counted: str, own: bool, time: PassTime) -> Dot:
     """Return a pass as a dot: its operations over its bytes, and its operations over its time."""
-    operations = work.matrix_flops + work.expert_flops + work.attention_flops
-    intensity = operations / (work.weight_bytes + work.cache_bytes)
-    tflops = operations / times.total / TERA
+    operations = total_flops(time.operations)
+    intensity = operations / (weights_read(time.operations) + state_bytes(time.operations))
+    tflops = operations / time.total / TERA
     return Dot(
         name,
         counted,

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand
-from calc.performance.speed import Speed, speed_of
+from calc.performance.speed import Question, Speed, speed_of
 from calc.planning.serving import Serving
-from calc.planning.serving_report import Served, prefill_tokens, serving_speed
+from calc.planning.serving_report import Served, serving_speed, speed_question
 from calc.plots.placed import Placed
 
 Report = dict[str, Any]
@@ -31,20 +31,17 @@ class Timed(NamedTuple):
             raise unknown(self.placed)
         return found[0]
 
+    def question(self, sequences: int) -> Question:
+        """Return what the speed of so many sequences is asked of."""
+        asked = self.placed.asked
+        found = speed_question(self.served(sequences), asked.output_tokens, asked.cached_tokens)
+        if found is None:
+            raise unknown(self.placed)
+        return found
+
     def speed(self, sequences: int) -> Speed:
-        """Return the work and the times of so many sequences."""
-        asked, served = self.placed.asked, self.served(sequences)
-        accelerator = self.placed.accelerator
-        found = accelerator and speed_of(
-            demand=served.demand,
-            layout=served.layout,
-            accelerator=accelerator,
-            values=self.serving.engine.values,
-            output_tokens=asked.output_tokens,
-            cached_tokens=asked.cached_tokens,
-            batched_tokens=prefill_tokens(served.case),
-            attention=self.serving.attention,
-        )
+        """Return the operations and the times of so many sequences."""
+        found = speed_of(self.question(sequences), self.serving.engine.values)
         if not found:
             raise unknown(self.placed)
         return found

@@ -9,6 +9,7 @@ from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, totals
 from calc.memory.training.working import parts_of, sum_step
+from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.training_fit import devices_needed, fullest
 from calc.scenario import STAND_INS
 from calc.training.reading import Asked, read_training
@@ -24,16 +25,28 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     widest, by_stage = fullest(plan)
     sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
-    found = timed(asked, facts)
+    found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
+    repairs: list[dict[str, object]] = []
+    if asked.accelerator is not None and memory["fits"] is False:
+        from calc.training.repairs import listed_repairs  # a run that fits needs none
+
+        repairs = listed_repairs(scenario, asked.accelerator.capacity_bytes)
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
         "model": model_counts(asked.model_id, asked.model_name, plan.architecture, trained=trainable(asked, widest)),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-            **memory_of(asked, widest, by_stage, sizes, facts=facts),
+            **memory,
         },
+        "repairs": repairs,
         "speed": found.speed,
+        "measured": measured_report(
+            facts,
+            training_bucket(plan, asked.accelerator),
+            speed=TRAINING_SPEED if found.speed else None,
+            memory=TRAINING_MEMORY,
+        ),
         "cost": found.cost,
         "steps": [
             step.as_dict()

@@ -1,18 +1,18 @@
 """The speed, time and cost of a training scenario, with low and high ends calibrated on measured runs."""
 
-import math
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Step
-from calc.performance.fabric import joined
+from calc.performance.token_flops import token_flops
 from calc.performance.training_step import peak_rate, prepare, step_time
-from calc.performance.training_work import token_flops
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
 from calc.planning.cost import run_cost_of
+from calc.planning.measured import TRAINING_SPEED, measured, range_factor, training_bucket
 from calc.training.reading import Asked
 from calc.units import show_count, show_number
 
+MOST_UTILIZATION = 0.99  # of a device's rate: no run does more than all of it
 Report = dict[str, object]
 Range = dict[str, float]
 
@@ -35,33 +35,28 @@ def range_of(value: float, low: float, high: float, *, inverse: bool = False) ->
     return {"low": value * ends[0], "typical": value, "high": value * ends[1]}
 
 
-def left_open(asked: Asked) -> int:
-    """Return how many things that decide the speed a scenario leaves to defaults: fused kernels, and the network."""
-    assert asked.accelerator is not None
-    beyond = joined(asked.accelerator, ranks=asked.plan.layout.devices).machines > 1
-    return ("compile" in asked.defaults) + (beyond and asked.network_bytes_per_s is None)
-
-
 def timed(asked: Asked, facts: Catalog) -> Timed:
     """Return a run's speed and cost."""
     if asked.accelerator is None:
         return Timed(None, None, [])
     trainer = facts.training_step
     values, plan = trainer.values, asked.plan
-    found = step_time(prepare(plan, asked.accelerator), values, asked.network_bytes_per_s)
-    if found is None:
+    prepared = prepare(plan, asked.accelerator, asked.network_bytes_per_s)
+    if prepared is None:
         return Timed(None, None, [])
+    found = step_time(prepared, values)
     flops, peak = token_flops(plan), peak_rate(plan, asked.accelerator)
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices
     rate = tokens / found.total / devices
-    width = values["range_base"] + values["range_waiting"] * found.waiting_share
-    width += values["range_open"] * left_open(asked)
-    low, high = math.exp(-width), math.exp(width)
+    known = measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)).rows > 0
+    factor = range_factor(facts, TRAINING_SPEED, engine="training", phase="", known=known)
+    utilization = rate * flops.model / peak
+    low, high = 1 / factor, min(factor, max(MOST_UTILIZATION / utilization, 1.0))
     speed: Report = {
         "tokens_per_s_per_device": range_of(rate, low, high),
         "step_s": range_of(found.total, low, high, inverse=True),
-        "model_flops_utilization": range_of(rate * flops.model / peak, low, high),
+        "model_flops_utilization": range_of(utilization, low, high),
         "tflops_per_device": range_of(rate * flops.model / 1e12, low, high),
         "hardware_tflops_per_device": range_of(rate * flops.hardware / 1e12, low, high),
         "duration_s": None,

@@ -44,6 +44,19 @@ FIGURES = {
     "mean_ttft_ms": "time_to_first_token_s",
     "mean_tpot_ms": "time_per_output_token_s",
 }
+# Versions that were current when a source appeared which states none.
+CURRENT = {
+    ("mlc_llm_perf_bench", "vllm"): "0.2",
+    ("mlc_llm_perf_bench", "llama.cpp"): "b1500",
+    ("llm_awq_tinychat", "llama.cpp"): "b1500",
+    ("llm_awq_tinychat", "transformers"): "4.34",
+    ("llm_awq_tinychat", "tensorrt-llm"): "0.5",
+    ("autogptq_readme", "transformers"): "4.30",
+    ("chatglm2_readme", "transformers"): "4.30",
+    ("qwen_docs_qwen1.5", "transformers"): "4.37",
+    ("glm4_docs", "transformers"): "4.41",
+    ("dstack_benchmarks", "vllm"): "0.6.4",
+}
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 
 
@@ -68,6 +81,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["parallelism"] = {"data": devices, "expert": devices}
     if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] != "hf_posts"):
         found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
+    if version := version_of(row, engine):
+        found["engine_version"] = version
     found |= lengths_of(row, engine)
     if row["source_key"] in SERVED:
         found["concurrency"] = concurrency_of(row)
@@ -76,6 +91,15 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def version_of(row: Row, engine: str) -> str:
+    """Return the version of the engine that a row states, or that was current when its source appeared."""
+    stated = re.search(r"b\d{4,}|\d+\.\d+(\.\d+)?", row["engine_version"].replace("torch ", "torch-"))
+    found = re.search(r"transformers (\d+\.\d+(\.\d+)?)", row["engine_version"]) if engine == "transformers" else stated
+    if found:
+        return found.group(1) if engine == "transformers" else found.group()
+    return CURRENT.get((row["source_key"], engine), "")
 
 
 def lengths_of(row: Row, engine: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from calc.calculators import CALCULATORS, answer
 from calc.calculators.speed import per_second
 from calc.catalog import catalog
-from calc.units import show_seconds
+from calc.units import show_gib, show_seconds
 
 FIT, SPEED = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
 ENGINES = [engine.id for engine in catalog().engines()]
@@ -19,10 +19,31 @@ def typical(report: Any, name: str) -> float:
     return float(report["speed"][name]["typical"])
 
 
-def test_no_engine_is_the_first_choice() -> None:
+@pytest.mark.parametrize(
+    ("accelerator", "weights", "engine"),
+    [
+        ("rtx-4090", "bf16", "llama.cpp"),
+        ("rtx-4090", "awq", "vllm"),
+        ("m4-max-64gb", "q4_k_m", "llama.cpp"),
+        ("h100-sxm-80gb", "bf16", "vllm"),
+        ("rtx-a6000", "bf16", "vllm"),
+        ("p40-24gb", "bf16", "llama.cpp"),
+        ("tpu-v5e", "bf16", "none"),
+    ],
+)
+def test_the_usual_engine_is_the_first_choice(accelerator: str, weights: str, engine: str) -> None:
+    """llama.cpp on Macs and consumer cards, vLLM elsewhere, and what runs where the usual one does not."""
+    report = FIT.report({"accelerator": accelerator, "weights": weights})
+    assert report["scenario"]["engine"] == engine and report["runs"] is (None if engine == "none" else True)
+
+
+def test_the_mathematics_alone() -> None:
     """Whoever chooses none gets what the mathematics needs: weights, cache and a pass, and one exact total."""
-    report = FIT.report({})
+    report = FIT.report({"engine": ""})
     assert report["scenario"]["engine"] == "none"
+    usual = FIT.render(FIT.report({}))
+    alone = f"mathematics alone needs: <strong>{show_gib(report['memory']['device_bytes'])}</strong>"
+    assert alone in usual and alone not in FIT.render(report)
     assert report["memory"]["device_bytes_range"] == [report["memory"]["device_bytes"]] * 2
     assert "four of five" not in FIT.render(report)
 
@@ -44,17 +65,17 @@ def test_a_share_set_aside_is_told_with_what_is_free_of_it() -> None:
     report = FIT.report({"engine": "vllm"})
     html = FIT.render(report)
     free = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "kv_pool_free")
-    assert free == report["memory"]["headroom_bytes"] > 0
-    assert "of them cache that these sequences leave free" in html
+    assert f"{show_gib(free)} of them cache that these sequences leave free" in html
     assert "Cache that the engine sets aside" in html and "four of five measurements" in html
     assert "part-kv_pool_free" in html
 
 
 def test_a_share_too_small_is_not_said_to_be_the_device() -> None:
-    """Where the share is exceeded and the device is not, the sentence speaks of the share."""
+    """Where the share is exceeded and the device would hold it, the sentence speaks of the share."""
     report = FIT.report({"engine": "vllm", "context_tokens": "51200"})
     memory = report["memory"]
-    assert not memory["fits"] and memory["device_bytes"] <= memory["capacity_bytes"]
+    alone = next(part["bytes"] for part in memory["parts"] if part["id"] == "outside_share")
+    assert not memory["fits"] and memory["device_bytes"] - alone <= memory["capacity_bytes"]
     assert "needs more than its share of the device" in FIT.status(report)
 
 

@@ -19,6 +19,7 @@ from calc.performance.messages import (
     messages,
 )
 from calc.scenario import known_architecture
+from tests.performance.test_forward import linear_weights
 
 
 def sent(sharing: str, model: str = "llama-3.1-8b", devices: int = 2, tokens: int = 2048) -> list[Messages]:
@@ -62,15 +63,14 @@ def test_a_token_alone_waits_for_the_weights() -> None:
     architecture, card = known_architecture(catalog(), "llama-3.1-8b"), catalog().accelerator("rtx-4090")
     found = arithmetic(TENSOR, architecture=architecture, accelerator=card, devices=2, tokens=1)
     assert found is not None
-    assert found.seconds == pytest.approx(8.03e9 / found.bandwidth, rel=1e-3)
-    assert 0.5 < found.bandwidth / 1008e9 < 1
+    assert 0.5 < 8.03e9 / 1008e9 / found.seconds < 1
 
 
-@given(st.sampled_from(SHARINGS[:4]), st.integers(2, 32), st.integers(1, 100_000))
+@given(st.sampled_from(SHARINGS[:4]), st.sampled_from([2, 4, 8]), st.integers(1, 100_000))
 def test_training_computes_three_times_a_forward_pass(sharing: str, devices: int, tokens: int) -> None:
     """Of each device; a forward pass is divided over tensor ranks, and runs through stages one after the other."""
     architecture, card = known_architecture(catalog(), "llama-3.1-8b"), catalog().accelerator("h100-sxm-80gb")
     found = arithmetic(sharing, architecture=architecture, accelerator=card, devices=devices, tokens=tokens)
     assert found is not None
-    forward = 2 * parameters_total(architecture) * tokens
+    forward = 2 * linear_weights(architecture) * tokens
     assert found.flops == pytest.approx({TENSOR: forward / devices, STAGES: forward}.get(sharing, 3 * forward))

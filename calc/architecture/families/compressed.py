@@ -89,7 +89,7 @@ def deepseek_v4(config: Config) -> Architecture:
     last = norm("norm", hidden, block="final_norm")
     last += (Tensor("hc_head.hc_fn", "other", (streams, streams * hidden)),)
     last += (Tensor("hc_head.hc_base", "other", (streams,)), Tensor("hc_head.hc_scale", "other", (1,)))
-    return assemble(
+    whole = assemble(
         config,
         hidden=hidden,
         layers=[(name,) for name in types],
@@ -97,3 +97,5 @@ def deepseek_v4(config: Config) -> Architecture:
         final=last,
         tied=config.flag("tie_word_embeddings", default=False),
     )
+    drafting = layer(compressed_attention(config, WINDOW_ONLY, 0), feed, *around, *last[1:])
+    return whole._replace(predicting=(drafting,))

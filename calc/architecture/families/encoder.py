@@ -1,5 +1,7 @@
 """Families of encoders: BERT and its kin, which give hidden states, not logits, and keep no cache."""
 
+from collections.abc import Mapping
+
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
@@ -63,8 +65,22 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
             style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
-        last=linear("pooler", "other", hidden, hidden, bias=True) if pooled else (),
+        last=text_head(config, hidden, pooled=pooled),
     )
+
+
+def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
+    """Return what stands behind an encoder of text: a pooler, and one that classifies or ranks has its classes, too.
+
+    RoBERTa's classes have a matrix of their own in the pooler's place, of the same size.
+    """
+    tensors = linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
+    named = config.values.get("architectures")
+    if isinstance(named, list) and any("ForSequenceClassification" in str(name) for name in named):
+        labels = config.values.get("id2label")
+        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+        tensors += linear("classifier", "head", classes, hidden, bias=True)
+    return tensors
 
 
 BERT = {
@@ -185,36 +201,56 @@ VIT = {
 }
 
 
-@family("vit", defaults=VIT)
+@family("vit", "deit", defaults=VIT)
+@family("dinov2", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4})
 def vit(config: Config) -> Architecture:
-    """ViT (arXiv:2010.11929): an encoder of patches, with a pooler on the first position."""
+    """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler."""
+    kind = config.text("model_type", "")
     hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=False)
     attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
-    width, activation = config.integer("intermediate_size"), config.text("hidden_act", "gelu")
-    table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
-    table += (Tensor("position_embeddings", "other_embedding", (1, patch_count(config) + 1, hidden)),)
+    first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
+    table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
+    places = patch_count(config) + (2 if kind == "deit" else 1)
+    table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
     table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    extra: Tensors = ()
+    width = config.integer("intermediate_size")
+    if kind == "dinov2":
+        config.refuse("use_swiglu_ffn", (False,), "its widths are rounded in another way")
+        width = max(int(config.number("mlp_ratio", default=4) * hidden), 1)
+        extra = tuple(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2))
     block = layer(
         reader(attention),
-        dense(hidden, width, gated=False, bias=True, activation=activation),
+        dense(hidden, width, gated=False, bias=True, activation=config.text("hidden_act", "gelu")),
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
+        *extra,
         style=GPT_STYLE,
     )
     return Architecture(
-        family=config.text("model_type", ""),
+        family=kind,
         hidden_size=hidden,
         vocab_size=0,
         embeddings=table,
         kinds=(block,),
         pattern=(0,) * config.layers(),
-        head=norm("layernorm", hidden, bias=True, block="final_norm")
-        + linear("pooler", "other", hidden, hidden, bias=True),
+        head=norm("layernorm", hidden, bias=True, block="final_norm") + image_head(config, kind, hidden),
         tied=False,
         context_tokens=None,
         output_size=0,
     )
+
+
+def image_head(config: Config, kind: str, hidden: int) -> Tensors:
+    """Return what stands behind an encoder of images: its classes, or a pooler, or nothing."""
+    named = config.values.get("architectures")
+    if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
+        labels = config.values.get("id2label")
+        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+        inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
+        return linear("classifier", "head", classes, inputs, bias=True)
+    return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)
 
 
 MODERNBERT = {

@@ -21,7 +21,7 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
     """
     hidden = config.hidden()
     heads = config.integer("num_attention_heads", most=2**20)
-    rank, rope = config.integer("kv_lora_rank"), config.integer("qk_rope_head_dim")
+    rank, rope = config.integer("kv_lora_rank"), config.integer("qk_rope_head_dim", least=0)
     plain, value = config.integer("qk_nope_head_dim"), config.integer("v_head_dim")
     bias = config.flag("attention_bias", default=False)
     prefix, block = "self_attn.", "attention"

@@ -102,10 +102,10 @@ QWEN3_VL_MOE = {
 }
 
 
-@family("qwen3_moe")
+@family("qwen3_moe", "mellum")
 @family("qwen3_vl_moe_text", defaults=QWEN3_VL_MOE)
 def qwen3_moe(config: Config) -> Architecture:
-    """Qwen 3 MoE: Qwen 3 with experts and no shared one; a window only with `use_sliding_window`."""
+    """Qwen 3 MoE and Mellum 2: Qwen 3 with experts and no shared one; a window only with `use_sliding_window`."""
     experts, active = expert_counts(config, "num_experts", "num_local_experts")
     feed = mixture(config.hidden(), config.integer("moe_intermediate_size"), experts=experts, active=active)
     bias = config.flag("attention_bias", default=False)

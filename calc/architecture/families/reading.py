@@ -1,0 +1,103 @@
+"""Families that read pages: DeepSeek OCR, whose page passes two towers, and Florence 2, whose tower is DaViT."""
+
+from calc.architecture.config import Config
+from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
+from calc.architecture.families.vision import BLOCK, clip_tower, patches, transformer
+from calc.architecture.layers import Architecture
+from calc.architecture.tensors import Tensor, Tensors, linear, norm
+
+
+def convolved(name: str, outputs: int, inputs: int, size: int, *, bias: bool = True) -> Tensors:
+    """Return a convolution over an image; with one input each channel is for itself."""
+    weight = Tensor(f"{name}.weight", BLOCK, (outputs, inputs, size, size))
+    return (weight, Tensor(f"{name}.bias", BLOCK, (outputs,))) if bias else (weight,)
+
+
+SAM = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "patch_size": 16, "image_size": 1024}
+SAM_GLOBAL, SAM_WINDOWED, SAM_WINDOW = 4, 8, 14  # layers that see the whole page, others, and what those see
+
+
+def sam_tower() -> Tensors:
+    """Return the tower of Segment Anything (arXiv:2304.02643, ViT-B) with the neck that DeepSeek OCR gives it."""
+    config = Config(SAM)
+    hidden, head, side = 768, 64, 64
+    tensors: Tensors = (*patches(config, bias=True), Tensor("vision.sam.positions", BLOCK, (side * side, hidden)))
+    for name, depth, seen in (("global", SAM_GLOBAL, side), ("windowed", SAM_WINDOWED, SAM_WINDOW)):
+        distances = tuple(Tensor(f"rel_pos_{axis}", BLOCK, (2 * seen - 1, head)) for axis in "hw")
+        tensors += transformer(config, depth=depth, extra=distances, name=f"vision.sam.{name}")
+    tensors += convolved("vision.sam.neck.0", 256, hidden, 1, bias=False)
+    tensors += norm("vision.sam.neck.1", 256, bias=True, block=BLOCK)
+    tensors += convolved("vision.sam.neck.2", 256, 256, 3, bias=False)
+    tensors += norm("vision.sam.neck.3", 256, bias=True, block=BLOCK)
+    tensors += convolved("vision.sam.net_2", 512, 256, 3, bias=False)
+    return tensors + convolved("vision.sam.net_3", 1024, 512, 3, bias=False)
+
+
+OCR_CLIP = {
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "image_size": 224,
+    "patch_size": 14,
+}
+
+
+@with_towers("deepseek_vl_v2", "unlimited-ocr")
+def deepseek_ocr(config: Config) -> Architecture:
+    """DeepSeek OCR (arXiv:2510.18234): Segment Anything's and CLIP's towers in front of a small DeepSeek mixture."""
+    language = config.nested("language_config")
+    language.refuse("use_mla", (False,), "DeepSeek VL 2 in its other sizes has another tower and latent attention")
+    text = language.replaced({"model_type": "deepseek"}).completed({"first_k_dense_replace": 1})
+    hidden = text.hidden()
+    clip = tuple(
+        tensor
+        for tensor in clip_tower(Config(OCR_CLIP))
+        if not tensor.name.startswith(("vision.patch_embedding", "vision.post_layernorm"))
+    )
+    tower = sam_tower() + clip + convolved("vision.patch_embedding", 1024, 3, 14, bias=False)
+    tower += linear("projector", BLOCK, hidden, 2048, bias=True)
+    tower += tuple(Tensor(name, BLOCK, (hidden,)) for name in ("image_newline", "view_seperator"))
+    return with_tower(config, text, tower)
+
+
+DAVIT = {"embed_dim": [128, 256, 512, 1024], "depths": [1, 1, 9, 1], "patch_size": [7, 3, 3, 3]}
+
+
+def davit_tower(config: Config) -> tuple[Tensors, int]:
+    """Return DaViT's tower (arXiv:2204.03645), whose blocks attend in windows and over channels, and its width."""
+    config = config.completed(DAVIT)
+    widths, depths, kernels = (config.integers(name) or [] for name in ("embed_dim", "depths", "patch_size"))
+    if not widths or not len(widths) == len(depths) == len(kernels):
+        raise config.error("depths", "must have one item for each of embed_dim")
+    ratio = config.integer("mlp_ratio", default=4, most=64)
+    tensors: Tensors = ()
+    inputs = 3
+    for stage, (width, depth, kernel) in enumerate(zip(widths, depths, kernels, strict=True)):
+        tensors += convolved(f"vision.convs.{stage}", width, inputs, kernel)
+        tensors += norm(f"vision.convs.{stage}.norm", inputs if stage else width, bias=True, block=BLOCK)
+        block: Tensors = convolved("conv1", width, 1, 3) + convolved("conv2", width, 1, 3)
+        block += linear("qkv", BLOCK, 3 * width, width, bias=True) + linear("proj", BLOCK, width, width, bias=True)
+        block += linear("fc1", BLOCK, ratio * width, width, bias=True)
+        block += linear("fc2", BLOCK, width, ratio * width, bias=True)
+        block += norm("norm1", width, bias=True, block=BLOCK) + norm("norm2", width, bias=True, block=BLOCK)
+        name = f"vision.blocks.{stage}"
+        tensors += tuple(item._replace(name=f"{name}.{item.name}", copies=2 * depth) for item in block)
+        inputs = width
+    return tensors, inputs
+
+
+@with_towers("florence2")
+def florence2(config: Config) -> Architecture:
+    """Florence 2 (arXiv:2311.06242): DaViT in front of BART, with positions for rows and columns."""
+    vision = vision_of(config)
+    text = text_of(config, "bart")
+    text = text.replaced({"model_type": "bart"})
+    tower, width = davit_tower(vision)
+    joint = vision.integer("projection_dim", default=1024)
+    tower += linear("projector.image_projection", BLOCK, joint, width)
+    tower += norm("projector.image_proj_norm", joint, bias=True, block=BLOCK)
+    rows = vision.integer("max_position_embeddings", default=50)
+    for name, size in (("row", width // 2), ("column", width - width // 2)):
+        tower += (Tensor(f"projector.{name}_embeddings.weight", BLOCK, (rows, size)),)
+    return with_tower(config, text, tower)

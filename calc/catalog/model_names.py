@@ -1,0 +1,74 @@
+"""Finding a model by words, as people say it: a family and a size, without owner, version or hyphens.
+
+Names that the catalogue lists are found without this. Of several that have all the words, one is taken and the others
+are named: what is not made from another model before what is, the maker with more models, and the newest.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from calc.catalog.loader import lookup_names
+
+WORD = re.compile(r"\d+x\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?")
+SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
+# What is made of another model, or for one use: not meant unless it is said.
+MADE_OF = frozenset(
+    ("distill", "coder", "code", "math", "vision", "vl", "audio", "omni", "embedding", "reranker", "reward", "guard")
+)
+IGNORED = frozenset(["instruct", "chat", "it", "base", "the", "model", "hf", "latest", "gguf"])
+
+
+class Reading(NamedTuple):
+    """The entry that a name is read as, and those that have the same words."""
+
+    id: str
+    others: tuple[str, ...]
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a name that tell models apart.
+
+    >>> sorted(words_of("deepseek-r1:70b")), sorted(words_of("Mixtral 8x7B Instruct"))
+    (['1', '70b', 'deepseek', 'r'], ['8x7b', 'mixtral'])
+    """
+    bare = re.sub(r"(?<=\d)_(?=\d)", ".", name.casefold().rpartition("/")[2])
+    return frozenset(WORD.findall(bare)) - IGNORED
+
+
+def read_name(name: str, entries: Mapping[str, Mapping[str, object]]) -> Reading | None:
+    """Return the model that has all the words of a name, one of which is a size; None where none has."""
+    asked = words_of(name)
+    if not any(SIZE.fullmatch(word) for word in asked):
+        return None
+    known = {entry_id: own_names(entry_id, entry) for entry_id, entry in entries.items()}
+    found = matching(asked, known)
+    if not found:
+        found = matching(asked, {entry_id: lookup_names(entry_id, entry) for entry_id, entry in entries.items()})
+    if not found:
+        return None
+    makers = Counter(maker_of(entry) for entry in entries.values())
+
+    def order(entry_id: str) -> tuple[int, int, str]:
+        entry = entries[entry_id]
+        made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
+        return -made_of, makers[maker_of(entry)], str(entry.get("released"))
+
+    ranked = sorted(found, key=order, reverse=True)
+    return Reading(ranked[0], tuple(ranked[1:]))
+
+
+def maker_of(entry: Mapping[str, object]) -> str:
+    """Return the first word of an entry's maker, which is the same for all its teams."""
+    return str(entry.get("organization")).partition(" ")[0]
+
+
+def own_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
+    """Return the names that an entry has for itself, without the repositories that hold the same shape."""
+    return lookup_names(entry_id, {name: value for name, value in entry.items() if name in ("name", "aliases")})
+
+
+def matching(asked: frozenset[str], names: Mapping[str, list[str]]) -> list[str]:
+    """Return the entries of which a name has all the words."""
+    return [entry_id for entry_id, known in names.items() if any(asked <= words_of(name) for name in known)]

@@ -1,0 +1,245 @@
+"""How an engine puts the operations of a pass together: its kernels beside the law's, launches, and the host's part.
+
+An engine's coefficients (catalogue, `engines`) say how its kernels compare with those that the laws were fitted on,
+what the host does between steps and for each sequence, and whether it launches kernels one by one or replays a graph.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
+from calc.performance.kernels import PLAIN, Kernels
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Counted,
+    Experts,
+    Operation,
+    Pass,
+    Pointwise,
+    Product,
+    Recurrence,
+)
+
+MEMORY, COMPUTE, LAUNCH, LINKS = "memory", "compute", "launch", "links"
+PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
+QUANTIZED = "quantized"
+WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
+
+
+class Factors(NamedTuple):
+    """How much longer an engine's kernel takes than the law's, where reading bounds it and where arithmetic does."""
+
+    reading: float
+    working: float
+    launches: float = 1.0  # kernels that the host launches for one product
+
+
+class Schedule(NamedTuple):
+    """What an engine of an era does with the operations of a pass on a device."""
+
+    values: Mapping[str, float]
+    weights: Weights
+    classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
+    attention: Factors
+    experts: Factors
+    links: float
+    step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
+    sequence_s: float  # of a step, for each sequence
+    launch_s: float  # of the host for each kernel that no graph holds
+    captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
+    pointwise_kernels: float  # where an engine that fuses what stands side by side has one, each passing over memory
+    loops_experts: bool  # all experts of a layer are launched one by one, with tokens or without
+    cache_passes: float  # times that a step reads or writes the whole cache, beside attention
+    repeats_heads: bool  # KV heads are copied for each query head that shares them
+    found: dict[str, Factors]
+
+    def product(self, kernel: str) -> Factors:
+        """Return how an engine's products in a kernel compare with the law's."""
+        known = self.found.get(kernel)
+        if known is None:
+            kinds: tuple[str, ...] = ("",)
+            if kernel not in PLAIN_KERNELS:
+                kinds = (
+                    (self.weights.id, kernel, QUANTIZED, "")
+                    if kernel == kernel_of(self.weights)
+                    else (kernel, QUANTIZED, "")
+                )
+            known = self.found[kernel] = Factors(
+                self.of("weights_factor", kinds), self.of("matrix_factor", kinds), self.of("product_launches", kinds)
+            )
+        return known
+
+    def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
+        """Return a coefficient for a kind of kernel on this class of devices."""
+        return coefficient(self.values, name, kinds, self.classes)
+
+
+def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], classes: tuple[str, ...]) -> float:
+    """Return a coefficient: for the kind of kernel first, within it for the device's class, else the plain one.
+
+    >>> coefficient({"share": 0.8, "share_awq": 0.6, "share@HBM": 0.5}, "share", ("awq", ""), ("HBM",))
+    0.6
+    """
+    for kind in kinds:
+        known = f"{name}_{kind}" if kind else name
+        for device in classes:
+            if f"{known}@{device}" in values:
+                return values[f"{known}@{device}"]
+        if known in values:
+            return values[known]
+    raise KeyError(name)
+
+
+def device_classes(accelerator: Accelerator, market: str) -> tuple[str, ...]:
+    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market."""
+    architecture = accelerator.architecture
+    return f"{architecture} {market}", architecture, accelerator.vendor, market
+
+
+def schedule_of(
+    values: Mapping[str, float], *, era: str, weights: Weights, accelerator: Accelerator, market: str, attention: str
+) -> Schedule:
+    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
+    classes, ways = (*device_classes(accelerator, market), era), (attention, "")
+
+    def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
+        return coefficient(values, name, kinds, classes)
+
+    return Schedule(
+        values=values,
+        weights=weights,
+        classes=classes,
+        attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
+        experts=Factors(of("expert_reading_factor"), of("expert_factor")),
+        links=of("links_factor"),
+        step_s=of("step_s"),
+        sequence_s=of("sequence_s"),
+        launch_s=of("launch_s"),
+        captured_sequences=of("captured_sequences"),
+        pointwise_kernels=of("pointwise_kernels"),
+        loops_experts=bool(of("loops_experts")),
+        cache_passes=of("cache_passes"),
+        repeats_heads=bool(of("repeats_heads")),
+        found={},
+    )
+
+
+def kernel_of(weights: Weights) -> str:
+    """Return how matrices of a format are multiplied; empty for a file of many formats."""
+    if isinstance(weights, Recipe):
+        return weights.base.kernel
+    return weights.kernel if isinstance(weights, NumberFormat) else ""
+
+
+class Timed(NamedTuple):
+    """An operation of a pass, how often it is done, the seconds of one, and what they go to."""
+
+    operation: Operation
+    times: float
+    seconds: float
+    bound: str
+
+    @property
+    def total(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.seconds
+
+
+class PassTime(NamedTuple):
+    """The seconds of a pass: those of its operations on the device, or of the host if it launches them slower."""
+
+    parts: tuple[Timed, ...]
+    device_s: float
+    host_s: float  # in which the host launches the kernels, beside the device
+    between_s: float  # in which the device waits for the host: scheduling, sampling
+
+    @property
+    def total(self) -> float:
+        """Seconds from the beginning of a pass to that of the next."""
+        return (self.device_s if self.device_s > self.host_s else self.host_s) + self.between_s
+
+    @property
+    def operations(self) -> Pass:
+        """The list that the time is made of."""
+        return tuple(Counted(part.operation, part.times) for part in self.parts)
+
+    @property
+    def bound_by(self) -> str:
+        """The resource that most of the time goes to."""
+        if self.host_s > self.device_s:
+            return LAUNCH
+        sums = {MEMORY: 0.0, COMPUTE: 0.0, LAUNCH: self.between_s, LINKS: 0.0}
+        for part in self.parts:
+            sums[part.bound] += part.total
+        return max(sums, key=sums.__getitem__)
+
+
+def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float) -> PassTime:
+    """Return the seconds of a pass over `sequences`; `decoding` of them have one new token, 0 where a prompt is read.
+
+    A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
+    the host launches kernel by kernel while the device works.
+    """
+    bandwidth = kernels.bandwidth
+    ridge = kernels.rate(PLAIN) / bandwidth
+    parts: list[Timed] = []
+    device = launches = 0.0
+    for operation, times in operations:
+        seconds, bound = kernels.seconds(operation), MEMORY
+        count = operation.launches
+        if isinstance(operation, Collective):
+            seconds, bound = seconds * schedule.links, LINKS
+        elif isinstance(operation, Pointwise):
+            count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
+        else:
+            moved, flops = operation.bytes / bandwidth, operation.flops / (ridge * bandwidth)
+            if isinstance(operation, Product):
+                factors = schedule.product(operation.kernel)
+                count = factors.launches
+            elif isinstance(operation, Experts):
+                factors = combined(schedule.product(operation.kernel), schedule.experts)
+                if schedule.loops_experts:
+                    count = operation.experts * (operation.matrices * factors.launches + 2.0)
+            else:
+                factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
+            working = flops / (flops + moved) if flops else 0.0
+            seconds *= factors.reading + working * (factors.working - factors.reading)
+            longest = flops if flops > moved else moved
+            bound = LAUNCH if longest < WAITING_SHARE * seconds else COMPUTE if flops > moved else MEMORY
+        parts.append(Timed(operation, times, seconds, bound))
+        device += times * seconds
+        launches += times * count
+    alone = decoding == sequences and decoding <= schedule.captured_sequences
+    host = 0.0 if alone else launches * schedule.launch_s
+    return PassTime(tuple(parts), device, host, schedule.step_s + sequences * schedule.sequence_s)
+
+
+UNCHANGED = Factors(1.0, 1.0)
+
+
+def combined(first: Factors, second: Factors) -> Factors:
+    """Return both factors together."""
+    return Factors(first.reading * second.reading, first.working * second.working, first.launches)
+
+
+def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
+    """Return the passes over the cache that an engine makes in a step beside those of attention.
+
+    Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
+    them are written and read for each of these.
+    """
+    found: list[Counted] = []
+    for operation, times in operations:
+        if isinstance(operation, Attention):
+            passes = schedule.cache_passes
+            if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
+                passes += 2.0 * operation.heads / operation.kv_heads
+            if passes:
+                found.append(Counted(Pointwise("Copies of the cache", passes * operation.cache_bytes, 2.0), times))
+    return tuple(found)
+
+
+def state_bytes(operations: Pass) -> float:
+    """Return the bytes of caches and states that a pass reads and writes."""
+    return sum(item.times * item.operation.bytes for item in operations if isinstance(item[0], Attention | Recurrence))

@@ -1,0 +1,88 @@
+"""Models are found by the words that people say, and counts are read as they write them."""
+
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.calculators.inputs import Number, read
+from calc.catalog import catalog
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("deepseek r1", "deepseek-v3"),  # R1 has V3's shape, and is no distillation
+        ("deepseek-r1:70b", "llama-3.3-70b"),
+        ("deepseek r1 distill 70b", "llama-3.3-70b"),
+        ("llama 70b", "llama-3.3-70b"),
+        ("70b", "llama-3.3-70b"),
+        ("8b", "qwen3-8b"),
+        ("32b", "qwen3-32b"),
+        ("gemma 27b", "gemma-3-27b"),
+        ("mistral 24b", "mistral-small-3.2-24b"),
+        ("qwen3:30b-a3b", "qwen3-30b-a3b"),
+        ("llama3.3:70b-instruct-q4_K_M", "llama-3.3-70b"),
+    ],
+)
+def test_models_by_words(name: str, model: str) -> None:
+    """A family and a size are enough; of several the newest of the maker with most, and nothing derived unasked."""
+    assert catalog().model(name).id == model
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "llama-9b", "llama", "llama 8x7b", "no such model", "7q"])
+def test_words_of_no_model(name: str) -> None:
+    """A name without a size, or with one that no model has, is refused."""
+    with pytest.raises(ScenarioError, match="not in the catalogue"):
+        catalog().model(name)
+
+
+def test_what_was_taken_is_said() -> None:
+    """The answer names the model that was taken, and others that the words fit."""
+    report: Any = estimate({"model": "llama 70b"})
+    (warning,) = report["warnings"]
+    assert (warning["code"], warning["severity"]) == ("model-ambiguous", "info")
+    assert "taken as Llama 3.3 70B" in warning["message"] and "Llama 2 70B" in warning["message"]
+    assert estimate(report["scenario"])["memory"] == report["memory"]
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "count"),
+    [
+        ("2x3090", "rtx-3090", 2),
+        ("rtx a6000", "rtx-a6000", 1),
+        ("macbook pro m4 max 128gb", "m4-max-128gb", 1),
+        ("Mac Studio M3 Ultra 96GB", "m3-ultra-96gb", 1),
+    ],
+)
+def test_devices_as_people_write_them(name: str, device: str, count: int) -> None:
+    """A count needs no space, and the computer around a chip is no part of its name."""
+    scenario: Any = estimate({"model": "llama-3.1-8b", "accelerator": name})["scenario"]
+    assert (scenario["accelerator"], scenario["accelerators"]) == (device, count)
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"),
+    [("8k", 8192), ("8K", 8192), ("128K", 131_072), ("1M", 2**20), ("8,192", 8192), ("8 192", 8192), ("0.5k", 512)],
+)
+def test_counts_of_tokens(written: str, tokens: int) -> None:
+    """A k of a context is 1,024, in a scenario and in a form, and the report has the number."""
+    report: Any = estimate({"model": "llama-3.1-8b", "context_tokens": written})
+    assert report["scenario"]["context_tokens"] == tokens
+    assert read(Number("context_tokens", "", "", "1", 1, 10**8), written) == tokens
+
+
+def test_counts_of_other_things() -> None:
+    """A k of sequences is a thousand; of what a run reads 15T is fifteen million million."""
+    report: Any = estimate({"model": "llama-3.1-8b", "sequences": "1k"})
+    assert report["scenario"]["sequences"] == 1000
+    run: Any = estimate({"workload": "training", "model": "llama-3.1-8b", "training_tokens": "15T"})
+    assert run["scenario"]["training_tokens"] == 15 * 10**12
+
+
+@pytest.mark.parametrize("written", ["", "many", "8kk", "-8k", "8.3", "1e6", "k"])
+def test_what_is_no_count(written: str) -> None:
+    """What is no whole number is refused by its field."""
+    with pytest.raises(ScenarioError) as error:
+        estimate({"model": "llama-3.1-8b", "context_tokens": written})
+    assert error.value.field == "context_tokens"

@@ -1,0 +1,42 @@
+"""What people download most is answered by its name."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from tests.known import load
+
+ROWS = load("most_downloaded.json")["rows"]
+
+
+def test_of_a_hundred_names_ninety_five_are_answered() -> None:
+    """Of the 100 most downloaded repositories at least 95 lead to a model."""
+    assert len(ROWS) == 100
+    assert sum(row["model"] is not None for row in ROWS) >= 95
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["model"]], ids=lambda row: row["name"])
+def test_a_repository_leads_to_its_model(row: dict[str, Any]) -> None:
+    """The report is of the model that the file names, and says what its weights take."""
+    report = estimate({"model": row["name"]})
+    assert report["model"]["id"] == row["model"]
+    assert next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights") > 0
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row["model"]], ids=lambda row: row["name"])
+def test_what_is_not_modelled_is_refused_by_name(row: dict[str, Any]) -> None:
+    """A repository without a model has a reason in the file, and is refused, not guessed."""
+    assert row["reason"]
+    with pytest.raises(ScenarioError, match=row["name"].partition("/")[0]):
+        estimate({"model": row["name"]})
+
+
+@pytest.mark.parametrize("field", ["repositories", "finetunes"])
+def test_every_repository_leads_to_one_model(field: str) -> None:
+    """A name is in the list of one entry, and is found there."""
+    for model in catalog().models():
+        for name in getattr(model, field):
+            assert catalog().lookup("models", name) == model.id

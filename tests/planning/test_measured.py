@@ -1,0 +1,79 @@
+"""What an answer says of its measurements: how many there are like it, and a wider range where there are none."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.catalog import catalog
+from calc.planning.measured import SPEED, Measured, device_of, format_of, kind_of, measured, range_factor
+from calc.scenario import read_model
+
+
+def report(**fields: object) -> Any:
+    """Return the report on Llama 3.1 8B under vLLM on an H100, but for the fields given."""
+    asked: dict[str, object] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    return estimate({**asked, **fields})
+
+
+def test_what_was_measured_is_counted() -> None:
+    """llama.cpp's k-quants of dense models on an RTX 4090's class have rows, and the answer says how many."""
+    found = report(engine="llama.cpp", accelerator="rtx-4090", weights="q4_k_m")["measured"]
+    known = measured(catalog(), SPEED, "llama.cpp_ada-lovelace-consumer_gguf_dense")
+    assert found["speed"] == {"rows": known.rows, "sources": known.sources} and known.rows > 50
+    assert (found["rows"], found["sources"]) == (known.rows, known.sources)
+
+
+def test_what_was_not_measured_says_so_and_is_wider() -> None:
+    """The same model in a format that nobody measured there has no rows and a wider range."""
+    known = report(engine="llama.cpp", accelerator="rtx-4090", weights="q4_k_m")
+    unknown = report(engine="llama.cpp", accelerator="mi355x", weights="q4_k_m")
+    assert unknown["measured"]["rows"] == 0
+
+    def spread(found: Any) -> float:
+        decode = found["speed"]["decode_tokens_per_s"]
+        return float(decode["high"] / decode["low"])
+
+    assert spread(unknown) > spread(known)
+
+
+def test_memory_is_counted_without_a_device() -> None:
+    """A scenario without an accelerator has no speed; what stands behind its memory is of all devices."""
+    found = estimate({"model": "qwen2.5-7b", "engine": "transformers"})["measured"]
+    assert isinstance(found, dict)
+    assert found["rows"] == found["memory"]["rows"] > 0
+    assert "speed" not in found
+
+
+def test_shapes_alone_are_not_measured() -> None:
+    """Without an engine nothing is."""
+    assert estimate({"model": "llama-3.1-8b"})["measured"] == {"rows": 0, "sources": 0}
+
+
+def test_training_counts_its_own_rows() -> None:
+    """Full training in BF16 on A100s has many runs behind it; of Gaudi 3 there is none."""
+    run = {"workload": "training", "model": "llama-2-7b", "method": "full", "parallelism": {"data": 8}}
+    known, unknown = (estimate({**run, "accelerator": name})["measured"] for name in ("a100-sxm-80gb", "gaudi-3-128gb"))
+    assert isinstance(known, dict) and isinstance(unknown, dict)
+    assert known["rows"] > 100 and known["sources"] >= 5
+    assert unknown["rows"] == 0
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_engine_without_a_range_of_its_own_has_that_of_all(known: bool) -> None:
+    """An engine that no source stands behind takes the pooled factor."""
+    own = range_factor(catalog(), SPEED, engine="mlx", phase="decode", known=known)
+    assert own == range_factor(catalog(), SPEED, engine="", phase="decode", known=known)
+
+
+def test_classes() -> None:
+    """Names of classes: generation and market, how matrices are multiplied, what kind of model."""
+    facts = catalog()
+    assert device_of(facts.accelerator("rtx-4090")) == "ada-lovelace-consumer"
+    assert device_of(facts.accelerator("l40s-48gb")) != device_of(facts.accelerator("rtx-4090"))
+    assert format_of(facts.weights_format("awq")) == format_of(facts.weights_format("gptq-int4"))
+    assert format_of(facts.weights_format("q4_k_m")) == "gguf"
+    assert measured(facts, SPEED, "no_such_bucket") == Measured(0, 0)
+    kinds = {"llama-3.1-8b": "dense", "mixtral-8x7b": "mixture", "deepseek-v3": "latent-mixture", "bge-m3": "encoder"}
+    for model, kind in kinds.items():
+        assert kind_of(read_model(model, facts)[2]) == kind
