@@ -1,7 +1,7 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
 from calc.calculators.html import table, text
-from calc.calculators.rendering import Report, measured_text
+from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
@@ -99,10 +99,11 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     full = "" if scenario["accelerators"] == 1 else " on the fullest device,"
     if memory["fits"]:
-        free = f", {spare} of them cache that these sequences leave free" if sets_aside(report) else ""
+        unused = show_gib(part_bytes(report, "kv_pool_free"))
+        free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         return True, headline, f"{engine.name} takes {amounts}{full} {place(report)}{free}."
-    asked = "more than its share of the device" if sets_aside(report) else amounts
+    asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
     where = f"{full} {place(report)}"
     rest = f"{engine.name} needs {asked}{where}.{first_repair(report)}"
     return False, f"It does not fit, {spare} are missing:", rest

@@ -66,7 +66,7 @@ class Wanted(NamedTuple):
         if serving is None:
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
         runtime = serving.fullest(demand, layout)[1]
-        return (runtime.limit or 0) - runtime.needed
+        return (runtime.capacity or 0) - runtime.device
 
     def able(self, engine: Engine | None, weights: Weights, accelerator: Accelerator | None = None) -> bool:
         """Return whether an engine is not known to refuse a number format on a device."""
@@ -111,11 +111,11 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     )
     if other is None or wanted.serving is None:
         return
-    serving = under(wanted.serving, engine=other, fraction=None, gpu_layers=None)
+    serving = under(wanted.serving, engine=other, fraction=None, gpu_layers=None, batched_tokens=None)
     layout = best_layout(demand, wanted.layout.devices, splits_layers=other.splits_layers)
     if layout is not None:
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
-        change |= {"engine_version": None, "parallelism": None}
+        change |= {"engine_version": None, "parallelism": None, "batched_tokens": None}
         yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
 
 
