@@ -7,6 +7,7 @@ from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     ACCELERATOR_RULES,
     ALSO_RULES,
+    AVAILABILITY,
     CROSS_CHECKS,
     EXCEPTION_RULES,
     FACT_RULES,
@@ -46,6 +47,8 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
     check.fields(where, entry, ACCELERATOR_RULES)
     if "segment" in entry:
         check.choice(f"{where}.segment", entry["segment"], SEGMENTS)
+    if "availability" in entry:
+        check.choice(f"{where}.availability", entry["availability"], AVAILABILITY)
     if "vendor" in entry:
         check.choice(f"{where}.vendor", entry["vendor"], VENDORS)
     for field in REQUIRED_FACTS:

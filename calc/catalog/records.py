@@ -74,6 +74,7 @@ class Accelerator(NamedTuple):
     segment: str
     architecture: str
     released: str
+    availability: str  # one of AVAILABILITY
     facts: dict[str, Fact]
     also: tuple[Disagreement, ...]
     exceptions: tuple[Mismatch, ...] = ()

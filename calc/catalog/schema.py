@@ -46,7 +46,7 @@ PEER_TO_PEER = ("yes", "bridge only", "no")
 ROCM = ("supported", "not supported")  # by AMD's own list
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
 CROSS_CHECKS = ("bandwidth", "rate", "sparse")
-VENDORS = ("AMD", "Apple", "AWS", "Google", "Intel", "NVIDIA")
+VENDORS = ("AMD", "Apple", "AWS", "Google", "Huawei", "Intel", "NVIDIA")
 SEGMENTS = ("data-center", "workstation", "consumer", "soc", "cloud")
 # Structured sparsity doubles a marketing rate. Dense rates stay below these multiples of the full 16-bit tensor rate
 # (twice as much for 8 bit, six times for 4 bit on Blackwell Ultra); one above is a sparse number in a dense field.
@@ -230,6 +230,8 @@ PROTOCOL_RULES: Rules = {
     "note?": (str,),
 } | {f"{name}?": (dict,) for name in PROTOCOL_FACTS}
 COEFFICIENT_UNITS = ("B", "ratio")
+# Whether one gets the device today: not yet, new in shops, from clouds alone, or left over and second hand.
+AVAILABILITY = ("announced", "sold", "rented", "used")
 ACCELERATOR_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
@@ -237,6 +239,7 @@ ACCELERATOR_RULES: Rules = {
     "segment": (str,),
     "architecture": (str,),
     "released": (str,),
+    "availability": (str,),
     "source": (str,),
     "checked": (str,),
     "also?": (list,),
