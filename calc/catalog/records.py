@@ -451,6 +451,8 @@ class Price(NamedTuple):
     source: str
     checked: str
     note: str
+    output_price: float | None = None  # of what a hosted model writes; `price` is of what it reads
+    cached_price: float | None = None  # of what it has read before
 
     @property
     def each(self) -> float:

@@ -83,9 +83,25 @@ MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
 # their neighbours, or the network between machines.
 TOPOLOGIES = ("single", "pcie", "bridge", "switched", "mesh", "torus", "network")
 LINK_KINDS = ("device", "host", "network")  # between devices, between device and host, between machines
-PRICE_OF = ("accelerators", "machines", "electricity")
-PRICE_KINDS = ("on-demand", "interruptible", "reserved", "median", "list", "launch", "street", "used", "retail")
-PRICE_PER: dict[str, tuple[float, float]] = {"hour": (0.005, 5_000), "piece": (20, 10_000_000), "kWh": (0.01, 2)}
+PRICE_OF = ("accelerators", "machines", "models", "electricity")
+PRICE_KINDS = (
+    "on-demand",
+    "interruptible",
+    "reserved",
+    "median",
+    "list",
+    "launch",
+    "street",
+    "used",
+    "retail",
+    "hosted",
+)
+PRICE_PER: dict[str, tuple[float, float]] = {
+    "hour": (0.005, 5_000),
+    "piece": (20, 10_000_000),
+    "kWh": (0.01, 2),
+    "million tokens": (0.001, 1_000),
+}
 PRICE_STALE_DAYS = 120
 SOURCE_KINDS = (
     "data sheet",
@@ -320,7 +336,9 @@ PRICE_RULES: Rules = {
     "item?": (str,),
     "pieces?": (int,),
     "kind": (str,),
-    "price": (int, float),
+    "price": (int, float),  # of what a model reads, where it is hosted
+    "output_price?": (int, float),  # of what it writes
+    "cached_price?": (int, float),  # of what it has read before
     "currency": (str,),
     "per": (str,),
     "seller?": (str,),
