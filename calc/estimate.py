@@ -13,6 +13,7 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
 from calc.scenario import (
@@ -23,11 +24,13 @@ from calc.scenario import (
     name_doubts,
     read_accelerator,
     read_cache_format,
+    read_concurrency,
     read_engine,
     read_gpu_layers,
     read_layout,
     read_model,
     read_price,
+    read_slots,
     read_tokens,
     read_weights,
 )
@@ -53,6 +56,8 @@ class Asked(NamedTuple):
     batched_tokens: int | None
     attention: str
     gpu_layers: int | None
+    concurrency: int | None  # requests in a server at a time
+    slots: int | None  # sequences that it is set up for
 
     def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -67,6 +72,8 @@ class Asked(NamedTuple):
             batched_tokens=self.batched_tokens,
             attention=self.attention,
             gpu_layers=self.gpu_layers,
+            concurrency=self.concurrency,
+            slots=self.slots,
         )
 
 
@@ -137,6 +144,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
+    if question.most and demand.sequences >= MOST_SEQUENCES - 1:
+        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
+        risks.append(Warn("sequences-unbounded", message, "sequences"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -149,6 +159,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             **found.memory,
         },
         **works.as_dict(),
+        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
         "cost": cost,
@@ -164,8 +175,9 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    most, demand = reader.take("sequences") == "max", asked.demand
-    if not most:
+    served = asked.concurrency is not None
+    most, demand = not served and reader.take("sequences") == "max", asked.demand
+    if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
@@ -177,6 +189,23 @@ def read_question(scenario: Scenario) -> Question:
         most=most,
         prices=prices,
     )
+
+
+def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
+    """Return the changes that would make it fit or run, least harm first; none where it does both."""
+    if question.accelerator is None or (memory.get("fits") is not False and runs):
+        return []
+    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+
+    wanted = Wanted(
+        facts=catalog(),
+        demand=demand,
+        layout=question.layout,
+        accelerator=question.accelerator,
+        serving=question.asked.serving(question.accelerator),
+        runs=runs,
+    )
+    return [repair._asdict() for repair in repairs(wanted)]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -258,6 +287,8 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+        concurrency=read_concurrency(reader, engine),
+        slots=read_slots(reader, engine),
     )
 
 

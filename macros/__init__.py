@@ -8,6 +8,7 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from macros import inline, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
     accuracy_ranges,
     accuracy_sources_left_out,
@@ -179,6 +180,8 @@ MACROS = (
     layer_table,
     layout_figure,
     left_on_a_card,
+    kernel_device_table,
+    kernel_table,
     link_fact,
     link_name,
     link_ratio,

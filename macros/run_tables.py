@@ -7,7 +7,7 @@ from calc import estimate
 from calc.architecture.parameters import parameters_active
 from calc.calculators.html import table, text
 from calc.catalog import catalog
-from calc.performance.training_work import token_flops
+from calc.performance.token_flops import token_flops
 from calc.planning.storage import data_set_bytes, token_bytes
 from calc.scenario import known_architecture
 from calc.training.reading import read_training

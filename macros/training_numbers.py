@@ -7,7 +7,7 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
 from calc.performance.step_traffic import step_traffic
-from calc.performance.training_work import token_flops
+from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
 from calc.scenario import known_architecture
 from calc.training.reading import read_training

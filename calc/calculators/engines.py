@@ -1,7 +1,7 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
-from calc.calculators.html import text
-from calc.calculators.rendering import Report, measured_text
+from calc.calculators.html import table, text
+from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
@@ -87,7 +87,7 @@ def does_not_run(report: Report) -> tuple[bool, str, str] | None:
     if report.get("runs") is not False:
         return None
     said = "; ".join(item["message"] for item in report["runs_because"])
-    return False, "It does not run:", f"{said}."
+    return False, "It does not run:", f"{said}.{first_repair(report)}"
 
 
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
@@ -95,19 +95,33 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     memory, scenario = report["memory"], report["scenario"]
     if stopped := does_not_run(report):
         return stopped
-    name = catalog().accelerator(scenario["accelerator"]).name
     spare = show_gib(abs(memory["headroom_bytes"]))
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     full = "" if scenario["accelerators"] == 1 else " on the fullest device,"
     if memory["fits"]:
-        free = f", {spare} of them cache that these sequences leave free" if sets_aside(report) else ""
+        unused = show_gib(part_bytes(report, "kv_pool_free"))
+        free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         return True, headline, f"{engine.name} takes {amounts}{full} {place(report)}{free}."
-    needed = memory["devices_needed"]
-    advice = f" {devices(needed, name)} would do." if needed else " No number of them would do."
-    asked = "more than its share of the device" if sets_aside(report) else amounts
+    asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
     where = f"{full} {place(report)}"
-    return False, f"It does not fit, {spare} are missing:", f"{engine.name} needs {asked}{where}.{advice}"
+    rest = f"{engine.name} needs {asked}{where}.{first_repair(report)}"
+    return False, f"It does not fit, {spare} are missing:", rest
+
+
+def first_repair(report: Report) -> str:
+    """Return the change with least harm that makes it fit, as a sentence; empty where none of those tried does."""
+    if not report["repairs"]:
+        return ""
+    first = report["repairs"][0]
+    return f" {first['message']}: it fits, with {show_gib(first['headroom_bytes'])} to spare."
+
+
+def repairs_html(report: Report) -> str:
+    """Return the changes that make it fit or run, least harm first, as a table; empty where none is needed."""
+    rows = [[text(item["message"]), show_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
+    headings = ("Change", "Left on each GPU", "What it costs")
+    return table(headings, rows, caption="What would make it fit, least harm first", words=(0, 2)) if rows else ""
 
 
 def engine_facts(report: Report) -> list[str]:

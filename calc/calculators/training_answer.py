@@ -15,6 +15,7 @@ from calc.calculators.rendering import (
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
+from calc.training.reading import read_training
 from calc.training.repairs import Repair, repairs, room, together
 from calc.units import show_count, show_gib
 
@@ -238,7 +239,8 @@ def assumptions(report: Report) -> list[str]:
     basis = "as its driver reports" if memory.basis == "driver" else memory.basis
     gradients = {"bf16": "BF16", "fp16": "FP16", "fp32": "FP32"}[scenario["gradient_dtype"]]
     attention = "in tiles, and keeps no score matrix" if scenario["attention"] == "flash" else "with stored scores"
-    fused = "fused and computed twice" if scenario["compile"] else "as PyTorch runs them, one by one"
+    compiled = read_training(scenario, catalog()).plan.choices.compiled
+    fused = "fused and computed twice" if compiled else "as PyTorch runs them, one by one"
     adapters = [] if scenario["method"] == "full" else ["Adapters on every matrix of the layers, none on the head."]
     return [
         *adapters,

@@ -4,14 +4,15 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
     bare_bytes,
     bounded_by_memory,
-    devices,
     does_not_run,
     engine_assumptions,
     engine_facts,
     engine_of,
     engine_verdict,
+    first_repair,
     keeps_cache,
     place,
+    repairs_html,
 )
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
@@ -101,16 +102,13 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     if engine is not None:
         return engine_verdict(report, engine)
     memory, scenario = report["memory"], report["scenario"]
-    name = catalog().accelerator(scenario["accelerator"]).name
     count, where = scenario["accelerators"], place(report)
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     on_each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
     spare = show_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
         return True, f"It fits, with {spare} to spare:", f"{on_each}."
-    needed = memory["devices_needed"]
-    advice = f" {devices(needed, name)} would do." if needed else " No number of them would do."
-    return False, f"It does not fit, {spare} are missing:", f"{on_each}.{advice}"
+    return False, f"It does not fit, {spare} are missing:", f"{on_each}.{first_repair(report)}"
 
 
 def room(report: Report) -> str:
@@ -154,7 +152,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    facts = parts_html(report) + room(report)
+    facts = repairs_html(report) + parts_html(report) + room(report)
     line = verdict_html(*verdict(report))
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 

@@ -208,6 +208,7 @@ MIXTURE_RULES: Rules = {
     "aliases": (list,),
     "base": (str,),
     "importance_matrix?": (bool,),
+    "perplexity?": (int, float),  # what it adds to that of Llama 3 8B, as llama-quantize prints it
     "summary": (str,),
     "source": (str,),
     "checked": (str,),
@@ -377,21 +378,41 @@ KERNEL_LAW_RULES: Rules = {
 KERNEL_RATES = ("bf16", "fp8", "fp4", "int8", "fp32", "tf32")
 # The numbers of each kind of law: all must be there but those with a question mark.
 KERNEL_VALUES: dict[str, tuple[str, ...]] = {
-    "product": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?"),
-    "experts": ("start_s", "depth_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows"),
+    "product": (
+        "start_s",
+        "depth_s",
+        "tile_s",
+        "split_depth",
+        "memory_share",
+        "matrix_share",
+        "sharpness",
+        "quantize_bytes?",
+    ),
+    "experts": ("start_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows", "row_s"),
     "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),
     "decode": ("start_s", "key_s", "memory_share", "matrix_share", "sharpness", "turn_s"),
-    "recurrence": ("start_s", "memory_share", "matrix_share", "sharpness"),
+    "recurrence": ("start_s", "chunk_s", "memory_share", "matrix_share", "sharpness", "step_s"),
     "pointwise": ("start_s", "memory_share"),
+    "message": ("start_s", "hop_s", "link_share", "pair_share", "ramp"),
 }
 KERNEL_VALUES |= {f"latent-{kind}": KERNEL_VALUES[kind] for kind in ("prefill", "decode")}
 # Dimension and plausible range of each number.
 KERNEL_BOUNDS: dict[str, tuple[str, float, float]] = {
     "start_s": ("seconds", 0, 5e-4),
     "depth_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "tile_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "split_depth": ("elements", 1, 1e9),
+    "row_s": ("seconds for each row", 0, 1e-6),
     "key_s": ("seconds for each key", 0, 1e-6),
     "turn_s": ("seconds", 0, 1e-3),
-    "memory_share": ("of the bandwidth", 0.05, 1.1),
+    "step_s": ("seconds for each token", 0, 1e-5),
+    "chunk_s": ("seconds", 0, 5e-4),
+    "hop_s": ("seconds", 0, 1e-4),
+    "link_share": ("of what the link carries one way", 0.01, 1.2),
+    "pair_share": ("of what the link carries one way", 0.01, 1.2),
+    "ramp": ("share", 0, 10),
+    # Above 1 where operands were just written, and lie in the cache of the last level.
+    "memory_share": ("of the bandwidth", 0.05, 5),
     "matrix_share": ("of the rate", 0.01, 1.1),
     "sharpness": ("power", 1, 20),
     "quantize_bytes": ("bytes for each element", 0, 40),

@@ -17,6 +17,7 @@ from calc.units import show_term
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
 ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
+NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
 
 
 class Amount(NamedTuple):
@@ -43,8 +44,9 @@ class Runtime(NamedTuple):
     """A device under an engine. `pool` is the cache that the engine sets aside, with what `kv_cache` takes of it."""
 
     amounts: tuple[Amount, ...]
-    limit: int | None  # what `needed` may not exceed; None without an accelerator
-    needed: int  # bytes that have to fit for the demand to be served
+    capacity: int | None  # bytes that programs see of the device; None without an accelerator
+    limit: int | None  # the share of it that `needed` may not exceed
+    needed: int  # bytes that have to fit into the share for the demand to be served
     pool: int | None  # None where no share of the device is set aside
 
     def scoped(self, *scopes: str) -> int:
@@ -58,8 +60,8 @@ class Runtime(NamedTuple):
 
     @property
     def fits(self) -> bool | None:
-        """Whether the demand is served; None without an accelerator."""
-        return None if self.limit is None else self.needed <= self.limit
+        """Whether the device holds all of it; None without an accelerator."""
+        return None if self.capacity is None else self.device <= self.capacity
 
 
 class Case(NamedTuple):
@@ -181,7 +183,10 @@ def total(amounts: Iterable[Amount]) -> int:
 def with_pool(
     case: Case, amounts: list[Amount], *, pool: int | None, limit: int | None, fixed: int, formula: str, template: str
 ) -> Runtime:
-    """Return the runtime of an engine that sets a pool aside, with the part of it that the sequences leave free."""
+    """Return the runtime of an engine that sets a pool aside, with the part of it that the sequences leave free.
+
+    Where the share does not hold the demand, the device is short of what it takes to have a share that does.
+    """
     cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
     if pool is not None and limit is not None:
         free = max(pool - cache, 0)
@@ -199,4 +204,22 @@ def with_pool(
                 source=source,
             )
         )
-    return Runtime(tuple(amounts), limit, fixed + cache, pool)
+        if fixed + cache > limit:
+            amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
+    return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool=pool)
+
+
+def outside_share(case: Case, device: int, needed: int, limit: int) -> Amount:
+    """Return what an engine leaves alone of a device whose share would hold what is needed."""
+    visible = case.visible or 0
+    whole = max(needed * visible // limit + 1, visible + 1) if limit else visible + needed
+    return Amount(
+        id="outside_share",
+        label="Left alone, outside of the engine's share",
+        bytes=max(whole - device, 0),
+        scope=DEVICE,
+        formula=r"\max(M_{\text{needed}} / M_{\text{share}} \cdot M_{\text{device}} - M_{\text{held}}, 0)",
+        template="max({} / {} × {} − {}, 0)",
+        numbers=(needed, limit, visible, device),
+        source=case.engine.source,
+    )

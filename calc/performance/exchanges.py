@@ -22,49 +22,30 @@ from calc.memory.training.plan import (
     Plan,
 )
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.performance.forward import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR
+from calc.performance.operations import Collective, Counted, Pass
 
 # Groups of ranks. Copies are the groups that share parameters in hybrid sharding; experts have data ranks of their own.
-TENSOR, PIPELINE, CONTEXT, EXPERT = "tensor", "pipeline", "context", "expert"
-DATA, COPIES, EXPERT_DATA, EXPERT_COPIES = "data", "copies", "expert-data", "expert-copies"
-
-
-class Collective(NamedTuple):
-    """A message among the ranks of a group: what a device has after a gather or sum, and before a scatter."""
-
-    name: str
-    kind: str
-    bytes: float
-    ranks: int
-    group: str
-
-
-class Counted(NamedTuple):
-    """An operation, and how often it happens."""
-
-    operation: Collective
-    times: float
-
-
-Sent = tuple[Counted, ...]
+COPIES, EXPERT_DATA, EXPERT_COPIES = "copies", "expert-data", "expert-copies"
 
 
 class Exchanges(NamedTuple):
     """What a device of a stage sends: with each micro-batch forward, recomputing and backward, and once a step."""
 
-    forward: Sent
-    again: Sent
-    backward: Sent
-    gathered: Sent  # once, before the first micro-batch runs forward
-    reduced: Sent  # once, while the last micro-batch runs backward
-    updated: Sent  # once, after the optimizer
+    forward: Pass
+    again: Pass
+    backward: Pass
+    gathered: Pass  # once, before the first micro-batch runs forward
+    reduced: Pass  # once, while the last micro-batch runs backward
+    updated: Pass  # once, after the optimizer
 
     @property
-    def of_micro_batch(self) -> Sent:
+    def of_micro_batch(self) -> Pass:
         """All that goes with each micro-batch."""
         return self.forward + self.again + self.backward
 
     @property
-    def of_step(self) -> Sent:
+    def of_step(self) -> Pass:
         """All that goes once a step."""
         return self.gathered + self.reduced + self.updated
 
@@ -81,7 +62,12 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
     for group in data_groups(plan, stage):
         share(plan, group, forward, backward, gathered, reduced, updated)
     lists = (forward, again, backward, gathered, reduced, updated)
-    return Exchanges(*(tuple(item for item in found if item.times and item.operation.ranks > 1) for found in lists))
+    return Exchanges(*(tuple(filter(is_sent, found)) for found in lists))
+
+
+def is_sent(item: Counted) -> bool:
+    """Return whether a message has anybody to go to."""
+    return isinstance(item.operation, Collective) and item.operation.ranks > 1 and item.times > 0
 
 
 def experts_chosen(kind: Layer) -> int:
@@ -130,7 +116,7 @@ def of_tensor_ranks(
         again += whole[:1]
     # Megatron-LM keeps inputs of matrices divided; PyTorch's tensor parallelism, beside FSDP, keeps what it gathered.
     if plan.sequence_parallel and plan.stage_of_zero < PARAMETERS:
-        inputs = gathered.operation._replace(name="All-gather of matrices' inputs")
+        inputs = Collective("All-gather of matrices' inputs", ALL_GATHER, stream, ranks, TENSOR)
         backward.append(Counted(inputs, times))
 
 

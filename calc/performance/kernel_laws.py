@@ -7,9 +7,10 @@ the catalogue; here they have met a device's data sheet, and are seconds, bytes 
 
 from typing import NamedTuple
 
-SPLIT_DEPTH = 4096.0  # of a product's inner dimension, beyond which kernels cut it into parts that run side by side
+TILE_ROWS = 256.0  # of a product's largest tiles
 SPLIT_KEYS = 1024.0  # the same of the keys that one query looks at
 TILE_QUERIES = 128.0  # queries that one compute unit takes at a time
+WIDEST_HEAD = 512.0  # elements of a key and a value together that stay in a unit's registers; wider ones pass twice
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
 
@@ -30,7 +31,9 @@ class ProductLaw(NamedTuple):
     """A matrix product: its start, the way through its inner dimension, memory and arithmetic."""
 
     start_s: float  # until the first tile is under way, and after the last
-    depth_s: float  # for each step along the inner dimension, which tiles walk one after the other
+    depth_s: float  # for each step along the inner dimension, of a tile of a few rows
+    tile_s: float  # the same of a tile of 256 rows: where there are fewer tiles than compute units, the others idle
+    split_depth: float  # inner dimension from which on kernels cut it into parts that run side by side
     read: float  # bytes a second
     rate: float  # operations a second
     sharpness: float
@@ -40,13 +43,17 @@ class ProductLaw(NamedTuple):
 def product_s(law: ProductLaw, *, m: float, k: float, flops: float, moved_bytes: float) -> float:
     r"""Return the seconds of a matrix product of `m` rows over an inner dimension `k`.
 
-    $t_0 + d \min(k, 4096) + e\,m k + \left((B / \text{read})^q + (F / \text{rate})^q\right)^{1/q}$.
+    $t_0 + d k + e\,m k + \left((B / \text{read})^q + (F / \text{rate})^q + (s k \min(m, 256) / 256)^q\right)^{1/q}$,
+    where $k$ of the second term ends at the depth that kernels split.
 
-    >>> product_s(ProductLaw(1.0, 0.0, 1.0, 1.0, 2.0, 0.0), m=1, k=1, flops=4.0, moved_bytes=3.0)
+    >>> product_s(ProductLaw(1.0, 0.0, 0.0, 9.0, 1.0, 1.0, 2.0, 0.0), m=1, k=1, flops=4.0, moved_bytes=3.0)
     6.0
     """
-    walked = k if k < SPLIT_DEPTH else SPLIT_DEPTH
+    walked = k if k < law.split_depth else law.split_depth
+    alone = law.tile_s * k * (m / TILE_ROWS if m < TILE_ROWS else 1.0)
     overlapped = blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
+    if alone > 0.0:
+        overlapped = blend(overlapped, alone, law.sharpness)
     return law.start_s + law.depth_s * walked + law.quantize_s * m * k + overlapped
 
 
@@ -72,6 +79,8 @@ def prefill_s(
     wave of tiles of 128 queries does not fill the compute units.
     """
     work = 2.0 * heads * (pairs + law.setup_keys * queries) * (widths + 2.0 * law.setup_width)
+    if widths > WIDEST_HEAD:
+        work *= widths / WIDEST_HEAD
     work *= 1.0 + law.last_wave * law.units * TILE_QUERIES / (heads * queries)
     return law.start_s + blend(moved_bytes / law.read, work / law.rate, law.sharpness)
 
@@ -99,15 +108,15 @@ def decode_s(law: DecodeLaw, *, keys: float, turns: float, flops: float, cache_b
 
 
 class ExpertsLaw(NamedTuple):
-    """The products of a layer's routed experts: as a matrix product, with rows that tiles of experts leave empty."""
+    """The products of a layer's routed experts: memory and arithmetic, with rows that tiles of experts leave empty."""
 
     start_s: float
-    depth_s: float
     read: float
     rate: float
     sharpness: float
     quantize_s: float
     idle_rows: float  # of the tiles of each expert that is touched, as a mean
+    row_s: float  # for each row: sorting tokens by expert, and adding up what experts answer
 
 
 def experts_s(
@@ -115,24 +124,49 @@ def experts_s(
 ) -> float:
     """Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts."""
     worked = (rows + law.idle_rows * touched) * flops_per_row
-    walked = depth if depth < SPLIT_DEPTH else SPLIT_DEPTH
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
-    return law.start_s + law.depth_s * walked + law.quantize_s * rows * depth + overlapped
+    return law.start_s + (law.quantize_s * depth + law.row_s) * rows + overlapped
 
 
 class StreamLaw(NamedTuple):
-    """Kernels that pass over what is in memory, with little arithmetic: pointwise work, states of recurrent mixers."""
+    """Kernels that pass over what is in memory: pointwise work, and the states of recurrent mixers."""
 
     start_s: float  # of each kernel
     read: float
     rate: float
     sharpness: float
+    step_s: float  # for each token of a sequence, where one must follow the other
+    chunk_s: float  # once where there is more than one: kernels that cut a prompt into chunks
 
 
-def stream_s(law: StreamLaw, *, launches: float, flops: float, moved_bytes: float) -> float:
-    """Return the seconds of `launches` kernels that pass over bytes together.
+def stream_s(law: StreamLaw, *, launches: float, flops: float, moved_bytes: float, steps: float) -> float:
+    """Return the seconds of `launches` kernels that pass over bytes together, `steps` tokens of a sequence in turn.
 
-    >>> stream_s(StreamLaw(1.0, 2.0, 1.0, 1.0), launches=2.0, flops=0.0, moved_bytes=4.0)
+    >>> stream_s(StreamLaw(1.0, 2.0, 1.0, 1.0, 0.0, 0.0), launches=2.0, flops=0.0, moved_bytes=4.0, steps=1.0)
     4.0
     """
-    return launches * law.start_s + blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
+    worked = blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
+    start = launches * law.start_s + (law.chunk_s if steps > 1.0 else 0.0)
+    return start + blend(worked, law.step_s * steps, law.sharpness)
+
+
+class MessageLaw(NamedTuple):
+    """A message among the devices of one machine: a start, steps that wait for one another, and bytes on the link."""
+
+    start_s: float
+    hop_s: float  # of a step
+    rate: float  # bytes a second of each device
+    ramp: float  # share of the time between start and full rate in which pieces are too small to fill the link
+
+
+def message_s(law: MessageLaw, *, steps: float, sent_bytes: float) -> float:
+    r"""Return the seconds of a message of which each device sends `sent_bytes`, in `steps` one after the other.
+
+    $w + s + r \sqrt{w s}$ with $w$ the waiting and $s$ the bytes over the rate: a message is cut into pieces, of which
+    small ones wait more often and large ones overlap less, and the best size lies between.
+
+    >>> message_s(MessageLaw(1.0, 1.0, 2.0, 0.5), steps=3, sent_bytes=8.0)
+    10.0
+    """
+    waiting, sending = law.start_s + law.hop_s * steps, sent_bytes / law.rate
+    return float(waiting + sending + law.ramp * (waiting * sending) ** 0.5)

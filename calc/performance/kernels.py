@@ -1,20 +1,23 @@
 """Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, KernelFamily, KernelLaw
-from calc.performance.fabric import HOST, Joined, host_link, joined, reached_share
+from calc.performance.collectives import RING, step_count
+from calc.performance.fabric import DEVICE, HOST, Joined, host_link, joined, reached_share
 from calc.performance.kernel_laws import (
     TILE_HEADS,
     DecodeLaw,
     ExpertsLaw,
+    MessageLaw,
     PrefillLaw,
     ProductLaw,
     StreamLaw,
     decode_s,
     experts_s,
+    message_s,
     prefill_s,
     product_s,
     stream_s,
@@ -33,6 +36,7 @@ from calc.performance.transfers import transfer
 
 PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
 LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent-decode", "recurrence", "pointwise"
+MESSAGE = "message"
 PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
 # Where no law of a kind was fitted, one of another kind with the same numbers serves.
@@ -119,6 +123,8 @@ class Kernels:
         self._decodes: dict[tuple[bool, str], DecodeLaw] = {}
         self._streams: dict[str, StreamLaw] = {}
         self._groups: dict[tuple[str, int], Joined] = {}
+        self._messages: dict[tuple[str, str, int], MessageLaw | None] = {}
+        self._taken: Found | None = None
         self._seconds: dict[type, Callable[..., float]] = {
             Product: self.product,
             Experts: self.experts,
@@ -147,6 +153,11 @@ class Kernels:
         _, m, n, k, kernel, weight_bytes, io_bytes = operation
         law = self._products.get(kernel) or self._product_law(kernel)
         return product_s(law, m=m, k=k, flops=2.0 * m * n * k, moved_bytes=weight_bytes + io_bytes)
+
+    def cast_s(self, operation: Product) -> float:
+        """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
+        law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
+        return law.quantize_s * operation.m * operation.k
 
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
@@ -194,20 +205,32 @@ class Kernels:
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""
         law = self._streams.get(RECURRENCE) or self._stream_law(RECURRENCE)
-        return stream_s(law, launches=operation.launches, flops=operation.flops, moved_bytes=operation.state_bytes)
+        return stream_s(
+            law,
+            launches=operation.launches,
+            flops=operation.flops,
+            moved_bytes=operation.state_bytes,
+            steps=operation.tokens / operation.sequences,
+        )
 
     def pointwise(self, operation: Pointwise) -> float:
         """Return the seconds of work on each element for itself."""
         law = self._streams.get(POINTWISE) or self._stream_law(POINTWISE)
-        return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes)
+        return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes, steps=0.0)
 
     def collective(self, operation: Collective) -> float:
         """Return the seconds of a message among a group of ranks."""
-        key = operation.group, operation.ranks
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = joined(self.accelerator, ranks=operation.ranks)
-        return transfer(operation.kind, joined=group, message_bytes=operation.message_bytes).seconds
+        if operation.ranks == 1:
+            return 0.0
+        key = operation.kind, operation.group, operation.ranks
+        if key not in self._messages:
+            self._messages[key] = self._message_law(*key)
+        law = self._messages[key]
+        if law is None:
+            group = self._groups[operation.group, operation.ranks]
+            return transfer(operation.kind, joined=group, message_bytes=operation.message_bytes).seconds
+        steps = step_count(operation.kind, ranks=operation.ranks, algorithm=RING)
+        return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""
@@ -220,8 +243,13 @@ class Kernels:
             many = operation.queries > MOST_DECODED
             kinds = (LATENT_PREFILL, LATENT_DECODE) if operation.latent else (PREFILL, DECODE)
             kind = kinds[0] if many else kinds[1]
-        elif isinstance(operation, Collective | HostCopy):
+        elif isinstance(operation, HostCopy):
             return None
+        elif isinstance(operation, Collective):
+            way = joined(self.accelerator, ranks=operation.ranks)
+            if self._message_law(operation.kind, operation.group, operation.ranks) is None:
+                return None
+            kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
         else:
             kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE, Pointwise: POINTWISE}[type(operation)]
         found = self._find(kind, kernel)
@@ -230,19 +258,25 @@ class Kernels:
     def _find(self, kind: str, kernel: str) -> Found:
         """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one."""
         laws = kernel_laws()
-        for wanted in (kind, INSTEAD.get(kind)):
+        for wanted in (kind, INSTEAD.get(kind, kind)):
             for name in (kernel, PLAIN):
-                family: KernelFamily | None = self.family
-                rate = memory = 1.0
-                while wanted and family is not None:
+                for family, rate, memory in self._families(anywhere=kind == MESSAGE):
                     for engine in (self.engine, ""):
                         law = laws.get((wanted, name, family.id, engine))
                         if law is not None:
                             return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
-                    rate *= family.matrix_factor
-                    memory *= family.memory_factor
-                    family = catalog().kernel_family(family.like) if family.like else None
         raise KeyError(kind)
+
+    def _families(self, *, anywhere: bool) -> Iterator[tuple[KernelFamily, float, float]]:
+        """Iterate over this family and those it is like, with the factors on their shares; then over all others."""
+        family, rate, memory = self.family, 1.0, 1.0
+        yield family, rate, memory
+        while family.like:
+            rate, memory = rate * family.matrix_factor, memory * family.memory_factor
+            family = catalog().kernel_family(family.like)
+            yield family, rate, memory
+        if anywhere:  # how a link carries messages is not a matter of the family
+            yield from ((other, 1.0, 1.0) for other in catalog().kernel_families())
 
     def _basis_kind(self, law: KernelLaw, *, same: bool) -> str:
         if not same or law.family != self.family.id or not law.rows:
@@ -257,24 +291,76 @@ class Kernels:
         return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
 
     def _product_law(self, kernel: str) -> ProductLaw:
-        found = self._find(PRODUCT, kernel)
-        self._products[kernel] = self._as_product(found)
-        return self._products[kernel]
-
-    def _as_product(self, found: Found) -> ProductLaw:
-        values, read = found.law.values, self._read(found)
-        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
-        return ProductLaw(values["start_s"], values["depth_s"], read, self._rate(found), values["sharpness"], quantize)
+        return self._products.setdefault(kernel, self._as_product(self._find(PRODUCT, kernel)))
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
-        found = self._find(EXPERTS, kernel)
-        self._experts[kernel] = ExpertsLaw(*self._as_product(found), found.law.values.get("idle_rows", 0.0))
-        return self._experts[kernel]
+        return self._experts.setdefault(kernel, self._as_experts(self._find(EXPERTS, kernel)))
 
     def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:
-        found = self._find(LATENT_PREFILL if latent else PREFILL, kernel)
+        kind = LATENT_PREFILL if latent else PREFILL
+        return self._prefills.setdefault((latent, kernel), self._as_prefill(self._find(kind, kernel)))
+
+    def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
+        kind = LATENT_DECODE if latent else DECODE
+        return self._decodes.setdefault((latent, kernel), self._as_decode(self._find(kind, kernel)))
+
+    def _message_law(self, kind: str, group: str, ranks: int) -> MessageLaw | None:
+        """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
+        way = self._groups.setdefault((group, ranks), joined(self.accelerator, ranks=ranks))
+        if way.machines > 1 or way.kind not in (DEVICE, HOST):
+            return None
+        found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}")
+        measured = catalog().kernel_family(found.law.family).measured
+        if catalog().accelerator(measured[0]).vendor != self.accelerator.vendor:
+            return None  # another maker's library
         values = found.law.values
-        self._prefills[latent, kernel] = PrefillLaw(
+        share = values["pair_share" if ranks == 2 else "link_share"]
+        return MessageLaw(values["start_s"], values["hop_s"], way.peak * share, values["ramp"])
+
+    def _stream_law(self, kind: str) -> StreamLaw:
+        return self._streams.setdefault(kind, self._as_stream(self._find(kind, PLAIN)))
+
+    def take(self, law: KernelLaw) -> None:
+        """Use a law in place of the catalogue's, for the kernels that it names: how laws are fitted."""
+        found = Found(law, 1.0, 1.0, MEASURED)
+        for kernel in law.kernels:
+            if law.kind == PRODUCT:
+                self._products[kernel] = self._as_product(found)
+            elif law.kind == EXPERTS:
+                self._experts[kernel] = self._as_experts(found)
+            elif law.kind in (PREFILL, LATENT_PREFILL):
+                self._prefills[law.kind == LATENT_PREFILL, kernel] = self._as_prefill(found)
+            elif law.kind in (DECODE, LATENT_DECODE):
+                self._decodes[law.kind == LATENT_DECODE, kernel] = self._as_decode(found)
+            elif law.kind == MESSAGE:
+                self._taken = found
+                self._messages.clear()
+            else:
+                self._streams[law.kind] = self._as_stream(found)
+
+    def _as_product(self, found: Found) -> ProductLaw:
+        values = found.law.values
+        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
+        return ProductLaw(
+            values["start_s"],
+            values["depth_s"],
+            values["tile_s"],
+            values["split_depth"],
+            self._read(found),
+            self._rate(found),
+            values["sharpness"],
+            quantize,
+        )
+
+    def _as_experts(self, found: Found) -> ExpertsLaw:
+        values = found.law.values
+        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
+        own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
+        return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own)
+
+    def _as_prefill(self, found: Found) -> PrefillLaw:
+        values = found.law.values
+        return PrefillLaw(
             values["start_s"],
             self._read(found),
             self._rate(found),
@@ -284,28 +370,16 @@ class Kernels:
             values["last_wave"],
             self.units,
         )
-        return self._prefills[latent, kernel]
 
-    def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
-        found = self._find(LATENT_DECODE if latent else DECODE, kernel)
+    def _as_decode(self, found: Found) -> DecodeLaw:
         values = found.law.values
-        self._decodes[latent, kernel] = DecodeLaw(
-            values["start_s"],
-            values["key_s"],
-            self._read(found),
-            self._rate(found),
-            values["sharpness"],
-            values["turn_s"],
-        )
-        return self._decodes[latent, kernel]
+        own = values["sharpness"], values["turn_s"]
+        return DecodeLaw(values["start_s"], values["key_s"], self._read(found), self._rate(found), *own)
 
-    def _stream_law(self, kind: str) -> StreamLaw:
-        found = self._find(kind, PLAIN)
+    def _as_stream(self, found: Found) -> StreamLaw:
         values = found.law.values
-        self._streams[kind] = StreamLaw(
-            values["start_s"], self._read(found), self._rate(found), values.get("sharpness", 1.0)
-        )
-        return self._streams[kind]
+        own = values.get("sharpness", 1.0), values.get("step_s", 0.0), values.get("chunk_s", 0.0)
+        return StreamLaw(values["start_s"], self._read(found), self._rate(found), *own)
 
 
 def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:

@@ -105,6 +105,32 @@ class Attention(NamedTuple):
         return 1.0
 
 
+class AttentionBackward(NamedTuple):
+    """The backward pass of attention in tiles, which makes the scores again (arXiv:2205.14135, algorithm 4)."""
+
+    forward: Attention
+
+    @property
+    def name(self) -> str:
+        """Whose gradients it gives."""
+        return f"{self.forward.name}, gradients"
+
+    @property
+    def flops(self) -> float:
+        """Five products of scores and values, where the forward pass has two."""
+        return 2.5 * self.forward.flops
+
+    @property
+    def bytes(self) -> float:
+        """Device memory moved: keys and values, and their gradients."""
+        return 2.0 * self.forward.bytes
+
+    @property
+    def launches(self) -> float:
+        """Kernels launched: sums of rows, the products, a cast."""
+        return 3.0
+
+
 class Recurrence(NamedTuple):
     """A recurrent mixer's update of its state: linear attention, state spaces, short convolutions."""
 
@@ -196,7 +222,7 @@ class HostCopy(NamedTuple):
         return 0.0
 
 
-Operation = Product | Experts | Attention | Recurrence | Pointwise | Collective | HostCopy
+Operation = Product | Experts | Attention | AttentionBackward | Recurrence | Pointwise | Collective | HostCopy
 
 
 class Counted(NamedTuple):

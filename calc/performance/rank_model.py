@@ -273,7 +273,10 @@ class Joined(NamedTuple):
         """Return the product; matrices of blocks stand below each other."""
         assert self.tensor is not None
         split = self.tensor.split == SPLIT_IN
-        n, k = prod(self.shape[:-1]), self.shape[-1]
+        shape = (
+            self.shape[:-1] if len(self.shape) > 2 and self.shape[-1] == 1 else self.shape
+        )  # a kernel one token wide
+        n, k = prod(shape[:-1]), shape[-1]
         return Matrix(self.name, self.rows, n, k, self.kernel, stored / self.copies, split)
 
     def experts(self, stored: float) -> ExpertMatrices:
@@ -312,7 +315,7 @@ def looks_of(
         kv_heads = attention.kv_heads
         absorbed, expansion = None, None
         if index:  # all heads of the indexer are on every rank
-            heads, key, value, kv_heads = index_heads(kind) * layout.tensor, cache.key_dim, 0, 1
+            heads, key, value, kv_heads = index_heads(kind, cache.key_dim) * layout.tensor, cache.key_dim, 0, 1
         elif attention.latent:
             expansion = stored.expansion.get(latent_rank(kind))
             absorbed = (cache.key_dim, latent_rank(kind))
@@ -337,9 +340,10 @@ def looks_of(
         )
 
 
-def index_heads(kind: Layer) -> int:
-    """Return the heads of a layer's indexer: the rows of what weighs them."""
-    return next(tensor.shape[0] for tensor in kind.tensors if tensor.name.endswith("weights_proj.weight"))
+def index_heads(kind: Layer, key_dim: int) -> int:
+    """Return the heads of a layer's indexer: the rows of what weighs them, or its queries over the size of a key."""
+    rows = {tensor.name.rpartition(".")[0].rpartition(".")[2]: tensor.shape[0] for tensor in kind.tensors}
+    return rows["weights_proj"] if "weights_proj" in rows else max(1, rows["index_q_proj"] // key_dim)
 
 
 def latent_rank(kind: Layer) -> int:

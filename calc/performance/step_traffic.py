@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from calc.architecture.stages import stages
 from calc.memory.training.plan import Plan
-from calc.performance.collectives import ALL_REDUCE, SEND, sent_bytes
-from calc.performance.exchanges import CONTEXT, EXPERT, PIPELINE, TENSOR, Collective, exchanges
+from calc.performance.collectives import ALL_REDUCE, SEND
+from calc.performance.exchanges import exchanges
+from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR
+from calc.performance.operations import Collective
 from calc.units import show_count
 
 SOURCES = {
@@ -35,6 +37,7 @@ def step_traffic(plan: Plan) -> list[Sent]:
     counts: dict[Collective, float] = {}
     for times, listed in ((plan.accumulation, found.of_micro_batch), (1, found.of_step)):
         for one, count in listed:
+            assert isinstance(one, Collective)
             counts[one] = counts.get(one, 0) + times * count
     return [written(one, count) for one, count in counts.items()]
 
@@ -49,12 +52,12 @@ def written(one: Collective, count: float) -> Sent:
         share, numbers = "2 \\cdot " + share, "2 × " + numbers
     elif one.kind == SEND:
         share = numbers = ""
-    size = count * sent_bytes(one.kind, ranks=one.ranks, message_bytes=one.bytes)
+    size = count * one.sent_bytes
     return Sent(
         one.group,
         one.name,
         rf"n \cdot {share}M",
-        f"{show_count(count)} × {numbers}{show_count(one.bytes)}",
+        f"{show_count(count)} × {numbers}{show_count(one.message_bytes)}",
         round(size),
         SOURCES.get(one.group, SHARED),
     )

@@ -1,76 +1,173 @@
-"""The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update."""
+"""The time of a training step: a micro-batch through the stages of a pipeline, what is exchanged, and the update.
 
-from collections.abc import Container, Mapping
+Every second is that of an operation of `training_passes`, by the law of its kernel. A trainer's schedule says what runs
+side by side, and by how much kernels are slower in a step than alone: `Plan.trainer` names the kind of schedule.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import PARAMETERS, Plan
-from calc.performance.exchanges import (
-    CONTEXT,
-    COPIES,
-    DATA,
-    EXPERT,
-    EXPERT_COPIES,
-    EXPERT_DATA,
-    PIPELINE,
-    TENSOR,
-    Sent,
-    stride,
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
+from calc.performance.exchanges import stride
+from calc.performance.fabric import NETWORK, joined, reached_share
+from calc.performance.forward import EXPERT, PIPELINE, TENSOR
+from calc.performance.kernels import Kernels, kernels, matrix_rate
+from calc.performance.operations import (
+    Attention,
+    AttentionBackward,
+    Collective,
+    Experts,
+    HostCopy,
+    Operation,
+    Pass,
+    Pointwise,
+    Product,
+    total_bytes,
+    total_launches,
 )
-from calc.performance.fabric import NETWORK, host_link, joined, reached_share
-from calc.performance.kernels import matrix_rate
 from calc.performance.pipeline import pipelined
-from calc.performance.schedules import coefficient
-from calc.performance.training_work import Pass, StageWork, stage_work
-from calc.performance.transfers import transfer
+from calc.performance.training_passes import UNPACKING, StepPasses, step_passes
 
-WAITED_FOR = (TENSOR, EXPERT)  # groups whose messages the next operation needs
-HIDDEN = (CONTEXT, DATA, COPIES, EXPERT_DATA, EXPERT_COPIES)  # groups whose messages go behind computation
-GROUPS = (*WAITED_FOR, *HIDDEN, PIPELINE)
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
-EIGHT_BIT = "fp8-mixed"
-FP32 = 4
+# Kinds of operations, by what makes them slower in a step than alone.
+PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
+MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
 
 
-class Rates(NamedTuple):
-    """What a device reaches in training: operations and bytes a second, seconds of a kernel."""
+class Part(NamedTuple):
+    """Operations that are alike, with the seconds of each on an otherwise idle device."""
 
-    peak: float  # of the data sheet, in 16 bit or FP32
-    bandwidth: float
-    matrix_share: float
-    memory_share: float
-    gain: float  # of FP8
-    matrix: float
-    attention: float
-    memory: float
-    gap_s: float  # between two kernels
-    kernel_s: float  # of the host, to launch one
-    unpacked: float  # elements a second
-    host_link: float
-    host_memory: float
-    overlap: float
+    operation: Operation
+    times: float
+    alone_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.alone_s
+
+
+class Timed(NamedTuple):
+    """A pass in seconds of its kernels alone: its parts by what they are, and what is sent."""
+
+    parts: Mapping[str, tuple[Part, ...]]
+    sums: Mapping[str, float]
+    sent: tuple[Part, ...]
+    launches: float
+
+
+def kind_of(one: Operation) -> str:
+    """Return what an operation is."""
+    if isinstance(one, Product | Experts):
+        return PRODUCTS
+    if isinstance(one, Attention):
+        return ATTENTION
+    if isinstance(one, AttentionBackward):
+        return BACKWARD
+    if isinstance(one, HostCopy):
+        return COPIED
+    return UNPACKED if one.name == UNPACKING else MOVED
+
+
+class Clock:
+    """Times the operations of a plan on a device, each kind of group joined as its ranks stand apart."""
+
+    def __init__(self, plan: Plan, device: Kernels, network: float | None) -> None:
+        self.plan, self.kernels, self.network = plan, device, network
+        self.groups: set[tuple[str, int]] = set()
+
+    def seconds(self, one: Operation) -> float:
+        """Return the seconds of an operation alone; of attention backward those of its forward pass."""
+        if isinstance(one, Product):  # casts of training stand apart
+            return self.kernels.seconds(one) - self.kernels.cast_s(one)
+        if isinstance(one, AttentionBackward):
+            return self.seconds(one.forward)
+        if isinstance(one, Pointwise) and one.name == UNPACKING:
+            return one.bytes / self.kernels.bandwidth
+        if isinstance(one, Collective):
+            self.join(one)
+        return self.kernels.seconds(one)
+
+    def join(self, one: Collective) -> None:
+        """Tell the kernels what joins a group of ranks, from how far apart they stand and the network of the run."""
+        if (one.group, one.ranks) in self.groups:
+            return
+        self.groups.add((one.group, one.ranks))
+        group = joined(self.kernels.accelerator, ranks=one.ranks, stride=stride(self.plan, one.group))
+        if self.network is not None and group.network is not None:
+            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
+        self.kernels.group(one.group, group)
+
+    def timed(self, passed: Pass) -> Timed:
+        """Return a pass in seconds. Alike operations count together."""
+        counts: dict[Operation, float] = {}
+        for one, times in passed:
+            counts[one] = counts.get(one, 0.0) + times
+        parts: dict[str, list[Part]] = {}
+        sent = []
+        for one, times in counts.items():
+            part = Part(one, times, self.seconds(one))
+            if isinstance(one, Collective):
+                sent.append(part)
+            else:
+                parts.setdefault(kind_of(one), []).append(part)
+        sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
+        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), total_launches(passed))
+
+
+class Pace:
+    """What a trainer's schedule makes of kernels: the share of their speed that each kind keeps, and what is hidden."""
+
+    def __init__(self, plan: Plan, generation: str, values: Mapping[str, float]) -> None:
+        self.trainer, self.generation, self.values = plan.trainer, generation, values
+        self.overlap = self.of("overlap")
+        self.tensor_hidden = self.of("tensor_hidden")
+        self.kernel_s = self.of("kernel_s")
+        self.host_memory = values["host_bandwidth"]
+        attention = 1.0
+        if plan.choices.flash and plan.attention_kernel != NEWEST_TILES:
+            attention = self.of("flash_2_share")
+            if plan.attention_kernel == FIRST_TILES:
+                attention *= self.of("flash_1_share")
+        if plan.layout.context > 1:
+            attention *= self.of("ring_share")
+        base = plan.method.base.id.partition("-")[0]
+        self.shares = {
+            PRODUCTS: self.of("product_share"),
+            ATTENTION: attention,
+            BACKWARD: attention / self.of("attention_backward"),
+            MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
+            UNPACKED: values.get(f"{base}_unpack_share", values["unpack_share"]),
+            COPIED: 1.0,
+        }
+
+    def of(self, name: str) -> float:
+        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
+        own = f"{name}_{self.trainer}"
+        for key in (f"{own}@{self.generation}", f"{name}@{self.generation}", own):
+            if key in self.values:
+                return self.values[key]
+        return self.values[name]
+
+    def seconds(self, found: Timed, *kinds: str) -> float:
+        """Return the seconds of kinds of operations in a step."""
+        return sum(found.sums[kind] / self.shares[kind] for kind in kinds if kind in found.sums)
 
 
 class MicroBatch(NamedTuple):
     """Seconds of one micro-batch on one stage."""
 
-    matrices: float
-    attention: float
-    moved: float
-    unpacking: float
-    gaps: float
+    whole: Timed
+    device: float  # kernels that compute or move
     launch: float  # of all kernels by the host, beside the device
     waiting: float  # collectives that computation waits for
-    behind: float  # collectives behind which it computes
+    behind: float  # collectives and copies behind which it computes
     last: float  # collectives of a step's last micro-batch alone, behind its backward pass
     backward_share: float
     hand_over: float
-
-    @property
-    def device(self) -> float:
-        """Seconds of kernels."""
-        return self.matrices + self.attention + self.moved + self.unpacking + self.gaps
 
     @property
     def busy(self) -> float:
@@ -89,14 +186,14 @@ class MicroBatch(NamedTuple):
 class StepTime(NamedTuple):
     """A training step's seconds, and what they are made of on the slowest stage."""
 
-    rates: Rates
+    pace: Pace
     stages: tuple[tuple[MicroBatch, int], ...]  # each kind of stage, and how many there are
     slowest: MicroBatch
-    work: StageWork  # of the slowest stage
+    passes: StepPasses  # of the slowest stage
     micro_batches: int
     pipeline_s: float  # all micro-batches through all stages
     bubble_s: float  # of that, what the slowest stage waits
-    exchange_s: float  # after the last micro-batch
+    exchange_s: float  # before the first and after the last micro-batch
     optimizer_s: float
 
     @property
@@ -109,21 +206,15 @@ class StepTime(NamedTuple):
         """Seconds of the step by what they are spent on."""
         one, count = self.slowest, self.micro_batches
         busy = self.pipeline_s - self.bubble_s
-        device = count * one.device
         launch = max(count * (one.launch - one.device - one.waiting), 0.0)
         return {
-            COMPUTE: count * (one.matrices + one.attention),
-            MEMORY: count * (one.moved + one.unpacking),
-            LINKS: max(busy - device - launch, 0.0) + self.exchange_s,
-            LAUNCH: launch + count * one.gaps,
+            COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, ATTENTION, BACKWARD),
+            MEMORY: count * self.pace.seconds(one.whole, MOVED, UNPACKED),
+            LINKS: max(busy - count * one.device - launch, 0.0) + self.exchange_s,
+            LAUNCH: launch,
             BUBBLE: self.bubble_s,
             UPDATE: self.optimizer_s,
         }
-
-    @property
-    def waiting_share(self) -> float:
-        """The share of the step in which a device waits for links, the host or other stages."""
-        return sum(self.shares[name] for name in (LINKS, LAUNCH, BUBBLE)) / self.total
 
     @property
     def bound_by(self) -> str:
@@ -140,119 +231,34 @@ def hidden(computing: float, sending: float, overlap: float) -> float:
     return max(computing, sending) + (1 - overlap) * min(computing, sending)
 
 
-def rates_of(plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> Rates | None:
-    """Return what a device reaches, None where its rates are not known."""
-    bandwidth, rate = accelerator.quantity("bandwidth"), matrix_rate(accelerator, "bf16")
-    if plan.scheme.compute == FP32:
-        rate = peak_rate(plan, accelerator)
-    if not bandwidth or not rate:
-        return None
-    classes = (accelerator.architecture,)
-
-    def of(name: str) -> float:
-        return coefficient(values, name, ("",), classes)
-
-    sustained = rate * of("matrix_share")
-    eight = accelerator.quantity("fp8") if plan.scheme.id == EIGHT_BIT else None
-    base = plan.method.base.id
-    gain = of("fp8_gain") if eight else 1.0
-    return Rates(
-        peak=rate,
-        bandwidth=bandwidth,
-        matrix_share=of("matrix_share"),
-        memory_share=of("memory_share"),
-        gain=gain,
-        matrix=sustained * gain,
-        attention=rate * of("attention_share") if plan.choices.flash else sustained,
-        memory=bandwidth * of("memory_share"),
-        gap_s=of("kernel_gap_s"),
-        kernel_s=of("kernel_s"),
-        unpacked=coefficient(values, "unpack_share", (base.partition("-")[0], ""), classes) * bandwidth,
-        host_link=host_link(accelerator).bytes_per_s_one_way * values["pcie_share"],
-        host_memory=values["host_bandwidth"],
-        overlap=of("overlap"),
-    )
+def sent_s(sent: Iterable[Part], *groups: str, others: bool = False) -> float:
+    """Return the seconds of what goes between the ranks of groups, or of all other ones."""
+    found = 0.0
+    for part in sent:
+        assert isinstance(part.operation, Collective)
+        if (part.operation.group in groups) != others:
+            found += part.seconds
+    return found
 
 
-class Fabric(NamedTuple):
-    """What a run's devices send over: their own links, and a network that the scenario may name."""
+def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBatch:
+    """Return the seconds of a micro-batch on a stage.
 
-    accelerator: Accelerator
-    network: float | None = None  # bytes a second of a device, one way
-
-    def seconds(self, operation: str, message_bytes: float, *, ranks: int, stride: int = 1) -> float:
-        """Return the seconds of a message among `ranks` devices that are `stride` apart."""
-        if ranks == 1:
-            return 0.0
-        group = joined(self.accelerator, ranks=ranks, stride=stride)
-        if self.network is not None and group.network is not None:
-            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
-        return transfer(operation, joined=group, message_bytes=message_bytes).seconds
-
-
-def seconds_of(work: Pass, rates: Rates) -> tuple[float, float, float, float]:
-    """Return the seconds of matrices, attention, moved bytes and unpacking of a pass."""
-    return (
-        work.matrix_flops / rates.matrix + work.matrix_bytes / rates.memory,
-        work.attention_flops / rates.attention,
-        work.moved_bytes / rates.memory,
-        work.unpacked / rates.unpacked,
-    )
-
-
-def micro_batch(plan: Plan, work: StageWork, rates: Rates, fabric: Fabric) -> MicroBatch:
-    """Return the seconds of a micro-batch on a stage."""
-    whole = work.whole
-    matrices, attention, moved, unpacking = seconds_of(whole, rates)
-    backward = sum(seconds_of(work.backward.plus(work.again), rates)) / max(
-        matrices + attention + moved + unpacking, 1e-12
-    )
-    sent = work.exchanges
-    waiting = seconds_sent(plan, sent.of_micro_batch, fabric, WAITED_FOR)
-    behind = seconds_sent(plan, sent.of_micro_batch, fabric, HIDDEN)
-    last = seconds_sent(plan, sent.reduced, fabric)
-    hand_over = plan.virtual_stages * seconds_sent(plan, sent.of_micro_batch, fabric, (PIPELINE,))
-    if "activations" in plan.offload:
-        behind += 2 * stream_bytes(plan) * work.layers / rates.host_link
-    if "parameters" in plan.offload:
-        passes = 2 + (work.again.matrix_flops > 0)
-        behind += passes * plan.scheme.compute * work.elements / plan.degree(PARAMETERS) / rates.host_link
+    Sums of tensor ranks and tokens on their way to experts are waited for, but for what a trainer hides behind
+    products. Parameters, gradients, keys and values of other ranks, and what crosses PCIe, go behind computation.
+    """
+    whole, device = of.micro_batch, pace.seconds(of.micro_batch, *ON_DEVICE)
+    waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
     return MicroBatch(
-        matrices,
-        attention,
-        moved,
-        unpacking,
-        whole.kernels * rates.gap_s,
-        whole.kernels * rates.kernel_s,
-        waiting,
-        behind,
-        last,
-        backward,
-        hand_over,
+        whole=whole,
+        device=device,
+        launch=whole.launches * pace.kernel_s,
+        waiting=waiting,
+        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) + pace.seconds(whole, COPIED),
+        last=sent_s(of.reduced.sent, others=True),
+        backward_share=1 - pace.seconds(of.forward, *ON_DEVICE) / max(device, 1e-12),
+        hand_over=virtual_stages * sent_s(whole.sent, PIPELINE),
     )
-
-
-def stream_bytes(plan: Plan) -> float:
-    """Return the bytes of a micro-batch's stream between layers on one device."""
-    return float(plan.batch.stream_rows * plan.architecture.hidden_size * plan.scheme.compute)
-
-
-def seconds_sent(plan: Plan, sent: Sent, fabric: Fabric, groups: Container[str] = GROUPS) -> float:
-    """Return the seconds of what goes between the ranks of groups."""
-    total = 0.0
-    for one, times in sent:
-        if one.group in groups:
-            distance = stride(plan, one.group)
-            total += times * fabric.seconds(one.kind, one.bytes, ranks=one.ranks, stride=distance)
-    return total
-
-
-def update_s(plan: Plan, work: StageWork, rates: Rates) -> float:
-    """Return the seconds of the optimizer: what it reads and writes, on the device or in the host's memory."""
-    if "optimizer" in plan.offload:
-        sent = 2.0 * work.trained * plan.scheme.compute / plan.shard_ranks
-        return work.updated_bytes / rates.host_memory + sent / rates.host_link
-    return work.updated_bytes / rates.memory
 
 
 def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
@@ -266,49 +272,74 @@ def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
 
 
 def peak_rate(plan: Plan, accelerator: Accelerator) -> float:
-    """Return the rate on the data sheet for the format that matrices are multiplied in."""
-    if plan.scheme.id == EIGHT_BIT and (eight := accelerator.quantity("fp8")):
-        return eight
-    if plan.scheme.compute == FP32:
-        found = accelerator.quantity("tf32") or accelerator.quantity("fp32")
-        if found:
-            return found
-    return matrix_rate(accelerator, "bf16")
+    """Return the rate on the data sheet for the format that matrices are multiplied in, 0 where there is none."""
+    name = {"fp8-mixed": "fp8", "fp32": "tf32"}.get(plan.scheme.id, "bf16")
+    return matrix_rate(accelerator, name)
+
+
+class PreparedStage(NamedTuple):
+    """The operations of a stage, in seconds alone; no coefficient of a schedule changes them."""
+
+    passes: StepPasses
+    micro_batch: Timed
+    forward: Timed
+    reduced: Timed
+    once: Timed  # before the first micro-batch and after the last
+    hosted_bytes: float
+    alike: int  # how many stages are like it
 
 
 class Prepared(NamedTuple):
-    """A plan with the work of its stages, which no coefficient changes."""
+    """A plan with the seconds of its stages' operations."""
 
     plan: Plan
     accelerator: Accelerator
-    works: tuple[tuple[StageWork, int], ...]
+    stages: tuple[PreparedStage, ...]
 
 
-def prepare(plan: Plan, accelerator: Accelerator) -> Prepared:
-    """Return a plan with its work."""
-    return Prepared(plan, accelerator, tuple((stage_work(plan, stage), count) for stage, count in kinds_of(plan)))
+def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) -> Prepared | None:
+    """Return a plan with its operations in seconds, None where the device's rates are not known.
 
-
-def step_time(prepared: Prepared, values: Mapping[str, float], network: float | None = None) -> StepTime | None:
-    """Return the time of a step under coefficients, None where the device's rates are not known."""
-    plan, accelerator, works = prepared
-    rates = rates_of(plan, accelerator, values)
-    if rates is None:
+    `network` is a device's share of the network between machines in bytes a second, one way; None takes the usual one.
+    """
+    device = kernels(accelerator)
+    if device is None or not peak_rate(plan, accelerator):
         return None
-    fabric = Fabric(accelerator, network)
-    found = [(micro_batch(plan, work, rates, fabric), work, count) for work, count in works]
-    slowest, work, _ = max(found, key=lambda item: item[0].total(rates.overlap))
-    each = [(one.total(rates.overlap), alike) for one, _, alike in found]
+    clock, found = Clock(plan, device, network), []
+    for stage, alike in kinds_of(plan):
+        passes = step_passes(plan, stage)
+        found.append(
+            PreparedStage(
+                passes,
+                clock.timed(passes.of_micro_batch),
+                clock.timed(passes.forward),
+                clock.timed(passes.reduced),
+                clock.timed(passes.gathered + passes.updated),
+                total_bytes(passes.hosted),
+                alike,
+            )
+        )
+    return Prepared(plan, accelerator, tuple(found))
+
+
+def step_time(prepared: Prepared, values: Mapping[str, float]) -> StepTime:
+    """Return the time of a step under a schedule's coefficients."""
+    plan, accelerator, every = prepared
+    pace = Pace(plan, accelerator.architecture, values)
+    found = [(micro_batch(stage, pace, plan.virtual_stages), stage) for stage in every]
+    slowest, widest = max(found, key=lambda item: item[0].total(pace.overlap))
+    each = [(one.total(pace.overlap), stage.alike) for one, stage in found]
     filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
-    reduced = slowest.total(rates.overlap, last=True) - slowest.total(rates.overlap)
+    reduced = slowest.total(pace.overlap, last=True) - slowest.total(pace.overlap)
+    update = (pace.seconds(stage.once, MOVED, COPIED) + stage.hosted_bytes / pace.host_memory for stage in every)
     return StepTime(
-        rates,
-        tuple((one, alike) for one, _, alike in found),
-        slowest,
-        work,
-        plan.accumulation,
-        filled.seconds + reduced,
-        filled.bubble,
-        max(seconds_sent(plan, (*work.exchanges.gathered, *work.exchanges.updated), fabric) for _, work, _ in found),
-        max(update_s(plan, work, rates) for _, work, _ in found),
+        pace=pace,
+        stages=tuple((one, stage.alike) for one, stage in found),
+        slowest=slowest,
+        passes=widest.passes,
+        micro_batches=plan.accumulation,
+        pipeline_s=filled.seconds + reduced,
+        bubble_s=filled.bubble,
+        exchange_s=max(sent_s(stage.once.sent, others=True) for stage in every),
+        optimizer_s=max(update),
     )

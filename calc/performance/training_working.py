@@ -1,56 +1,57 @@
-"""The working of a training step: operations and bytes of a micro-batch, the seconds they take, and what follows."""
+"""The working of a training step: operations of a micro-batch, the seconds they take, and what follows."""
 
 from calc.derivation import Step
 from calc.memory.training.plan import Plan
-from calc.performance.training_step import Rates, StepTime
-from calc.performance.training_work import TokenFlops
+from calc.performance.operations import Product
+from calc.performance.token_flops import TokenFlops
+from calc.performance.training_step import (
+    ATTENTION,
+    BACKWARD,
+    COPIED,
+    MOVED,
+    ON_DEVICE,
+    PRODUCTS,
+    UNPACKED,
+    Part,
+    StepTime,
+)
 from calc.units import show_count, show_number
 
 SECONDS = 4  # digits
+LAWS = "aiconfigurator-kernels"  # the source of the kernels' laws
+SUMS = {
+    PRODUCTS: "Matrix products of a micro-batch",
+    ATTENTION: "Attention of a micro-batch forward",
+    BACKWARD: "Attention of a micro-batch backward",
+    MOVED: "What a micro-batch moves between its products",
+    UNPACKED: "Weights unpacked for a micro-batch",
+    COPIED: "Copies between host and device for a micro-batch",
+}
 
 
 def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
-    """Return the steps from a micro-batch's work to the seconds of a step."""
-    one, rates, whole = time.slowest, time.rates, time.work.whole
-    seconds = (one.matrices, one.attention, one.moved + one.unpacking + one.gaps)
-    shown = [show_number(value, SECONDS) for value in seconds]
-    device = show_number(one.device + one.waiting, SECONDS)
-    formula = r"t_{\text{matrices}} + t_{\text{attention}} + t_{\text{moved}} + t_{\text{links}}"
-    numbers = f"{shown[0]} + {shown[1]} + {shown[2]} + {show_number(one.waiting, SECONDS)}"
-    each, busy = one.total(rates.overlap), one.busy
-    both = f"{show_number(busy, SECONDS)}, {show_number(one.behind, SECONDS)}"
+    """Return the steps from a micro-batch's operations to the seconds of a step."""
+    one, overlap = time.slowest, time.pace.overlap
+    each, busy, found = one.total(overlap), one.busy, one.whole.parts
+    device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
     return [
         *flops_steps(flops),
-        *reached_steps(rates, source),
+        *largest_steps(time),
+        *(sum_step(name, parts, time.pace.shares[kind]) for kind, name in SUMS.items() if (parts := found.get(kind))),
+        *sent_steps(time, source),
         Step(
-            "Matrix products of a micro-batch, with their operands",
-            r"\frac{F}{P_e} + \frac{B}{BW_e}",
-            f"{whole.matrix_flops:.4g} / {rates.matrix:.4g} + {whole.matrix_bytes:.4g} / {rates.memory:.4g}",
-            whole.matrix_flops / rates.matrix + whole.matrix_bytes / rates.memory,
+            "A micro-batch on the device",
+            r"\sum t + t_{\text{waited for}}",
+            f"{device or '0'} + {shown(one.waiting)}",
+            one.device + one.waiting,
             "s",
             source,
         ),
-        Step(
-            "Attention of a micro-batch",
-            r"\frac{F_{\text{attention}}}{e \cdot P}",
-            f"{whole.attention_flops:.4g} / {rates.attention:.4g}",
-            one.attention,
-            "s",
-            source,
-        ),
-        Step(
-            "Bytes moved between matrix products",
-            r"\frac{B_{\text{moved}}}{BW_e}",
-            f"{whole.moved_bytes:.4g} / {rates.memory:.4g}",
-            one.moved,
-            "s",
-            source,
-        ),
-        Step("A micro-batch on the device", formula, numbers, one.device + one.waiting, "s", source),
         Step(
             "A micro-batch, with the host's launches and what it hands on",
-            r"\max(t, t_{\text{host}}) + t_{\text{next stage}}",
-            f"max({device}, {show_number(one.launch, SECONDS)}) + {show_number(one.hand_over, SECONDS)}",
+            r"\max(t, n \cdot t_{\text{launch}}) + t_{\text{next stage}}",
+            f"max({shown(one.device + one.waiting)}, {one.whole.launches:.6g} × {time.pace.kernel_s:.4g})"
+            f" + {shown(one.hand_over)}",
             busy,
             "s",
             source,
@@ -58,7 +59,7 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         Step(
             "… with what is sent behind it",
             r"\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}})",
-            f"max({both}) + (1 − {rates.overlap:g}) × min({both})",
+            f"max({shown(busy)}, {shown(one.behind)}) + (1 − {overlap:g}) × min({shown(busy)}, {shown(one.behind)})",
             each,
             "s",
             source,
@@ -66,8 +67,8 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         Step(
             "All micro-batches through all stages",
             r"(m - 1) \cdot t + \sum_{\text{stages}} t_i + t_{\text{reduced}}",
-            f"({show_count(time.micro_batches)} − 1) × {show_number(each, SECONDS)}"
-            f" + {show_number(time.pipeline_s - (time.micro_batches - 1) * each, SECONDS)}",
+            f"({show_count(time.micro_batches)} − 1) × {shown(each)}"
+            f" + {shown(time.pipeline_s - (time.micro_batches - 1) * each)}",
             time.pipeline_s,
             "s",
             "pipeline-1f1b",
@@ -75,8 +76,7 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         Step(
             "Seconds of a step",
             r"t_{\text{micro-batches}} + t_{\text{gathered}} + t_{\text{optimizer}}",
-            f"{show_number(time.pipeline_s, SECONDS)} + {show_number(time.exchange_s, SECONDS)}"
-            f" + {show_number(time.optimizer_s, SECONDS)}",
+            f"{shown(time.pipeline_s)} + {shown(time.exchange_s)} + {shown(time.optimizer_s)}",
             time.total,
             "s",
             source,
@@ -84,16 +84,50 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     ]
 
 
-def reached_steps(rates: Rates, source: str) -> list[Step]:
-    """Return the steps from the rates of the data sheet to those that are reached."""
-    gain = f" × {rates.gain:g}" if rates.gain != 1 else ""
-    formula = r"e \cdot P \cdot g" if gain else r"e \cdot P"
-    numbers = f"{rates.matrix_share:g} × {rates.peak:.4g}{gain}"
-    bandwidth = f"{rates.memory_share:g} × {rates.bandwidth:.4g}"
+def shown(seconds: float) -> str:
+    """Return seconds as they stand in the working."""
+    return show_number(seconds, SECONDS)
+
+
+def sum_step(name: str, parts: tuple[Part, ...], share: float) -> Step:
+    """Return the sum of operations, each kind with how often it happens, at the share of speed that a step leaves."""
+    numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
+    seconds = sum(part.seconds for part in parts) / share
+    return Step(name, r"\frac{\sum n \cdot t}{e}", f"({numbers}) / {share:.4g}", seconds, "s", LAWS)
+
+
+def largest_steps(time: StepTime) -> list[Step]:
+    """Return the operations of the largest product, and the rate at which they are done."""
+    listed = time.slowest.whole.parts.get(PRODUCTS, ())
+    products = [part for part in listed if isinstance(part.operation, Product)]
+    if not products:
+        return []
+    part = max(products, key=lambda part: part.alone_s)
+    one = part.operation
+    assert isinstance(one, Product)
+    numbers = f"2 × {one.m:.10g} × {show_count(one.n)} × {show_count(one.k)}"
+    name = f"Operations of a product, {one.name}"
     return [
-        Step("Rate that matrix products sustain", formula, numbers, rates.matrix, "operations/s", source),
-        Step("Bandwidth that is reached", r"e \cdot BW", bandwidth, rates.memory, "B/s", source),
+        Step(name, r"2 \cdot m \cdot n \cdot k", numbers, one.flops, "operations", "roofline"),
+        Step(
+            "Rate at which they are done alone",
+            r"\frac{F}{t}",
+            f"{one.flops:.6g} / {shown(part.alone_s)}",
+            one.flops / part.alone_s,
+            "operations/s",
+            LAWS,
+        ),
     ]
+
+
+def sent_steps(time: StepTime, source: str) -> list[Step]:
+    """Return the messages of a micro-batch: those that computation waits for, and those behind it."""
+    parts = time.slowest.whole.sent
+    if not parts:
+        return []
+    numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
+    seconds = sum(part.seconds for part in parts)
+    return [Step("Messages of a micro-batch", r"\sum n \cdot t", numbers, seconds, "s", source)]
 
 
 def flops_steps(flops: TokenFlops) -> list[Step]:
@@ -112,7 +146,7 @@ def rate_steps(plan: Plan, time: StepTime, flops: TokenFlops, peak: float, sourc
             "Tokens a second and device",
             r"\frac{b \cdot m \cdot n_{\text{data}} \cdot T}{t \cdot n}",
             f"{plan.micro_batch} × {plan.accumulation} × {plan.layout.data} × {show_count(plan.tokens)}"
-            f" / ({show_number(time.total, SECONDS)} × {show_count(plan.layout.devices)})",
+            f" / ({shown(time.total)} × {show_count(plan.layout.devices)})",
             rate,
             "tokens/s",
             source,
@@ -120,7 +154,7 @@ def rate_steps(plan: Plan, time: StepTime, flops: TokenFlops, peak: float, sourc
         Step(
             "Model FLOPs utilization",
             r"\frac{r \cdot F}{P}",
-            f"{show_number(rate, SECONDS)} × {flops.model:.4g} / {peak:.4g}",
+            f"{shown(rate)} × {flops.model:.4g} / {peak:.4g}",
             rate * flops.model / peak,
             "ratio",
             "palm",

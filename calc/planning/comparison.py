@@ -35,7 +35,7 @@ class Held(NamedTuple):
 
     needed_bytes: int
     limit_bytes: int
-    margin_bytes: int  # by which the range of what is needed goes beyond it
+    spare_bytes: int  # left of the engine's share of it, beyond the range of what is needed
     prefill_tokens: int | None  # of a pass; None where the engine passes whole prompts at once
 
 
@@ -122,12 +122,14 @@ class Comparison:
         serving = self.serving(accelerator)
         if serving is None:
             total = fullest(self.wanted.demand, layout)[1].total
-            return Held(total, accelerator.capacity_bytes if accelerator else 0, 0, None)
+            capacity = accelerator.capacity_bytes if accelerator else 0
+            return Held(total, capacity, capacity - total, None)
         case, runtime = serving.fullest(self.wanted.demand, layout)
-        needed = runtime.needed
+        needed = runtime.device
         if accelerator is None:
             needed = sum(amount.bytes for amount in runtime.amounts if amount.id in HELD)
-        return Held(needed, runtime.limit or 0, margin(case.engine, runtime), prefill_tokens(case))
+        spare = (runtime.limit or 0) - runtime.needed - margin(case.engine, runtime)
+        return Held(needed, runtime.capacity or 0, spare, prefill_tokens(case))
 
     def known(self, layout: Layout, accelerator: Accelerator) -> Held:
         """Return `held`, worked out once for all devices that an engine cannot tell apart by their memory."""
@@ -150,7 +152,7 @@ class Comparison:
             if least > accelerator.capacity_bytes:
                 continue
             held = self.known(layout, accelerator)
-            if held.needed_bytes + held.margin_bytes <= held.limit_bytes:
+            if held.spare_bytes >= 0 and held.needed_bytes <= held.limit_bytes:
                 priced = accelerator.id in self.priced
                 return Offer(
                     accelerator=accelerator,

@@ -8,7 +8,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines import run
 from calc.memory.runtime import Case, Runtime, make_case
-from calc.planning.fit import MOST_SEQUENCES
+from calc.planning.fit import MOST_SEQUENCES, fewest
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
 from calc.planning.support import sold_in_multiples
 
@@ -25,9 +25,13 @@ class Serving:
         batched_tokens: int | None,
         attention: str,
         gpu_layers: int | None = None,
+        concurrency: int | None = None,
+        slots: int | None = None,
     ) -> None:
         self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
+        self.concurrency = concurrency
+        self.slots = slots or round(engine.values.get("slots", MOST_SEQUENCES))  # of each data-parallel rank
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
@@ -43,10 +47,10 @@ class Serving:
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
-        """Return the stage whose devices have the least room, with its runtime."""
+        """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room."""
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         found = [(case, run(case)) for case in cases]
-        return max(found, key=lambda pair: pair[1].needed)
+        return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
         """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
@@ -74,17 +78,20 @@ class Serving:
         """
         if self.accelerator is None or self.gpu_layers is not None:
             return None
-        held = self.fullest(demand, Layout())[0].budget.held
-        most = demand.architecture.layer_count * max(tensor_degrees(demand.architecture))
+        own = asked if self.fits(demand, asked) else None
+        tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
+        most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
         if not sold_in_multiples(self.accelerator):
-            most = 1
-        enough = self.fits(demand, asked)
-        most = min(most, MOST_DEVICES, *([asked.devices - 1] if enough else []))
-        for count in range(max(1, held // max(self.accelerator.capacity_bytes, 1)), most + 1):
-            for layout in candidates(demand.architecture, count, splits_layers=self.engine.splits_layers):
-                if self.fits(demand, layout):
-                    return count, layout
-        return (asked.devices, asked) if enough else None
+            most = min(most, 1)
+        held = self.fullest(demand, Layout())[0].budget.held
+        least = max(1, held // max(self.accelerator.capacity_bytes, 1))
+        found = fewest(least, most, lambda count: self.fitting(demand, count))
+        return found or ((own.devices, own) if own else None)
+
+    def fitting(self, demand: Demand, devices: int) -> Layout | None:
+        """Return the first of the engine's usual divisions over so many devices that serves the demand."""
+        layouts = candidates(demand.architecture, devices, splits_layers=self.engine.splits_layers)
+        return next((layout for layout in layouts if self.fits(demand, layout)), None)
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""
@@ -93,14 +100,16 @@ class Serving:
         def needed(count: int) -> Runtime:
             return self.fullest(demand._replace(sequences=count), alone)[1]
 
+        def fits(count: int) -> bool:
+            return needed(count).fits is True
+
         first, second = needed(1), needed(2)
         if not first.fits or first.limit is None:
             return 0
         each = second.needed - first.needed
         if each <= 0:
-            return last(lambda count: needed(count).fits is True)
-        guess = min(1 + (first.limit - first.needed) // each, MOST_SEQUENCES)
-        return last(lambda count: needed(count).fits is True, guess)
+            return last(fits)
+        return last(fits, min(1 + (first.limit - first.needed) // each, MOST_SEQUENCES))
 
 
 def key(stage: Stage) -> tuple[object, ...]:

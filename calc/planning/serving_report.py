@@ -12,7 +12,7 @@ from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
-from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount, Case, Runtime
+from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
 from calc.performance.speed import Question, Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
@@ -40,14 +40,22 @@ class Served(NamedTuple):
 
 
 def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Served:
-    """Return a demand under an engine, with as many sequences as fit where `most` asks for them."""
+    """Return a demand under an engine, with as many sequences as fit where `most` asks for them.
+
+    No more than the engine is set up for; of requests in a server those that it works on at a time.
+    """
+    slots = serving.slots * layout.data
+    if serving.concurrency is not None:
+        demand = demand._replace(sequences=min(serving.concurrency, slots))
     if serving.accelerator is None:
         if most:
             raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
         return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
     count = serving.most_sequences(demand, layout) * layout.data
     if most:
-        demand = demand._replace(sequences=max(count, 1))
+        demand = demand._replace(sequences=max(min(count, slots), 1))
+    elif serving.concurrency is not None:
+        demand = demand._replace(sequences=min(demand.sequences, max(count, 1)))
     return Served(serving, demand, layout, *serving.fullest(demand, layout), count)
 
 
@@ -91,7 +99,8 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
 
 def serving_totals(served: Served) -> Report:
     """Return the three totals that people read, each with its range of 80 %."""
-    report: Report = {"phase": served.case.budget.peak_phase}
+    logits = sum(amount.bytes for amount in served.runtime.amounts if amount.id == "logits")
+    report: Report = {"phase": "head" if logits else "layer"}
     for name, scopes in TOTALS.items():
         value = served.runtime.scoped(*scopes)
         report[name] = value
@@ -127,7 +136,7 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     """
     values = served.serving.engine.values
     if served.runtime.pool is not None:
-        outside = served.runtime.scoped(DEVICE)
+        outside = sum(a.bytes for a in served.runtime.amounts if a.scope == DEVICE and a.id not in NOT_USED)
         return [value - outside // 2, value + outside // 2]
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0
@@ -177,15 +186,15 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
 def serving_fit(served: Served) -> Report:
     """Return what fits on the devices under the engine."""
     serving, runtime, demand = served.serving, served.runtime, served.demand
-    if serving.accelerator is None or runtime.limit is None:
+    if runtime.capacity is None or runtime.limit is None:
         return {}
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
     pool = max(runtime.limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     needed = serving.devices_needed(demand, served.layout)
     return {
-        "capacity_bytes": serving.accelerator.capacity_bytes,
+        "capacity_bytes": runtime.capacity,
         "fits": runtime.fits,
-        "headroom_bytes": runtime.limit - runtime.needed,
+        "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
         "kv_pool_tokens": pool_tokens(served, pool, cache),
@@ -198,6 +207,10 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
+    if serving.concurrency is not None and served.demand.architecture.writes:
+        from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
+
+        return loaded_speed(served, serving.concurrency, output_tokens, cached_tokens)
     question = speed_question(served, output_tokens, cached_tokens)
     speed = speed_of(question, values) if question else None
     if speed is None:
@@ -234,6 +247,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
+        most=served.most,
     )
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from calc.catalog.records import Accelerator
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
-from calc.memory.runtime import Runtime, visible_bytes
+from calc.memory.runtime import NOT_USED, Runtime, visible_bytes
 from calc.planning.serving import Serving, last
 from calc.units import show_count
 
 CACHES = ("kv_cache", "recurrent_state")
-BESIDE = ("kv_pool_free", "allocator_reserve")  # taken where there is room, and not needed
+BESIDE = (*NOT_USED, "allocator_reserve")  # taken where there is room, and not needed
 CONTEXT = "runtime_context"
 OF_THE_REST = "tensorrt-llm"  # its share is of what is free, not of the whole device
 LAYOUT = Layout()

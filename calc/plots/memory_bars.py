@@ -5,6 +5,7 @@ from typing import Any
 
 from calc.catalog import catalog
 from calc.estimate import estimate
+from calc.memory.runtime import NOT_USED
 from calc.plots.plot import (
     GROUND,
     LIMIT,
@@ -61,7 +62,7 @@ def draw(*, models: Iterable[str], formats: Iterable[str] = ("bf16",), **scenari
 
 def sizes_of(report: Report) -> dict[str, int]:
     """Return the bytes of a report's parts by kind."""
-    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"] if part["id"] != "kv_pool_free"}
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"] if part["id"] not in NOT_USED}
     sizes = {kind: sum(parts.pop(part, 0) for part in ids) for kind, ids in PARTS.items()}
     return {**sizes, REST: sum(parts.values())}
 

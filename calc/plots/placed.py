@@ -7,6 +7,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.estimate import Asked, read_asked, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
+from calc.memory.runtime import NOT_USED
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 
@@ -49,7 +50,7 @@ class Placed(NamedTuple):
         if serving is None:
             return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
         runtime = serving.fullest(demand, self.layout)[1]
-        used = sum(amount.bytes for amount in runtime.amounts if amount.id != "kv_pool_free")
+        used = sum(amount.bytes for amount in runtime.amounts if amount.id not in NOT_USED)
         return Need(used, None if runtime.limit is None else runtime.limit + used - runtime.needed)
 
     def where(self) -> str:

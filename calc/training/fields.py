@@ -15,6 +15,9 @@ from calc.scenario import Reader
 
 METHODS = ("full", "lora", "qlora")
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}
+USUAL, UNKNOWN = "usual", "unknown"  # what a flag is that a scenario leaves open
+EAGER = "eager"
+ATTENTIONS = ("flash", "flash-1", "flash-2", "flash-3", EAGER)
 OFFLOADS = ("optimizer", "parameters", "activations")
 GRADIENT_TYPES = {"bf16": 2, "fp16": 2, "fp32": 4}
 MOST_BATCH, MOST_SEQUENCE, MOST_RANK = 2**20, 2**30, 2**16
@@ -75,7 +78,8 @@ DEFAULTS: dict[str, object] = {
     "sequence_parallel": False,
     "micro_batch": 1,
     "sequence_tokens": 2048,
-    "varied_lengths": False,
+    "compile": USUAL,
+    "varied_lengths": UNKNOWN,
     "virtual_stages": 1,
 }
 
@@ -104,6 +108,10 @@ class TrainingReader(Reader):
         if not isinstance(value, bool):
             raise ScenarioError(name, f"must be true or false, not {value!r:.60}")
         return value
+
+    def open_flag(self, name: str, word: str) -> bool | None:
+        """Return the field as true or false, None where it is left open with a word."""
+        return None if self.take(name) == word else self.flag(name)
 
     def option(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         """Return the field as one of the words allowed."""

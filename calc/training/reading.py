@@ -39,12 +39,16 @@ from calc.scenario import (
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan, warnings
 from calc.training.fields import (
+    ATTENTIONS,
+    EAGER,
     GRADIENT_TYPES,
     METHODS,
     MOST_BATCH,
     MOST_SEQUENCE,
     OFFLOADS,
     SHARDING,
+    UNKNOWN,
+    USUAL,
     TrainingReader,
 )
 
@@ -85,6 +89,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
     updated = scheme.updated if adapters is None else scheme.adapter
     all_gradients = reader.flag("frozen_gradients")
+    compiled, varied = reader.open_flag("compile", USUAL), reader.open_flag("varied_lengths", UNKNOWN)
+    attention = reader.option("attention", ATTENTIONS)
     plan = Plan(
         architecture=architecture,
         method=Method(
@@ -109,23 +115,24 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
         selective="",
         choices=Choices(
-            flash=reader.option("attention", ("flash", "eager")) == "flash",
+            flash=attention != EAGER,
             mask=reader.flag("padding_mask"),
-            compiled=reader.flag("compile", usually_compiled(scheme, layout)),
+            compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
-        compile_stated="compile" in reader.given,
-        loss_compiled=reader.given.get("compile") is not False,
+        compile_stated=compiled is not None,
+        loss_compiled=compiled is not False,
         cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
-        varied_lengths=reader.flag("varied_lengths"),
-        stated={"compile", "varied_lengths"} <= reader.given.keys(),
+        varied_lengths=varied is True,
+        stated=compiled is not None and varied is not None,
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:

@@ -10,7 +10,17 @@ from typing import NamedTuple
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.plan import Plan
-from calc.training.changes import HARDWARE, SEQUENCE_STEP, Change, Scenario, Size, candidates, most_that_fit, size_of
+from calc.training.changes import (
+    HARDWARE,
+    PRICES,
+    SEQUENCE_STEP,
+    Change,
+    Scenario,
+    Size,
+    candidates,
+    most_that_fit,
+    size_of,
+)
 from calc.training.fields import MOST_BATCH, MOST_SEQUENCE
 from calc.training.reading import read_training
 
@@ -64,7 +74,26 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
         after = tried(scenario, change.fields, facts)
         if after and after.device <= capacity and size.device - after.device >= LEAST_GAIN_BYTES:
             found[change.id] = Repair(change, after.device, after.host, size.device - after.device)
-    return sorted(found.values(), key=lambda repair: repair.change.level)
+    return sorted(found.values(), key=lambda repair: (repair.change.level, devices_of(repair)))
+
+
+def devices_of(repair: Repair) -> int:
+    """Return the devices that a change takes; 0 where it takes those that are there."""
+    count = repair.change.fields.get("accelerators")
+    return count if isinstance(count, int) else 0
+
+
+def listed_repairs(scenario: Scenario, capacity_bytes: int) -> list[dict[str, object]]:
+    """Return the repairs of a run as a report has them."""
+    return [
+        {
+            "change": repair.change.fields,
+            "message": repair.change.what,
+            "headroom_bytes": capacity_bytes - repair.device_bytes,
+            "cost": PRICES[repair.change.level],
+        }
+        for repair in repairs(scenario)
+    ]
 
 
 def together(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:

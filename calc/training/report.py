@@ -25,15 +25,21 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
     widest, by_stage = fullest(plan)
     sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
-    found = timed(asked, facts)
+    found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
+    repairs: list[dict[str, object]] = []
+    if asked.accelerator is not None and memory["fits"] is False:
+        from calc.training.repairs import listed_repairs  # a run that fits needs none
+
+        repairs = listed_repairs(scenario, asked.accelerator.capacity_bytes)
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
         "model": model_counts(asked.model_id, asked.model_name, plan.architecture, trained=trainable(asked, widest)),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-            **memory_of(asked, widest, by_stage, sizes, facts=facts),
+            **memory,
         },
+        "repairs": repairs,
         "speed": found.speed,
         "measured": measured_report(
             facts,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Step
+from calc.performance.token_flops import token_flops
 from calc.performance.training_step import peak_rate, prepare, step_time
-from calc.performance.training_work import token_flops
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
 from calc.planning.cost import run_cost_of
 from calc.planning.measured import TRAINING_SPEED, measured, range_factor, training_bucket
@@ -41,9 +41,10 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
         return Timed(None, None, [])
     trainer = facts.training_step
     values, plan = trainer.values, asked.plan
-    found = step_time(prepare(plan, asked.accelerator), values, asked.network_bytes_per_s)
-    if found is None:
+    prepared = prepare(plan, asked.accelerator, asked.network_bytes_per_s)
+    if prepared is None:
         return Timed(None, None, [])
+    found = step_time(prepared, values)
     flops, peak = token_flops(plan), peak_rate(plan, asked.accelerator)
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices

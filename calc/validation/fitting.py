@@ -5,8 +5,8 @@ Gauss's method on a matrix of sensitivities, weighted so that the sum of absolut
 kernel or generation is drawn towards the plain one, and a plain one towards its start, a twentieth as strongly as a
 source can draw: what no row speaks for is as for any new device.
 
-A source is left out by solving again without its rows. That needs no new sensitivities: the few rows of a source move
-coefficients little.
+A source is left out by solving again without its rows, a few times over, from where all rows led. That needs no new
+sensitivities: the rows of one source move coefficients little.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ SMALLEST = 0.02  # an error below this pulls no harder than one of this size
 LARGEST = 1.0  # an error above this pulls no harder: something else was run
 HOLD = 0.05  # how strongly a coefficient is drawn to the one above it, a source being 1
 NEAREST = 0.1  # of a logarithm: nearer than this it is drawn no harder
-ROUNDS, WEIGHINGS = 8, 15
+ROUNDS, AGAIN, WEIGHINGS = 8, 3, 15
 SHARE_LIMIT = 0.999  # of what the hardware could do
 
 
@@ -104,10 +104,18 @@ def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, 
 
 def without(fitted: Fit, source: str) -> Values:
     """Return the coefficients as estimated from the rows of all other sources."""
+    import numpy as np
+
     kept = [place for place, item in enumerate(fitted.items) if item.source != source]
     others = tuple(fitted.items[place] for place in kept)
-    moved = moves(fitted.sensitivities[kept], fitted.errors[kept], others, fitted.values, fitted.names, fitted.ties)
-    return changed(fitted.values, fitted.names, moved)
+    matrix, errors, found = fitted.sensitivities[kept], fitted.errors[kept], fitted.values
+    for _ in range(AGAIN):
+        moved = moves(matrix, errors, others, found, fitted.names, fitted.ties)
+        reached = better(others, found, fitted.names, moved, fitted.ties)
+        if reached is found:
+            break
+        found, errors = reached, np.array([item.error(reached) for item in others])
+    return found
 
 
 def weights(items: Sequence[Item]) -> list[float]:

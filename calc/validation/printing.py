@@ -25,6 +25,9 @@ def print_scores(
     found, skipped = scores()
     if options.source:
         found = [score for score in found if score.source == options.source]
+    if not found:
+        print(f"Left out:\n{skipped_lines(skipped)}")
+        return
     print(table("source", lines_by_source(found)))
     if groups:
         title, named = groups(found)

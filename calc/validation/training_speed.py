@@ -56,9 +56,14 @@ PRECISIONS = (
     ("mixed precision", "fp16-mixed"),
 )
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-FUSED = ("megatron_lm", "nemo")  # fuse their pointwise operations by hand
+FUSED = ("megatron_lm", "nemo", "tinyllama")  # fuse their pointwise operations by hand
+FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
-QWEN = {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05}
+ADAPTERS = {  # defaults of their scripts
+    "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
+    "nemo": {"rank": 32, "targets": ["q", "k", "v"]},
+}
+PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
 
 
@@ -180,6 +185,17 @@ def precision_of(row: Row) -> str:
     return "bf16-mixed" if found == "bf16" and row["source"] in MASTERS else found
 
 
+def pieces_of(row: Row) -> dict[str, int]:
+    """Return how many pieces of the model each stage of an interleaved pipeline has."""
+    text = row["parallelism"].casefold()
+    stated = re.search(r"vp=(\d+)|interleaved m=(\d+)", text)
+    if int(next(iter(re.findall(r"pp=(\d+)", text)), 1)) == 1:
+        return {}
+    if stated:
+        return {"virtual_stages": int(stated.group(1) or stated.group(2))}
+    return {"virtual_stages": PIECES.get(row["model"], 2)} if "interleave" in text else {}
+
+
 def optional(row: Row) -> dict[str, Any]:
     """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
@@ -188,7 +204,7 @@ def optional(row: Row) -> dict[str, Any]:
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
     if row["method"] in ("lora", "qlora"):
-        found["lora"] = QWEN if row["source"] == "qwen_readme" else {"rank": 8}
+        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
         if "gptq" in row["dtype"].casefold():
             found["base_weights"] = "gptq-int4"
     if row["offload"].startswith("params"):
@@ -202,6 +218,13 @@ def optional(row: Row) -> dict[str, Any]:
         if word in said:
             found["network_gbit_per_s"] = rate
     return found
+
+
+def attention_of(row: Row) -> str:
+    """Return how the row computes attention."""
+    if row["flash_attention"] == "no" or row["source"] in OLD:
+        return "eager"
+    return "flash-1" if row["source"] in FIRST_TILES else "flash"
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
@@ -219,9 +242,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
         "checkpointing": next(
             (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), again
         ),
-        "attention": "eager" if row["flash_attention"] == "no" or row["source"] in OLD else "flash",
+        "attention": attention_of(row),
         **divided,
         **batches(row, divided["parallelism"]),
+        **pieces_of(row),
         **optional(row),
     }
 

@@ -405,3 +405,25 @@ def test_an_example_fills_in_the_form(watched: Watched, site: str) -> None:
     expect(page).to_have_url(re.compile("weights=awq"))
     page.fill("[name=context_tokens]", "4096")
     expect(examples.locator("option:checked")).to_have_text("Your own values")
+
+
+def test_the_case_goes_along(watched: Watched, site: str) -> None:
+    """What was changed in one calculator begins the next one in the tab; reset forgets it, and a link comes first."""
+    page = watched.page
+    page.goto(site + FIT)
+    page.fill("[name=context_tokens]", "16384")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("17.15 GiB")
+    page.goto(site + CACHE)
+    expect(page.locator("[name=context_tokens]")).to_have_value("16384")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("The cache takes 2.00 GiB")
+    expect(page.locator(".calc-before")).to_contain_text("came along")
+    expect(page).to_have_url(re.compile("context_tokens=16384$"))
+    page.goto(f"{site}{FIT}?context_tokens=4096")
+    expect(page.locator("[name=context_tokens]")).to_have_value("4096")
+    page.goto(site + CACHE)
+    expect(page.locator("[name=context_tokens]")).to_have_value("16384")
+    page.click(".calc-reset")
+    page.goto(site + FIT)
+    expect(page.locator("[name=context_tokens]")).to_have_value("8192")

@@ -65,17 +65,17 @@ def test_a_share_set_aside_is_told_with_what_is_free_of_it() -> None:
     report = FIT.report({"engine": "vllm"})
     html = FIT.render(report)
     free = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "kv_pool_free")
-    assert free == report["memory"]["headroom_bytes"] > 0
-    assert "of them cache that these sequences leave free" in html
+    assert f"{show_gib(free)} of them cache that these sequences leave free" in html
     assert "Cache that the engine sets aside" in html and "four of five measurements" in html
     assert "part-kv_pool_free" in html
 
 
 def test_a_share_too_small_is_not_said_to_be_the_device() -> None:
-    """Where the share is exceeded and the device is not, the sentence speaks of the share."""
+    """Where the share is exceeded and the device would hold it, the sentence speaks of the share."""
     report = FIT.report({"engine": "vllm", "context_tokens": "51200"})
     memory = report["memory"]
-    assert not memory["fits"] and memory["device_bytes"] <= memory["capacity_bytes"]
+    alone = next(part["bytes"] for part in memory["parts"] if part["id"] == "outside_share")
+    assert not memory["fits"] and memory["device_bytes"] - alone <= memory["capacity_bytes"]
     assert "needs more than its share of the device" in FIT.status(report)
 
 

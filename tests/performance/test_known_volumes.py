@@ -11,6 +11,7 @@ import pytest
 from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.performance.exchanges import exchanges
+from calc.performance.operations import Collective
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
 
@@ -180,5 +181,7 @@ def test_messages_are_those_of_a_layer() -> None:
         catalog(),
     ).plan
     found = exchanges(plan, stages(plan.architecture, 1)[0])
-    assert [(item.operation.kind, item.times) for item in found.reduced] == [("all-reduce", 32)]
-    assert [(item.operation.bytes, item.times) for item in found.forward] == [(512 * 4096 * 2, 64)]
+    (reduced,), (summed,) = found.reduced, found.forward
+    assert isinstance(reduced.operation, Collective) and isinstance(summed.operation, Collective)
+    assert (reduced.operation.kind, reduced.times) == ("all-reduce", 32)
+    assert (summed.operation.message_bytes, summed.times) == (512 * 4096 * 2, 64)

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
+from calc.architecture.stages import stages
 from calc.catalog import catalog
+from calc.performance.operations import Experts, Product, total_flops
+from calc.performance.token_flops import token_flops
+from calc.performance.training_passes import StepPasses, step_passes
 from calc.performance.training_step import prepare, step_time
-from calc.performance.training_work import layer_work, token_flops
 from calc.training.reading import read_training
 
 SMALL: dict[str, Any] = {
@@ -37,6 +40,11 @@ FIGURES = (
     "hardware_tflops_per_device",
     "duration_s",
 )
+
+
+def products(passes: StepPasses) -> tuple[float, float]:
+    """Return the operations of matrix products forward and backward."""
+    return total_flops(passes.forward, Product, Experts), total_flops(passes.backward, Product, Experts)
 
 
 def speed(**changes: Any) -> Any:
@@ -87,8 +95,9 @@ def test_stages_alike_wait_for_their_share() -> None:
     scenario = {**SMALL, "model": GPT, "parallelism": {"tensor": 8, "pipeline": 8}, "gradient_accumulation": 24}
     asked = read_training(scenario, catalog())
     assert asked.accelerator is not None
-    found = step_time(prepare(asked.plan, asked.accelerator), catalog().training_step.values)
-    assert found is not None
+    prepared = prepare(asked.plan, asked.accelerator)
+    assert prepared is not None
+    found = step_time(prepared, catalog().training_step.values)
     bubble = found.bubble_s / found.pipeline_s
     assert bubble == pytest.approx(7 / 31, rel=0.03)  # the last stage has the output matrix as well
 
@@ -101,9 +110,11 @@ def test_frozen_matrices_have_no_gradients() -> None:
         ).plan
         for method in ("full", "lora")
     ]
-    full, adapted = (layer_work(plan.architecture.kinds[0], plan) for plan in plans)
-    assert full.backward.matrix_flops == pytest.approx(2 * full.forward.matrix_flops)
-    assert adapted.backward.matrix_flops == pytest.approx(full.forward.matrix_flops, rel=0.05)
+    forward, backward = zip(
+        *(products(step_passes(plan, stages(plan.architecture, 1)[0])) for plan in plans), strict=True
+    )
+    assert backward[0] == pytest.approx(2 * forward[0])
+    assert backward[1] == pytest.approx(forward[0], rel=0.05)
     assert [token_flops(plan).passes for plan in plans] == [3, 2]
 
 

@@ -14,6 +14,7 @@ from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from calc.errors import ScenarioError
+from calc.memory.runtime import NOT_USED
 from calc.plots import PLOTS, Plot, answer, draw, draw_beside
 from calc.units import GIB, show_gib, show_number
 
@@ -104,11 +105,11 @@ def test_fields_that_are_drawn_are_in_the_data(plot: Plot) -> None:
     engine=st.sampled_from(["none", "vllm", "llama.cpp"]),
 )
 def test_the_point_of_a_scenario_is_its_report(tokens: int, sequences: int, model: str, engine: str) -> None:
-    """The ring in memory against context is what the report needs: its parts, less cache that is not in use."""
+    """The ring in memory against context is what the report needs: its parts, less what is not in use."""
     asked = {"model": model, "engine": engine, "accelerator": "h100-sxm-80gb"}
     scenario = {**asked, "context_tokens": tokens, "sequences": sequences}
     memory: Any = estimate(scenario)["memory"]
-    needed = sum(part["bytes"] for part in memory["parts"] if part["id"] != "kv_pool_free")
+    needed = sum(part["bytes"] for part in memory["parts"] if part["id"] not in NOT_USED)
     plot = draw("memory-over-context", **scenario)
     assert str(plot.data["own"][0]["label"]).endswith(f": {show_gib(needed)}")
     limit = float(str(plot.data["limit"][0]["gib"]))
@@ -177,7 +178,7 @@ def test_bars_add_up_to_their_reports() -> None:
     """The parts of a bar follow each other without gaps, to what the report needs."""
     asked = {"model": "llama-3.1-8b", "weights": "awq", "accelerator": "rtx-4090", "engine": "vllm"}
     memory: Any = estimate(asked)["memory"]
-    needed = sum(part["bytes"] for part in memory["parts"] if part["id"] != "kv_pool_free")
+    needed = sum(part["bytes"] for part in memory["parts"] if part["id"] not in NOT_USED)
     plot = draw("memory-bars", **EXAMPLES["memory-bars"])
     parts = [row for row in plot.data["parts"] if row["bar"] == "Llama 3.1 8B, AWQ"]
     assert parts[0]["from"] == 0 and parts[-1]["to"] == pytest.approx(needed / GIB)

@@ -200,3 +200,16 @@ def test_an_accelerator_is_needed() -> None:
     """Without one there is nothing to fit."""
     with pytest.raises(ScenarioError, match="accelerator"):
         repairs({"workload": "training", "model": "gpt2"})
+
+
+def test_a_report_lists_them() -> None:
+    """A run that does not fit has its repairs in its report, each leaving what it says; one that fits has none."""
+    case = {"workload": "training", "model": "llama-3.1-8b", "method": "full", "accelerator": "h100-sxm-80gb"}
+    report: Any = estimate(case)
+    assert report["memory"]["fits"] is False and report["repairs"]
+    counts = [repair["change"].get("accelerators") or 0 for repair in report["repairs"]]
+    assert counts == sorted(counts)
+    for repair in report["repairs"]:
+        changed = {name: value for name, value in {**case, **repair["change"]}.items() if value is not None}
+        after: Any = estimate(changed)
+        assert after["memory"]["headroom_bytes"] == repair["headroom_bytes"] and after["repairs"] == []

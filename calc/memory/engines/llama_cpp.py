@@ -24,7 +24,7 @@ def llama_cpp(case: Case) -> Runtime:
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
         amounts.append(context)
     needed = sum(amount.bytes for amount in amounts)
-    return Runtime(tuple(amounts), case.visible, needed, None)
+    return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 
 
 def context_of(case: Case) -> int:

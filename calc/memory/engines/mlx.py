@@ -13,4 +13,5 @@ def mlx(case: Case) -> Runtime:
     labels = {"activations": "Activations", "logits": "Logits"}
     peak = case.budget.phases[case.budget.peak_phase]
     amounts += [Amount(name, labels[name], size, ALLOCATED) for name, size in peak.items()]
-    return Runtime(tuple(amounts), case.visible, sum(amount.bytes for amount in amounts), None)
+    needed = sum(amount.bytes for amount in amounts)
+    return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)

@@ -56,7 +56,7 @@ def transformers(case: Case) -> Runtime:
     )
     amounts.append(reserve(case, allocated, context.bytes, activations.bytes + logits.bytes))
     amounts.append(context)
-    return Runtime(tuple(amounts), case.visible, allocated + context.bytes, None)
+    return Runtime(tuple(amounts), case.visible, case.visible, allocated + context.bytes, pool=None)
 
 
 def prefill_peak(case: Case) -> tuple[Amount, Amount]:

@@ -14,6 +14,10 @@ from calc.memory.training.tape import Tape
 NONE, OPTIMIZER, GRADIENTS, PARAMETERS = 0, 1, 2, 3  # what sharding divides, each with what stands before it (ZeRO)
 NO_CHECKPOINTS, SELECTIVE, FULL = "none", "selective", "full"
 PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in PyTorch, in Megatron-LM
+# Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
+# NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
+FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
+FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
 
 
 class Plan(NamedTuple):
@@ -42,6 +46,7 @@ class Plan(NamedTuple):
     stated: bool  # what frameworks do differently is stated, not taken as usual
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    tiles: str  # generation of FlashAttention where it is stated, else ""
     virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)
 
     @property
@@ -106,6 +111,20 @@ class Plan(NamedTuple):
     def degree(self, what: int) -> int:
         """Return how many ranks share what stands at `what`: optimizer states, gradients or parameters."""
         return self.shard_ranks if self.stage_of_zero >= what else 1
+
+    @property
+    def trainer(self) -> str:
+        """The kind of schedule that runs with such choices have."""
+        if self.stage_of_zero >= PARAMETERS:
+            return FSDP
+        layout = self.layout
+        beyond = max(layout.tensor, layout.pipeline, layout.context, layout.expert) > 1
+        return MEGATRON if beyond or self.scheme.id.startswith("fp8") else PLAIN
+
+    @property
+    def attention_kernel(self) -> str:
+        """The generation of FlashAttention: Megatron-LM and NeMo have the newest, PyTorch's own is the second."""
+        return self.tiles or (NEWEST_TILES if self.trainer == MEGATRON else USUAL_TILES)
 
     @property
     def stays_gathered(self) -> bool:

@@ -1,6 +1,7 @@
 // The calculators of a page. What a reader enters goes to Python in a worker; the HTML that comes back replaces the answer.
 // This module holds no fact and no formula. It runs once in a tab: instant navigation keeps it, and with it the worker.
 
+import { carried, carry, forget } from "./carrying.mjs";
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { runtime } from "./runtime.mjs";
@@ -15,6 +16,7 @@ const LIVE_TEXT = "Live: Python computes in your browser.";
 const LATE_MS = 300; // an answer that is not in by then is said to be under way
 const WRONG_TEXT = "What stands here still answers the last valid values.";
 const LATE_TEXT = "Being computed: what stands here answers the values before your change.";
+const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNANSWERED_TEXT = "There is no answer to these values yet.";
 const KEPT_TEXT = "What is shown answers the values before.";
 
@@ -61,8 +63,8 @@ class Calculator extends HTMLElement {
     });
     this.#offerExamples(listen);
     this.#startWhenLookedAt();
-    this.#tellBefore();
-    if (this.#readAddress()) {
+    this.#tellOrigin(before(this));
+    if (this.#readAddress() || this.#takeCarried()) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
     }
@@ -111,6 +113,25 @@ class Calculator extends HTMLElement {
       if (value !== initial(control)) differs = true;
     }
     return differs;
+  }
+
+  // Values of another calculator in this tab that this one asks for too; an address with values of its own comes first.
+  #takeCarried() {
+    if (location.search || this.dataset.prefix || (spared() && !runtime.started)) return false;
+    const values = carried();
+    const known = this.#controls.filter((control) => control.name in values && values[control.name] !== initial(control) && takes(control, values[control.name]));
+    for (const control of known) this.#set(control, values[control.name]);
+    if (known.length) {
+      this.#tellOrigin(CARRIED_TEXT);
+      this.#laterWriteAddress(false);
+    }
+    return known.length > 0;
+  }
+
+  #carry() {
+    const values = this.#controls.map((control) => ({ name: control.name, value: this.#linked[control.name] ?? control.value, first: initial(control) }));
+    const changed = values.filter(({ value, first }) => value !== first);
+    carry(Object.fromEntries(changed.map(({ name, value }) => [name, value])), values.filter(({ value, first }) => value === first).map(({ name }) => name));
   }
 
   #set(control, value) {
@@ -175,17 +196,17 @@ class Calculator extends HTMLElement {
     this.#examples.value = known?.value ?? OWN;
   }
 
-  #tellBefore() {
-    const told = before(this);
-    if (!told) return;
-    const note = Object.assign(document.createElement("p"), { className: "calc-before", textContent: told });
-    this.#line.before(note);
+  // Say above the answer's state where the form's values are from.
+  #tellOrigin(told) {
+    this.querySelector(".calc-before")?.remove();
+    if (told) this.#line.before(Object.assign(document.createElement("p"), { className: "calc-before", textContent: told }));
   }
 
   #edit(event) {
     delete this.#linked[event.target.name];
     this.#leaveOffered(event.target);
     this.#ask();
+    this.#carry();
     this.#laterWriteAddress(this.#editing !== event.target);
     this.#editing = event.target;
   }
@@ -196,6 +217,7 @@ class Calculator extends HTMLElement {
     for (const control of this.#controls) if (control.name in fields) this.#set(control, fields[control.name]);
     this.#editing = null;
     this.#ask();
+    this.#carry();
     this.#laterWriteAddress(true);
   }
 
@@ -224,6 +246,8 @@ class Calculator extends HTMLElement {
 
   #reset() {
     this.#linked = {};
+    forget();
+    this.#tellOrigin("");
     for (const control of this.#controls) if (control.dataset.list) show(control);
     this.#editing = null;
     this.#ask();
@@ -344,6 +368,11 @@ class Calculator extends HTMLElement {
 // Python is not fetched unasked where data is saved, nor on a phone.
 function spared() {
   return navigator.connection?.saveData || matchMedia("(hover: none)").matches;
+}
+
+// Whether a control can hold a value: a list must have it.
+function takes(control, value) {
+  return control.tagName !== "SELECT" || Boolean(control.dataset.list) || [...control.options].some((option) => option.value === value);
 }
 
 // A control's value as the page was built.

@@ -1,0 +1,77 @@
+"""Operations for one token of training, as utilization counts them."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import Stage
+from calc.catalog import catalog
+from calc.memory.budget import Layout
+from calc.memory.training.plan import FULL, NO_CHECKPOINTS, PER_OPERATION, SELECTIVE, Plan
+from calc.performance.forward import Segment, forward
+from calc.performance.operations import Attention, Experts, Product, total_flops
+from calc.performance.rank_model import rank_model
+
+
+class TokenFlops(NamedTuple):
+    """Operations for one token forward, as utilization counts them."""
+
+    parameters: float  # that the token is multiplied with, the output matrix among them
+    head: float  # of these the output matrix
+    attention: float
+    passes: int  # as many times the forward as all of a step is: 3, or 2 with frozen parameters
+    repeated: float  # operations of checkpointing
+
+    @property
+    def model(self) -> float:
+        """Operations of a step's mathematics."""
+        return 2 * self.passes * self.parameters + 3 * self.attention
+
+    @property
+    def hardware(self) -> float:
+        """Operations of a step with what checkpointing computes twice."""
+        return self.model + self.repeated
+
+
+@lru_cache(maxsize=64)  # of a model, whatever is changed of its run
+def forward_flops(architecture: Architecture, tokens: int) -> tuple[float, float, float]:
+    """Return the operations forward for one token of `tokens`: of all products, of the output matrix, of attention.
+
+    Attention counts all pairs of positions: halving them, because later tokens are masked, is not usual in this figure.
+    """
+    plain = catalog().number_format("bf16")
+    model = rank_model(
+        stage=Stage(architecture, 0, architecture.layer_count),
+        weights=plain,
+        group=None,
+        keys=plain,
+        values=plain,
+        element_bytes=2,
+        layout=Layout(),
+        fuses=False,
+    )
+    listed = forward(model, Segment(1.0, tokens, 0, tokens, tokens if architecture.has_encoder else 0))
+    head = total_flops(listed, Product) - total_flops(
+        forward(model, Segment(1.0, tokens, 0, 0, tokens if architecture.has_encoder else 0)), Product
+    )
+    pairs = sum(
+        item.times * item.operation._replace(causal=False).flops
+        for item in listed
+        if isinstance(item.operation, Attention)
+    )
+    return total_flops(listed, Product, Experts) / tokens, head / tokens, pairs / tokens
+
+
+def token_flops(plan: Plan) -> TokenFlops:
+    r"""Return the operations for one token: $6 N + 12 L H d T$ in full training (PaLM, arXiv:2204.02311, appendix B).
+
+    Under adapters the frozen matrices have no gradients of their own: $4 N$.
+    """
+    products, head, attention = forward_flops(plan.architecture, plan.tokens)
+    layers = products - head
+    repeated = {
+        NO_CHECKPOINTS: 0.0,
+        FULL: layers + attention,
+        SELECTIVE: layers / 2 if plan.selective == PER_OPERATION else attention,
+    }[plan.checkpointing]
+    return TokenFlops(products / 2, head / 2, attention, 3 if plan.adapters is None else 2, repeated)

@@ -1,0 +1,342 @@
+"""A training step as the list of its operations on one device: forward, recomputation, backward, reduction, update.
+
+The forward pass is that of `forward`, with what a framework keeps and moves between its products from the layer's tape.
+Everything else follows from it: a product has two more backward, one for the gradients of its input and one for those
+of its weights, of which adapters leave out the second where weights are frozen (arXiv:2106.09685).
+"""
+
+from math import prod
+from typing import NamedTuple
+
+from calc.architecture.layers import Layer
+from calc.architecture.stages import Stage, local_share
+from calc.catalog import catalog
+from calc.memory.budget import Layout
+from calc.memory.training.elements import low_rank_tensors
+from calc.memory.training.loss import FULL as FULL_LOSS
+from calc.memory.training.moments import kept_by_selection, local_outputs
+from calc.memory.training.plan import (
+    FULL,
+    MEGATRON,
+    NO_CHECKPOINTS,
+    OPTIMIZER,
+    PARAMETERS,
+    PER_OPERATION,
+    SELECTIVE,
+    Plan,
+)
+from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
+from calc.performance.exchanges import Exchanges, exchanges
+from calc.performance.forward import Segment, forward
+from calc.performance.operations import (
+    Attention,
+    AttentionBackward,
+    Collective,
+    Counted,
+    Experts,
+    HostCopy,
+    Operation,
+    Pass,
+    Pointwise,
+    Product,
+    Recurrence,
+)
+from calc.performance.rank_model import rank_model
+
+FP32 = 4
+SCORES = ("scores", "context")  # products of attention that is written out
+LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
+UNPACKING = "Weights unpacked"  # of a quantised base, before each product
+UPDATE_KERNELS = 10.0  # of an optimizer that works on many tensors at a time
+NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
+CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
+MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp8-mixed": "fp8"}  # number formats of products, others BF16
+
+
+class StepPasses(NamedTuple):
+    """Operations of a training step on a device of a stage: of each micro-batch, and of the step."""
+
+    forward: Pass
+    again: Pass  # what checkpointing computes twice
+    backward: Pass
+    gathered: Pass  # once, before the first micro-batch
+    reduced: Pass  # once, behind the backward pass of the last micro-batch
+    updated: Pass  # once, after it
+    hosted: Pass  # once, in the memory of the host
+
+    @property
+    def of_micro_batch(self) -> Pass:
+        """All that each micro-batch does."""
+        return self.forward + self.again + self.backward
+
+
+def step_passes(plan: Plan, stage: Stage) -> StepPasses:
+    """Return the operations of a step on a device of a pipeline stage."""
+    sent = exchanges(plan, stage)
+    multiplied = computed(plan, stage)
+    adapted = adapters(plan, stage)
+    first, moved, moved_back = between(plan, stage)
+    unpacked = unpacking(plan, stage)
+    whole = multiplied + adapted + unpacked + casts(plan, multiplied, backward=False)
+    return StepPasses(
+        forward=whole + moved + first + offloaded(plan, stage) + sent.forward,
+        again=again(plan, whole, moved) + sent.again,
+        backward=(
+            *(found for item in multiplied for found in backward_of(plan, item)),
+            *(found for item in adapted for found in both_gradients(item)),
+            *unpacked,
+            *casts(plan, multiplied, backward=True),
+            *moved_back,
+            *offloaded(plan, stage),
+            *sent.backward,
+        ),
+        **updating(plan, stage, sent),
+    )
+
+
+def computed(plan: Plan, stage: Stage) -> Pass:
+    """Return the products, attentions and recurrences of one micro-batch forward through a stage."""
+    facts, layout = catalog(), plan.layout
+    plain = facts.number_format("fp32" if plan.scheme.compute == FP32 else "bf16")
+    model = rank_model(
+        stage=stage,
+        weights=facts.number_format(MULTIPLIED.get(plan.scheme.id, "bf16")),
+        group=None,
+        keys=plain,
+        values=plain,
+        element_bytes=plan.scheme.compute,
+        layout=Layout(tensor=layout.tensor, context=layout.context, expert=layout.expert),
+        fuses=plan.trainer == MEGATRON or plan.scheme.id == NARROW_SCHEME,
+    )
+    reads = plan.tokens if plan.architecture.has_encoder else 0
+    outputs = plan.batch.tokens if stage.is_last else 0
+    segment = Segment(plan.micro_batch, plan.tokens, 0, outputs, reads)
+    listed = (item for item in forward(model, segment) if not isinstance(item.operation, Pointwise | Collective))
+    return tuple(found for item in listed for found in as_attended(plan, item))
+
+
+def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
+    """Return attention as it is computed; everything else as it is.
+
+    Tiles skip what is masked, unless a mask is given. Written out, attention multiplies all queries with all keys.
+    """
+    one, times = item
+    if not isinstance(one, Attention) or (plan.choices.flash and not plan.choices.mask):
+        return (item,)
+    if plan.choices.flash:
+        return (Counted(one._replace(causal=False, window=None), times),)
+    rows, keys = one.sequences * one.heads * one.queries, int(one.keys + one.queries)
+    kernel = MULTIPLIED.get(plan.scheme.id, "bf16").replace("fp8", "bf16")
+    scores = Product("Scores", rows, keys, one.key_dim, kernel, 0.0, 0.0)
+    return Counted(scores, times), Counted(scores._replace(name="Context", n=one.value_dim, k=keys), times)
+
+
+def adapters(plan: Plan, stage: Stage) -> Pass:
+    """Return the products of low-rank adapters forward, each of an A and a B."""
+    if plan.adapters is None:
+        return ()
+    found, width = [], plan.scheme.compute
+    for kind, count in stage.kind_counts():
+        for tensor in kind.tensors:
+            if not tensor.name.endswith(".weight") or not plan.adapters.covers(tensor.name.removesuffix(".weight")):
+                continue
+            rows = plan.batch.rows * float(tensor.copies)
+            if tensor.active is not None:
+                rows = plan.batch.rows * tensor.active / max(1.0, min(plan.layout.expert, plan.layout.tensor))
+            for extra in low_rank_tensors(tensor, plan.adapters):
+                held, shape = local_share(extra, plan.layout.tensor, plan.layout.expert)
+                if len(shape) == 2:
+                    size, moved = float(width * held * prod(shape)), width * rows * sum(shape)
+                    found.append(Counted(Product(extra.name, rows, *shape, "bf16", size, moved), count))
+    return tuple(found)
+
+
+def unpacking(plan: Plan, stage: Stage) -> Pass:
+    """Return the unpacking of a quantised base: its bits are read, and 16 of them written."""
+    if not plan.choices.unpacks:
+        return ()
+    elements = 0.0
+    for kind, count in stage.kind_counts():
+        for tensor in kind.tensors:
+            if tensor.quantizable:
+                held, shape = local_share(tensor, plan.layout.tensor, plan.layout.expert)
+                elements += count * held * prod(shape)
+    size = elements * (plan.method.base.bits / 8 + plan.scheme.compute)
+    return (Counted(Pointwise(UNPACKING, size, float(stage.last - stage.first)), 1),)
+
+
+def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:
+    """Return the casts to 8 bits: of each product's input forward, and of its output's gradients backward.
+
+    Each is read in 16 bit and written twice in 8, the second time transposed, for the gradients of the weights
+    (arXiv:2209.05433; Transformer Engine). Ranks that divide the stream cast their own part, before it is gathered.
+    """
+    size, kernels, hidden = 0.0, 0.0, plan.architecture.hidden_size
+    for one, times in multiplied:
+        if isinstance(one, Product) and one.kernel == NARROW:
+            width = one.n if backward else one.k
+            divided = plan.batch.stream_rows / plan.batch.rows if width == hidden else 1.0
+            size += times * CAST_BYTES * one.m * width * divided
+            kernels += times
+    return (Counted(Pointwise("Casts to FP8", size, kernels), 1),) if size else ()
+
+
+def both_gradients(item: Counted) -> tuple[Counted, ...]:
+    """Return the products that give the gradients of a product's input and of its weights."""
+    one, times = item
+    assert isinstance(one, Product)
+    inputs = one._replace(name=f"{one.name}, its input's gradients", n=one.k, k=one.n)
+    weights = one._replace(name=f"{one.name}, its weights' gradients", m=float(one.n), n=one.k, k=max(int(one.m), 1))
+    return Counted(inputs, times), Counted(weights, times)
+
+
+def backward_of(plan: Plan, item: Counted) -> tuple[Counted, ...]:
+    """Return what an operation of the forward pass has backward."""
+    one, times = item
+    if isinstance(one, Attention):
+        return (Counted(AttentionBackward(one), times),)
+    if isinstance(one, Recurrence):
+        return (Counted(one._replace(flops=2 * one.flops, state_bytes=2 * one.state_bytes), times),)
+    if isinstance(one, Experts):
+        inputs = Counted(one._replace(name=f"{one.name}, their input's gradients"), times)
+        weights = Counted(one._replace(name=f"{one.name}, their weights' gradients"), times)
+    else:
+        inputs, weights = both_gradients(item)
+    written_out = isinstance(one, Product) and not one.weight_bytes  # scores and values have gradients both
+    return (inputs, weights) if written_out or trained(plan, one) else (inputs,)
+
+
+def trained(plan: Plan, one: Operation) -> bool:
+    """Whether the weights of a product have gradients: all do, or those of modules saved beside adapters."""
+    if plan.adapters is None or plan.choices.all_gradients:
+        return True
+    return any(part in plan.adapters.saved for part in one.name.replace("+", ".").split("."))
+
+
+def again(plan: Plan, whole: Pass, moved: Pass) -> Pass:
+    """Return what checkpointing computes twice of a forward pass; the output matrix is never among it.
+
+    Per operation, PyTorch's policy keeps every second matrix product and attention (torchtitan); Megatron-LM's repeats
+    the scores alone (arXiv:2205.05198).
+    """
+    if plan.checkpointing == NO_CHECKPOINTS:
+        return ()
+    layers = tuple(item for item in whole if item.operation.name not in heads(plan)) + moved
+    if plan.checkpointing == FULL:
+        return layers
+    if plan.checkpointing == SELECTIVE and plan.selective == PER_OPERATION:
+        halved = (Counted(one, times / 2 if isinstance(one, Product | Experts) else times) for one, times in layers)
+        return tuple(item for item in halved if not isinstance(item.operation, Attention))
+    return tuple(item for item in layers if isinstance(item.operation, Attention) or item[0].name in WRITTEN_OUT)
+
+
+WRITTEN_OUT = ("Scores", "Context")
+
+
+def heads(plan: Plan) -> tuple[str, ...]:
+    """Return the names of products that give logits."""
+    listed = (*plan.architecture.head, plan.architecture.embeddings[0])
+    return tuple(tensor.name.removesuffix(".weight") for tensor in listed)
+
+
+def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
+    """Return what is moved between products: by table and loss forward, by layers forward, and all of it backward."""
+    moved: list[Counted] = []
+    back: list[Counted] = []
+    for kind, count in stage.kind_counts():
+        ahead, behind = of_layer(kind, plan)
+        moved.append(Counted(ahead, count))
+        back.append(Counted(behind, count))
+    first: list[Counted] = []
+    if stage.is_first:  # the table's rows are read, and their gradients added up
+        rows = plan.batch.rows * plan.architecture.hidden_size * float(plan.scheme.compute)
+        first.append(Counted(Pointwise("Token table", 2 * rows, 1.0), 1))
+        back.append(first[0])
+    if stage.is_last and plan.architecture.output_size:
+        logits = FP32 * plan.batch.rows * float(local_outputs(plan.architecture, plan.layout.tensor))
+        passes = FUSED_PASSES if plan.choices.compiled or plan.cross_entropy != FULL_LOSS else LOSS_PASSES
+        loss = Counted(Pointwise("Loss", passes / 2 * logits, float(passes)), 1)
+        first.append(loss)
+        back.append(loss)
+    return tuple(first), tuple(moved), tuple(back)
+
+
+def of_layer(kind: Layer, plan: Plan) -> tuple[Pointwise, Pointwise]:
+    """Return what a layer moves between its products, forward and backward."""
+    tape, fused = plan.tape(kind), plan.choices.compiled
+    sizes, kernels = [0.0, 0.0], 0
+    for op in tape.ops:
+        if own_time(op, kind):
+            kernels += op.kind != VIEW or len(op.inputs) > 1
+            for way in (0, 1):
+                sizes[way] += op_bytes(op, tape, fused=fused, backward=bool(way))
+    name = "Norms, activations and additions"
+    return Pointwise(name, sizes[0], float(kernels)), Pointwise(name, sizes[1], float(kernels))
+
+
+def own_time(op: Op, layer: Layer) -> bool:
+    """Return whether the bytes of an operation take time of their own.
+
+    Those of matrices are counted with their operations, and attention in tiles is not bound by its bytes. Written out
+    it writes and reads its scores.
+    """
+    if op.kind == KERNEL:
+        return layer.attention is None
+    return op.kind != MATMUL or op.output in SCORES
+
+
+def op_bytes(op: Op, tape: Tape, *, fused: bool, backward: bool) -> float:
+    """Return the bytes that an operation which is no matrix product reads and writes.
+
+    One by one, an operation of several parts writes what it keeps and reads it again; fused it reads its inputs and
+    writes its output. Backward it reads its gradient and what it kept, and writes the gradients of its inputs.
+    """
+    ends = float(sum(tape.sizes[name] for name in op.inputs) + tape.sizes[op.output])
+    if op.kind == VIEW:  # an addition, or nothing
+        return ends if len(op.inputs) > 1 and not backward else 0.0
+    kept = sum(tape.sizes[name] for name in op.saves if name not in (*op.inputs, op.output))
+    if backward:
+        return ends + sum(tape.sizes[name] for name in op.saves) + (0.0 if fused else 2.0 * op.work_bytes)
+    return ends + (0.0 if fused else 2.0 * kept)
+
+
+def offloaded(plan: Plan, stage: Stage) -> Pass:
+    """Return what crosses PCIe in each direction of a micro-batch: activations that wait, and a layer's parameters."""
+    found = []
+    if "activations" in plan.offload:
+        for kind, count in stage.kind_counts():
+            found.append(Counted(HostCopy("Activations", float(kept_bytes(kind, plan))), count))
+    if "parameters" in plan.offload:
+        total = plan.inventory(stage).total(stage)
+        size = total.elements * plan.scheme.compute if plan.adapters is None else total.base_bytes
+        found.append(Counted(HostCopy("Parameters", size / plan.degree(PARAMETERS)), 1))
+    return tuple(found)
+
+
+def kept_bytes(kind: Layer, plan: Plan) -> int:
+    """Return what a layer keeps of a micro-batch for its backward pass."""
+    tape = plan.tape(kind)
+    if plan.checkpointing == FULL:
+        return tape.sizes["input"]
+    return tape.saved_bytes if plan.checkpointing == NO_CHECKPOINTS else kept_by_selection(tape, plan)
+
+
+def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:
+    """Return what happens once a step: gathers, the reduction of gradients, and the optimizer."""
+    size = optimizer_bytes(plan, stage)
+    update: Pass = (Counted(Pointwise("Optimizer", size, UPDATE_KERNELS), 1),)
+    hosted: Pass = ()
+    if "optimizer" in plan.offload:  # gradients go to the host, and what was updated comes back
+        trained_bytes = 2.0 * plan.inventory(stage).total(stage).trained * plan.scheme.compute
+        hosted = update
+        update = (Counted(HostCopy("Gradients and parameters", trained_bytes / plan.degree(OPTIMIZER)), 1),)
+    return {"gathered": sent.gathered, "reduced": sent.reduced, "updated": update + sent.updated, "hosted": hosted}
+
+
+def optimizer_bytes(plan: Plan, stage: Stage) -> float:
+    """Return the bytes that the optimizer's step reads and writes: states and masters both, gradients, weights."""
+    total, scheme = plan.inventory(stage).total(stage), plan.scheme
+    masters = total.updated * scheme.master if plan.adapters is None else 0
+    weights = total.added_bytes if plan.adapters is not None else total.base_bytes
+    size = 2.0 * total.state_bytes + 2.0 * masters + total.gradient_bytes + (1.0 if masters else 2.0) * weights
+    return size / plan.degree(OPTIMIZER)

@@ -1,0 +1,281 @@
+"""Measured kernels: rows of the tables that NVIDIA publishes with aiconfigurator, as operations and their seconds.
+
+The tables are in the Python package `aiconfigurator-core` 0.12.0 (Apache-2.0), under `systems/data/`: one CSV for each
+kind of operation, with the columns that the readers below name, and `device`, `engine` and `kernel` for where a row is
+from. Latencies are of a kernel repeated on a warm and otherwise idle device, in milliseconds.
+"""
+
+import csv
+import gzip
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from calc.performance.operations import Attention, Collective, Experts, Operation, Product, Recurrence
+
+DEVICES = {
+    "a100_sxm": "a100-sxm-80gb",
+    "h100_sxm": "h100-sxm-80gb",
+    "h200_sxm": "h200-sxm-141gb",
+    "b200_sxm": "b200-sxm-180gb",
+    "gb200": "gb200-186gb",
+    "b300_sxm": "b300-sxm-288gb",
+    "gb300": "gb300-288gb",
+    "l40s": "l40s-48gb",
+    "rtx_pro_6000_server": "rtx-pro-6000-server-96gb",
+    "b60": "arc-pro-b60-24gb",
+}
+ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt-llm"}
+BYTES = {"bfloat16": 2.0, "fp8": 1.0}
+# How a table names the format of weights: our kernel, bytes of an element of the weights and of the other operand.
+FORMATS = {
+    "bfloat16": ("bf16", 2.0, 2.0),
+    "fp8": ("fp8", 1.0, 1.0),
+    "fp8_block": ("fp8-block", 1.0 + 4 / 128**2, 1.0),
+    "nvfp4": ("nvfp4", 0.5 + 1 / 16, 0.5 + 1 / 16),
+    "int4_wo": ("w4a16", 0.5 + 2 / 128, 2.0),
+    "int8_wo": ("w8a16", 1.0, 2.0),
+    "sq": ("int8", 1.0, 1.0),
+    "w4a16_mxfp4": ("mxfp4", 0.5 + 1 / 32, 2.0),
+    "w4a8_mxfp4_mxfp8": ("mxfp4", 0.5 + 1 / 32, 1.0),
+}
+LEAST_WIDTH = 512  # of a product, as layers have them
+STATE_FLOPS = 6.0  # of each element of a state for a token: what is forgotten, written and read
+STATE_BYTES = 4.0
+RECURRENCE_KEY = ("device", "engine", "phase", "batch_size", "seq_len", "model_name", "num_v_heads")
+MOST_STATES = 8  # sequences up to which reading states does not matter
+TILE_WIDTH = 64  # elements that an expert's inner width comes in
+# Experts without a gate, by outer and inner width: Nemotron 3.
+NOT_GATED = {(2688, 1856), (1024, 2688), (2048, 5120), (4096, 2688), (8192, 5120)}
+LEAST_PROMPT = 64  # tokens; shorter prompts wait for launches
+PART = 5  # one shape in so many is left out of fits
+
+Row = Mapping[str, str]
+
+
+class Measured(NamedTuple):
+    """One kernel that was measured."""
+
+    kind: str
+    device: str  # id of the catalogue
+    engine: str
+    kernel: str  # as the table names it
+    shape: tuple[int, ...]  # what rows are left out by: all rows of a shape or none
+    operations: tuple[Operation, ...]  # that the kernel does; the last is what it is measured for
+    seconds: float
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the shape is kept from fits, to be judged by."""
+        return (
+            sum(size * prime for size, prime in zip(self.shape, (7919, 104729, 1299709), strict=False)) % 97 % PART == 0
+        )
+
+
+def rows(folder: Path, name: str) -> Iterator[Row]:
+    """Iterate over the rows of a table, compressed or not, of devices that are known."""
+    path = next((path for path in (folder / f"{name}.csv.gz", folder / f"{name}.csv") if path.exists()), None)
+    if path is None:
+        raise FileNotFoundError(f"there is no {name}.csv or {name}.csv.gz in {folder}")
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        yield from (row for row in csv.DictReader(file) if row["device"] in DEVICES)
+
+
+def products(folder: Path) -> Iterator[Measured]:
+    """Iterate over matrix products. In 16 bit all engines call the same library: the median of theirs is taken."""
+    shared: dict[tuple[str, int, int, int], list[float]] = {}
+    for row in rows(folder, "gemm"):
+        m, n, k = int(row["m"]), int(row["n"]), int(row["k"])
+        if min(n, k) < LEAST_WIDTH or (row["gemm_dtype"] == "fp8_block" and row["engine"] == "vllm"):
+            continue  # narrow ones wait for launches; blocks under vLLM were launched by the host, one by one
+        seconds = float(row["latency_ms"]) / 1e3
+        if row["gemm_dtype"] == "bfloat16":
+            shared.setdefault((row["device"], m, n, k), []).append(seconds)
+        else:
+            yield product(row["device"], ENGINES[row["engine"]], row["kernel"], row["gemm_dtype"], (m, n, k), seconds)
+    for (device, m, n, k), found in shared.items():
+        yield product(device, "", "median of engines", "bfloat16", (m, n, k), median(found))
+
+
+def product(device: str, engine: str, name: str, dtype: str, sizes: tuple[int, int, int], seconds: float) -> Measured:
+    """Return a product as measured: weights are read once, the other operand read and the result written in 16 bit."""
+    kernel, stored, operand = FORMATS[dtype]
+    m, n, k = sizes
+    done = Product("product", m, n, k, kernel, stored * n * k, m * (operand * k + 2.0 * n))
+    return Measured("product", DEVICES[device], engine, name, (n, k), (done,), seconds)
+
+
+def attentions(folder: Path, kind: str) -> Iterator[Measured]:
+    """Iterate over attention of whole prompts ("prefill") or of the next token ("decode")."""
+    for row in rows(folder, f"attention_{kind}"):
+        queries, step = int(row["isl"]), int(row["step"])
+        converted = row["attn_dtype"] != row["kv_cache_dtype"]
+        if kind == "prefill" and (queries < LEAST_PROMPT or step or converted):
+            continue
+        sequences, heads = int(row["batch_size"]), int(row["num_heads"])
+        kv_heads, width = int(row["num_key_value_heads"]), int(row["head_dim"])
+        window = int(float(row["window_size"] or 0)) or None
+        seen = min(step + queries, window + queries - 1) if window else step + queries
+        cached = row["kv_cache_dtype"] if kind == "decode" else row["attn_dtype"]
+        kernel = FORMATS[cached][0]
+        stored = 2.0 * sequences * seen * kv_heads * width * BYTES[row["kv_cache_dtype"]]
+        done = Attention(
+            kind, sequences, queries, step, heads, kv_heads, width, width, True, window, False, kernel, stored
+        )
+        name = f"{row['kernel']} {row['attn_dtype']} {row['kv_cache_dtype']}"
+        shape = heads, kv_heads, width
+        yield Measured(
+            kind, DEVICES[row["device"]], ENGINES[row["engine"]], name, shape, (done,), float(row["latency_ms"]) / 1e3
+        )
+
+
+# DeepSeek-V3's latent attention, which the tables of whole modules are measured with.
+HIDDEN, QUERY_RANK, LATENT, ROTARY, PLAIN, VALUE = 7168, 1536, 512, 64, 128, 128
+
+
+def latents(folder: Path) -> Iterator[Measured]:
+    """Iterate over whole modules of latent attention in decoding: its projections, and attention itself."""
+    for row in rows(folder, "mla_decode"):
+        if int(row["tp_size"]) != 1 or row["gemm_type"] != "bfloat16":
+            continue  # projections in 16 bit, whose law is the surest
+        tokens, heads, keys = int(row["batch_size"]), int(row["num_heads"]), int(row["step"])
+        kernel, stored, operand = FORMATS[row["gemm_type"]]
+        cached = BYTES[row["kv_cache_dtype"]]
+        projections = tuple(
+            Product("projection", tokens, n, k, kind, each * n * k, tokens * (other * k + 2.0 * n))
+            for n, k, kind, each, other in (
+                (QUERY_RANK + LATENT + ROTARY, HIDDEN, kernel, stored, operand),
+                (heads * (PLAIN + ROTARY), QUERY_RANK, kernel, stored, operand),
+                (heads * LATENT, PLAIN, "bf16", 2.0, 2.0),
+                (heads * VALUE, LATENT, "bf16", 2.0, 2.0),
+                (HIDDEN, heads * VALUE, kernel, stored, operand),
+            )
+        )
+        width = LATENT + ROTARY
+        read = tokens * (keys + 1) * width * cached
+        kernel = FORMATS[row["kv_cache_dtype"]][0]
+        done = Attention("latent", tokens, 1, keys, heads, 1, width, LATENT, True, None, True, kernel, read)
+        name = f"{row['kernel']} {row['mla_dtype']} {row['kv_cache_dtype']} {row['gemm_type']}"
+        engine = ENGINES[row["engine"]]
+        seconds = float(row["latency_ms"]) / 1e3
+        yield Measured(
+            "latent-decode", DEVICES[row["device"]], engine, name, (heads, keys), (*projections, done), seconds
+        )
+
+
+def experts(folder: Path) -> Iterator[Measured]:
+    """Iterate over a layer's experts on one rank, evenly loaded and by a power law.
+
+    Where an engine was measured with several kernels, the fastest stands for it: engines choose by trying.
+    """
+    fastest: dict[tuple[object, ...], Measured] = {}
+    for row in rows(folder, "moe"):
+        if int(row["moe_ep_size"]) != 1 or row["moe_dtype"] not in FORMATS:
+            continue
+        tokens, active, count = int(row["num_tokens"]), int(row["topk"]), int(row["num_experts"])
+        whole, k = int(row["inter_size"]), int(row["hidden_size"])
+        n = whole // int(row["moe_tp_size"])
+        if n % TILE_WIDTH:
+            continue  # engines pad such widths, or refuse them
+        matrices = 2 if (k, whole) in NOT_GATED else 3
+        kernel, stored, _ = FORMATS[row["moe_dtype"]]
+        touched = touched_experts(row["distribution"], tokens, active, count)
+        weights = touched * matrices * n * k * stored
+        moved = 2.0 * tokens * active * (2 * k + (matrices - 1) * 2 * n)
+        done = Experts("experts", tokens, touched, count, active, n, k, matrices, kernel, weights, moved)
+        name = f"{row['moe_dtype']} {row['distribution']}"
+        engine = ENGINES[row["engine"]]
+        shape = k, n, count
+        seconds = float(row["latency_ms"]) / 1e3
+        found = Measured("experts", DEVICES[row["device"]], engine, name, shape, (done,), seconds)
+        key = (*found[:4], shape, active, tokens)
+        if key not in fastest or seconds < fastest[key].seconds:
+            fastest[key] = found
+    yield from fastest.values()
+
+
+def touched_experts(distribution: str, tokens: int, active: int, count: int) -> float:
+    r"""Return how many experts any token is sent to.
+
+    Even loads: as many as there are choices. By a power law, loads follow $x^{-\alpha}$ from 1 to 0.8 of the tokens,
+    are scaled to the choices that are made, and rounded; choices that are left over go to one expert each.
+    """
+    choices = tokens * active
+    if distribution == "balanced" or tokens == 1:
+        return float(min(choices, count))
+    slope = 1.0 - float(distribution.rpartition("_")[2])
+    top = max(0.8 * tokens, 2.0)
+    loads = [((top**slope - 1.0) * (i + 0.5) / count + 1.0) ** (1.0 / slope) for i in range(count)]
+    scale = choices / sum(loads)
+    taken = [round(load * scale) for load in loads]
+    touched = sum(load > 0 for load in taken)
+    return float(min(touched + max(choices - sum(taken), 0), count))
+
+
+def recurrences(folder: Path) -> Iterator[Measured]:
+    """Iterate over gated delta nets: convolution and update of the state together, of prompts or of the next token.
+
+    The states of many sequences were read faster than any memory can be, maybe because they share one; such rows are
+    left out, and those of one token tell when kernels start.
+    """
+    convolved: dict[tuple[str, ...], float] = {}
+    found: dict[tuple[str, ...], tuple[Row, float]] = {}
+    for row in rows(folder, "linear_attention"):
+        key = tuple(row[name] for name in RECURRENCE_KEY)
+        seconds = float(row["latency_ms"]) / 1e3
+        if row["kernel"].startswith("causal_conv1d"):
+            convolved[key] = seconds
+        elif "gated_delta_rule" in row["kernel"] and seconds < found.get(key, (row, 1e9))[1]:
+            found[key] = row, seconds
+    for key, (row, seconds) in found.items():
+        sequences, tokens = int(row["batch_size"]), int(row["num_tokens"])
+        heads, width = int(float(row["num_v_heads"])), int(float(row["head_k_dim"])) * int(float(row["head_v_dim"]))
+        prompt = tokens > sequences
+        if key not in convolved or (not prompt and sequences > MOST_STATES):
+            continue
+        state = 2.0 * STATE_BYTES * sequences * heads * width
+        done = Recurrence("recurrence", row["phase"], tokens, sequences, STATE_FLOPS * tokens * heads * width, state)
+        engine, shape = ENGINES[row["engine"]], (heads, int(row["d_model"]))
+        name = f"{row['kernel']} {row['phase']}"
+        yield Measured("recurrence", DEVICES[row["device"]], engine, name, shape, (done,), seconds + convolved[key])
+
+
+COLLECTIVES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+}
+# Four and eight L40S stood on two sockets, whose link slowed them to 2 GB/s: of that machine, not of the cards.
+MOST_JOINED = {"l40s": 2}
+
+
+def messages(folder: Path) -> Iterator[Measured]:
+    """Iterate over collectives within a machine: of NCCL, and the engines' own all-reduces in CUDA graphs."""
+    for row in rows(folder, "nccl"):
+        kind, size = COLLECTIVES.get(row["kernel"], ""), 2 if row["nccl_dtype"] == "half" else 1
+        if kind and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
+            yield message(row, "", kind, size * int(row["message_size"]))
+    for row in rows(folder, "custom_allreduce"):
+        if not row["kernel"].endswith("_eager") and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
+            yield message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
+
+
+def message(row: Row, engine: str, kind: str, size: int) -> Measured:
+    """Return a message as measured."""
+    ranks = int(row["num_gpus"])
+    done = Collective("message", kind, float(size), ranks, "tensor")
+    name, seconds = row["kernel"], float(row["latency_ms"]) / 1e3
+    return Measured("message", DEVICES[row["device"]], engine, name, (ranks, size), (done,), seconds)
+
+
+READERS: dict[str, Callable[[Path], Iterator[Measured]]] = {
+    "product": products,
+    "prefill": lambda folder: attentions(folder, "prefill"),
+    "decode": lambda folder: attentions(folder, "decode"),
+    "latent-decode": latents,
+    "experts": experts,
+    "recurrence": recurrences,
+    "message": messages,
+}

@@ -1,0 +1,31 @@
+// The reader's case goes along from one calculator to the next, in this tab: what was changed, by the names of the fields.
+
+const KEY = "gpu-case";
+
+// Return what goes along.
+export function carried() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {}; // no storage, or not ours
+  }
+}
+
+// Keep the fields of a form that were changed; those that have their first value again are forgotten.
+export function carry(changed, unchanged) {
+  const values = { ...carried(), ...changed };
+  for (const name of unchanged) delete values[name];
+  write(values);
+}
+
+export function forget() {
+  write({});
+}
+
+function write(values) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(values));
+  } catch {
+    // A browser that keeps nothing carries nothing along.
+  }
+}

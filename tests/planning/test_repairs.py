@@ -1,0 +1,81 @@
+"""Every change that is offered was computed: made, it fits by as much as it says, and runs."""
+
+import time
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.calculators import CALCULATORS
+
+COSTS = ("nothing", "a little quality", "quality", "speed", "shorter or fewer texts at once", "hardware")
+CASES = [
+    {"model": "llama-3.3-70b", "engine": "usual", "accelerator": "rtx-3090", "accelerators": 2},
+    {"model": "llama-3.3-70b", "engine": "vllm", "accelerator": "h100-sxm-80gb", "sequences": 64},
+    {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "sequences": 8, "context_tokens": "32k"},
+    {"model": "llama-3.1-8b", "engine": "llama.cpp", "weights": "awq", "accelerator": "rtx-4090"},
+    {"model": "deepseek-v3", "engine": "vllm", "accelerator": "h100-sxm-80gb", "accelerators": 8},
+    {"model": "llama-3.3-70b", "engine": "llama.cpp", "weights": "q6_k", "accelerator": "m4-max-64gb"},
+    {"model": "llama-3.3-70b", "accelerator": "rtx-4090"},
+    {"model": "qwen3-14b", "engine": "sglang", "accelerator": "rtx-3090", "context_tokens": 65536},
+    {"model": "gemma-3-27b", "engine": "mlx", "accelerator": "m4-pro-48gb"},
+    {"model": "llama-3.1-405b", "engine": "transformers", "accelerator": "rtx-3060-12gb"},
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['model']} {case.get('engine')}")
+def test_what_is_offered_fits(case: dict[str, Any]) -> None:
+    """Made alone, a change leaves the room that it says, under an engine that runs it."""
+    report: Any = estimate(case)
+    assert report["memory"]["fits"] is False or report["runs"] is False
+    for repair in report["repairs"]:
+        changed = {name: value for name, value in {**case, **repair["change"]}.items() if value is not None}
+        after: Any = estimate(changed)
+        assert after["memory"]["fits"] is True and after["runs"] is not False, repair
+        assert after["memory"]["headroom_bytes"] == repair["headroom_bytes"] >= 0, repair
+        assert repair["cost"] in COSTS and after["repairs"] == []
+
+
+def test_the_two_card_case() -> None:
+    """A 70B on two cards of 24 GB is answered at once: Q4_K_M fits, and hardware comes last."""
+    report: Any = estimate(CASES[0])
+    first, *_, last = report["repairs"]
+    assert first["change"] == {"weights": "q4_k_m"} and first["headroom_bytes"] == pytest.approx(2.6 * 2**30, rel=0.1)
+    assert last["cost"] == "hardware" and "perplexity of Llama 3 8B +0.1754" in first["message"]
+    html = CALCULATORS["will-it-fit"].render(
+        CALCULATORS["will-it-fit"].report({"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": "2"})
+    )
+    assert "Take the weights in Q4_K_M" in html and "least harm first" in html
+
+
+def test_another_engine_comes_first_where_one_does_not_run() -> None:
+    """AWQ does not run in llama.cpp: vLLM runs it, and llama.cpp has formats of its own."""
+    report: Any = estimate(CASES[3])
+    assert [next(iter(repair["change"])) for repair in report["repairs"]][:2] == ["engine", "weights"]
+    assert report["repairs"][0]["change"]["engine"] == "vllm"
+
+
+def test_harm_grows_down_the_list() -> None:
+    """What costs nothing stands before what costs texts, and hardware stands last."""
+    for case in CASES:
+        report: Any = estimate(case)
+        costs = [repair["cost"] for repair in report["repairs"]]
+        assert costs == sorted(costs, key=lambda cost: cost == "hardware")
+        counts = [repair["change"].get("accelerators", 1) for repair in report["repairs"]]
+        assert all(count in (1, 2, 4, 8, 16) or case["engine"] in ("usual", "transformers") for count in counts)
+
+
+def test_nothing_to_mend() -> None:
+    """What fits and runs has no repairs, nor has what stands on no device."""
+    fits: Any = estimate({"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"})
+    assert fits["repairs"] == []
+    assert estimate({"model": "llama-3.1-405b"})["repairs"] == []
+
+
+def test_it_is_computed_while_a_reader_types() -> None:
+    """The slowest of these answers, repairs and all, takes less than a tenth of a second."""
+    for case in CASES:
+        estimate(case)
+        began = time.perf_counter()
+        estimate(case)
+        assert time.perf_counter() - began < 0.5  # on a busy machine; 0.04 s on an idle one

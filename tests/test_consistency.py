@@ -1,0 +1,106 @@
+"""Nothing that a report says contradicts itself, over random scenarios of both workloads."""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+from tests.test_contract import inference, training
+
+Scenario = dict[str, Any]
+Report = Any
+Make = Callable[[random.Random], Scenario]
+EXAMPLES = 60
+MODELS = catalog().ids("models")
+
+
+def asked(make: Make, seed: int) -> Iterator[tuple[Scenario, Report]]:
+    """Iterate over random scenarios with their reports: any model, and shares of a device up to all of it."""
+    rng = random.Random(seed)
+    for _ in range(EXAMPLES):
+        scenario = make(rng)
+        if rng.random() < 0.5:
+            scenario["model"] = rng.choice(MODELS)
+        if scenario.get("engine") in ("vllm", "sglang", "tensorrt-llm") and rng.random() < 0.5:
+            scenario["memory_fraction"] = rng.choice([0.3, 0.9, 0.99, 1.0])
+        if scenario.get("engine") == "llama.cpp" and rng.random() < 0.3:
+            scenario["gpu_layers"] = rng.choice([1, 5])
+        try:
+            yield scenario, estimate(scenario)
+        except ScenarioError:
+            continue
+
+
+@pytest.mark.parametrize("make", [inference, training])
+def test_what_fits_is_no_more_than_the_device_has(make: Make) -> None:
+    """`fits` says whether the device's bytes are within its capacity, and the headroom is what lies between."""
+    for scenario, report in asked(make, 1):
+        memory = report["memory"]
+        if "capacity_bytes" in memory:
+            assert memory["fits"] == (memory["device_bytes"] <= memory["capacity_bytes"]), scenario
+            assert memory["headroom_bytes"] == memory["capacity_bytes"] - memory["device_bytes"], scenario
+
+
+def test_a_share_of_all_leaves_no_room_for_the_rest() -> None:
+    """vLLM at a share of 1 has no room for its graphs and the driver's context beside it."""
+    scenario = {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "engine": "vllm", "memory_fraction": 1.0}
+    memory: Any = estimate(scenario)["memory"]
+    assert not memory["fits"] and memory["headroom_bytes"] < 0
+    usual: Any = estimate({**scenario, "memory_fraction": 0.9})["memory"]
+    assert usual["fits"] and usual["headroom_bytes"] > 0
+
+
+@pytest.mark.parametrize("make", [inference, training])
+def test_the_fullest_device_is_the_fullest(make: Make) -> None:
+    """All devices together hold at most as often the fullest as there are devices."""
+    for scenario, report in asked(make, 2):
+        memory, count = report["memory"], report["scenario"]["accelerators"]
+        assert memory["device_bytes"] <= memory["sum_over_devices_bytes"] <= count * memory["device_bytes"], scenario
+
+
+@pytest.mark.parametrize("make", [inference, training])
+def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
+    """What a report says was asked can be asked again, and the answer is the same but for what was filled in."""
+    for scenario, report in asked(make, 3):
+        again: Any = estimate(report["scenario"])
+        for name in report.keys() - {"defaults", "warnings"}:
+            assert again[name] == report[name], (name, scenario)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_trains_with_every_loss(name: str) -> None:
+    """An encoder has no vocabulary to divide by."""
+    for loss in ("full", "chunked", "compiled", "fused"):
+        report: Any = estimate({"workload": "training", "model": name, "cross_entropy": loss, "accelerator": "h200"})
+        speed = report["speed"]
+        if speed:
+            assert speed["model_flops_utilization"]["high"] <= 1
+
+
+def test_the_most_sequences_say_where_the_search_ended() -> None:
+    """An encoder keeps nothing of a text, so that memory bounds their number nowhere."""
+    scenario = {"model": "mamba-130m", "accelerator": "h100-sxm-80gb", "sequences": "max", "context_tokens": 16}
+    bounded: Any = estimate(scenario)
+    assert "sequences-unbounded" not in [warning["code"] for warning in bounded["warnings"]]
+    free: Any = estimate({**scenario, "model": "bge-small", "engine": "vllm"})
+    assert "sequences-unbounded" in [warning["code"] for warning in free["warnings"]]
+
+
+def ranges(value: Report) -> Iterator[list[float]]:
+    """Iterate over the ranges of a report."""
+    if isinstance(value, dict):
+        if set(value) == {"low", "typical", "high"}:
+            yield [value["low"], value["typical"], value["high"]]
+        for name, item in value.items():
+            yield from [item] if name.endswith("_range") else ranges(item)
+
+
+@pytest.mark.parametrize("make", [inference, training])
+def test_ranges_are_ranges(make: Make) -> None:
+    """Low, typical and high stand in that order, and none of them is below zero."""
+    for scenario, report in asked(make, 4):
+        for ends in ranges(report):
+            assert ends[0] >= 0 and ends == sorted(ends), (ends, scenario)
