@@ -24,11 +24,13 @@ from calc.scenario import (
     name_doubts,
     read_accelerator,
     read_cache_format,
+    read_concurrency,
     read_engine,
     read_gpu_layers,
     read_layout,
     read_model,
     read_price,
+    read_slots,
     read_tokens,
     read_weights,
 )
@@ -54,6 +56,8 @@ class Asked(NamedTuple):
     batched_tokens: int | None
     attention: str
     gpu_layers: int | None
+    concurrency: int | None  # requests in a server at a time
+    slots: int | None  # sequences that it is set up for
 
     def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -68,6 +72,8 @@ class Asked(NamedTuple):
             batched_tokens=self.batched_tokens,
             attention=self.attention,
             gpu_layers=self.gpu_layers,
+            concurrency=self.concurrency,
+            slots=self.slots,
         )
 
 
@@ -169,8 +175,9 @@ def read_question(scenario: Scenario) -> Question:
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    most, demand = reader.take("sequences") == "max", asked.demand
-    if not most:
+    served = asked.concurrency is not None
+    most, demand = not served and reader.take("sequences") == "max", asked.demand
+    if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     return Question(
@@ -280,6 +287,8 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+        concurrency=read_concurrency(reader, engine),
+        slots=read_slots(reader, engine),
     )
 
 

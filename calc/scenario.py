@@ -46,6 +46,8 @@ FIELDS = (
     "engine",
     "engine_version",
     "sequences",
+    "concurrency",
+    "sequence_slots",
     "prompt_tokens",
     "output_tokens",
     "context_tokens",
@@ -440,6 +442,26 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
         reader.defaults.append("engine_version")
     reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
     return found
+
+
+def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the requests that are in a server at a time, None where a scenario asks for sequences held at once."""
+    if "concurrency" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("concurrency", "does not apply: no engine is asked for that would serve requests")
+    if "sequences" in reader.given:
+        raise ScenarioError("concurrency", "is in place of sequences: give one of the two")
+    return reader.count("concurrency")
+
+
+def read_slots(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the sequences that an engine is set up for, None for its own number."""
+    if "sequence_slots" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("sequence_slots", "does not apply: no engine is asked for")
+    return reader.count("sequence_slots")
 
 
 def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:

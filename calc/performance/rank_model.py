@@ -273,7 +273,10 @@ class Joined(NamedTuple):
         """Return the product; matrices of blocks stand below each other."""
         assert self.tensor is not None
         split = self.tensor.split == SPLIT_IN
-        n, k = prod(self.shape[:-1]), self.shape[-1]
+        shape = (
+            self.shape[:-1] if len(self.shape) > 2 and self.shape[-1] == 1 else self.shape
+        )  # a kernel one token wide
+        n, k = prod(shape[:-1]), shape[-1]
         return Matrix(self.name, self.rows, n, k, self.kernel, stored / self.copies, split)
 
     def experts(self, stored: float) -> ExpertMatrices:

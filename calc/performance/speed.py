@@ -1,6 +1,7 @@
 """The speeds of a demand under an engine: prefill, decoding, latency, and what bounds them."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
@@ -40,6 +41,17 @@ class Speed(NamedTuple):
     output_tokens: int
     device_share: float = 1.0  # of the layers
     host_s: float = 0.0  # of a step, in which the host works on the others
+    waves: int = 1  # in which sequences run that do not fit at once
+
+    @property
+    def first_s(self) -> float:
+        """Seconds until the prompts of all waves are read, the time in which they write left out."""
+        return self.waves * self.prefill.seconds
+
+    @property
+    def step_s(self) -> float:
+        """Seconds until every sequence of all waves has a token more."""
+        return self.waves * self.decode.step_s
 
     @property
     def balanced_batch(self) -> int:
@@ -57,7 +69,8 @@ class Speed(NamedTuple):
 
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""
-        first, step = self.prefill.seconds * slower_prefill, self.decode.step_s * slower
+        first, step = self.first_s * slower_prefill, self.step_s * slower
+        whole = first + step * max(self.output_tokens - 1, 0)
         found = {
             "prefill_tokens_per_s": self.together * self.prompt_tokens / first,
             "decode_tokens_per_s": self.together / step,
@@ -65,7 +78,6 @@ class Speed(NamedTuple):
             "time_per_output_token_s": step,
         }
         if self.output_tokens:
-            whole = first + step * max(self.output_tokens - 1, 0)
             found["output_tokens_per_s"] = self.together * self.output_tokens / whole
         return found
 
@@ -83,11 +95,13 @@ class Question(NamedTuple):
     batched_tokens: int | None  # of a pass over prompts; None where whole prompts pass at once
     attention: str = "flash"
     device_share: float = 1.0  # of the layers
+    most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
 def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known.
 
+    Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
     their weights to the device in each pass, which multiplies there.
     """
@@ -103,7 +117,8 @@ def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     )
     if passes is None:
         return None
-    sequences = demand.sequences_on(layout)
+    waves = ceil(demand.sequences / question.most) if question.most else 1
+    sequences = ceil(demand.sequences / waves / layout.data)
     first = prefill(
         passes,
         sequences=sequences,
@@ -123,7 +138,7 @@ def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
         operations = step.time.operations
         read = away * (weights_read(operations) + state_bytes(operations)) / values["host_bandwidth"]
         step = step._replace(step_s=device_share * step.step_s + read)
-    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read)
+    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read, waves)
 
 
 def prefill(

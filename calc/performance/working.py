@@ -33,12 +33,23 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
                 engine.source,
             )
         )
-    batch, step = speed.together, speed.decode.step_s
+    if speed.waves > 1:
+        steps.append(
+            Step(
+                "Seconds until sequences of all waves have a token more",
+                r"n_{\text{waves}} \cdot t_{\text{step}}",
+                f"{speed.waves} × {show_number(speed.decode.step_s, 5)}",
+                speed.step_s,
+                unit="s",
+                source=engine.source,
+            )
+        )
+    batch, step = speed.together, speed.step_s
     steps.append(
         Step(
             "Decoding, all sequences",
             r"\frac{n_{\text{seq}}}{t_{\text{step}}}",
-            f"{show_count(batch)} / {show_number(step, 4)}",
+            f"{show_count(batch)} / {show_number(step, 5)}",
             batch / step,
             "tokens/s",
             engine.source,
@@ -63,13 +74,13 @@ def parts_step(speed: Speed, engine: Engine) -> Step:
 
 def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
     """Return the steps of a prefill; it is all that a model does which writes no text."""
-    first = speed.prefill.seconds
+    first, passes = speed.first_s, speed.waves * speed.prefill.passes
     return [
         *pass_steps("prefill pass", speed.prefill.time, engine),
         Step(
             "Time to the first token",
             r"n_{\text{passes}} \cdot t_{\text{pass}}",
-            f"{show_count(speed.prefill.passes)} × {show_number(first / speed.prefill.passes, 4)}",
+            f"{show_count(passes)} × {show_number(first / passes, 5)}",
             first,
             "s",
             engine.source,

@@ -25,9 +25,13 @@ class Serving:
         batched_tokens: int | None,
         attention: str,
         gpu_layers: int | None = None,
+        concurrency: int | None = None,
+        slots: int | None = None,
     ) -> None:
         self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
+        self.concurrency = concurrency
+        self.slots = slots or round(engine.values.get("slots", MOST_SEQUENCES))  # of each data-parallel rank
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""

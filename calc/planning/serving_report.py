@@ -40,14 +40,22 @@ class Served(NamedTuple):
 
 
 def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Served:
-    """Return a demand under an engine, with as many sequences as fit where `most` asks for them."""
+    """Return a demand under an engine, with as many sequences as fit where `most` asks for them.
+
+    No more than the engine is set up for; of requests in a server those that it works on at a time.
+    """
+    slots = serving.slots * layout.data
+    if serving.concurrency is not None:
+        demand = demand._replace(sequences=min(serving.concurrency, slots))
     if serving.accelerator is None:
         if most:
             raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
         return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
     count = serving.most_sequences(demand, layout) * layout.data
     if most:
-        demand = demand._replace(sequences=max(count, 1))
+        demand = demand._replace(sequences=max(min(count, slots), 1))
+    elif serving.concurrency is not None:
+        demand = demand._replace(sequences=min(demand.sequences, max(count, 1)))
     return Served(serving, demand, layout, *serving.fullest(demand, layout), count)
 
 
@@ -199,6 +207,10 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
+    if serving.concurrency is not None and served.demand.architecture.writes:
+        from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
+
+        return loaded_speed(served, serving.concurrency, output_tokens, cached_tokens)
     question = speed_question(served, output_tokens, cached_tokens)
     speed = speed_of(question, values) if question else None
     if speed is None:
@@ -235,6 +247,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
+        most=served.most,
     )
 
 

@@ -63,14 +63,15 @@ def of_kind(operations: tuple[Counted, ...], kind: type) -> list[Counted]:
 
 
 def is_matrix(tensor: Tensor) -> bool:
-    """Return whether tokens are multiplied with a tensor; RecurrentGemma's gates are blocks of matrices."""
+    """Return whether tokens are multiplied with a tensor: a matrix, blocks of them, a convolution one token wide."""
     blocks = tensor.name.endswith("_gate_weight")
+    blocks |= len(tensor.shape) == 3 and tensor.shape[-1] == 1 < tensor.shape[1] and tensor.name.endswith(".weight")
     return blocks or (len(tensor.shape) == 2 and tensor.name.endswith((".weight", ".fn")))
 
 
 def linear_weights(architecture: Architecture) -> float:
     """Return the elements of all matrices of the layers that one token uses."""
-    found = 0.0
+    found = float(sum(t.elements for t in architecture.embeddings if t.block == "other" and is_matrix(t)))
     for kind, count in architecture.kind_counts():
         for tensor in kind.tensors:
             if tensor.block in MULTIPLIED and is_matrix(tensor):
@@ -98,7 +99,7 @@ def test_a_pass_over_many_tokens_reads_every_weight(name: str) -> None:
     architecture, plain = read(name), catalog().number_format("bf16")
     stage = Stage(architecture, 0, architecture.layer_count)
     stored = stage_weights_bytes(stage=stage, tensor_parallel=1, expert_parallel=1, weights=plain)
-    for tensor in architecture.embeddings:
+    for tensor in architecture.embeddings + architecture.head:
         table = tensor.block == "token_embedding" and not architecture.tied
         if table or tensor.block in ("vision", "audio", "other_embedding"):
             stored -= 2 * tensor.elements

@@ -1,0 +1,145 @@
+r"""A server under load: requests that follow each other, so that as many as `concurrency` are in it at any time.
+
+In the steady state of continuous batching a step decodes one token of each running sequence, and now and then takes a
+chunk of a prompt along. Little's law (1961) says how the requests divide over waiting, prefill and decoding:
+$C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ requests a second.
+"""
+
+from math import ceil, exp, sqrt
+from typing import NamedTuple
+
+from calc.performance.passes import Passes
+from calc.performance.schedules import PassTime
+
+ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
+CLOSE = 1e-3
+TOGETHER = 10  # rounds of requests; those of the first come at once, as load tests and lulls have it
+BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
+LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
+RARE = 1e-6  # prompts a step below which none meet
+# Of a mean wait, those that half and 95 % of exponentially distributed waits stay below; normal deviates beside them.
+HALF, MOST, DEVIATES = 0.693, 2.996, 1.645
+
+
+class Load(NamedTuple):
+    """What a server of one data-parallel rank is asked for."""
+
+    concurrency: float  # requests in the server
+    slots: float  # that it works on at a time
+    prompt_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    batched_tokens: int | None  # of a step, prompts and decoding together; None: whole prompts pass at once
+    request_s: float  # on its way through the server, beside the device
+    ranks: int  # data ranks that step together
+    mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
+
+
+class State(NamedTuple):
+    """The steady state of a server's data-parallel rank."""
+
+    running: float  # sequences that are decoded in a step, as a mean
+    first_s: float  # mean time to the first token
+    waiting_s: float  # of that, for a slot
+    queueing_s: float  # of that, behind other prompts
+    burst_s: float  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
+    service_s: float  # of that, in which the prompt is read
+    step_s: float  # mean time between tokens
+    spread_s: float  # standard deviation of a request's mean time between tokens
+    share: float  # of the steps that a prompt is in, or prompt passes for each step
+    extra_s: float  # that a step takes longer for it
+    requests_per_s: float
+    decoding: PassTime  # a step without prompts
+    prompting: PassTime  # what carries a chunk of a prompt
+
+    @property
+    def first_p50_s(self) -> float:
+        """What half of the times to the first token stay below: those of requests that do not come at once."""
+        return self.first_s - self.burst_s + (HALF - 1.0) * self.queueing_s
+
+    @property
+    def first_p95_s(self) -> float:
+        """What 95 % stay below: a tenth comes at once, and half of these wait for half of the prompts."""
+        return self.first_s + (TOGETHER - 1.0) * self.burst_s + (MOST - 1.0) * self.queueing_s
+
+
+def steady_state(passes: Passes, load: Load) -> State:
+    """Return how a server runs that is never short of requests.
+
+    The number of decoding sequences is the one with which waiting, prefill and decoding make up all requests in it.
+    """
+    active = min(load.concurrency, load.slots)
+    low, high = 0.0, float(active)
+    found = state(passes, load, high)
+    if held(found) > active:
+        for _ in range(ROUNDS):
+            middle = (low + high) / 2
+            found = state(passes, load, middle)
+            low, high = (low, middle) if held(found) > active else (middle, high)
+            if high - low < CLOSE * high:
+                break
+    waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
+    burst = burst_s(passes, load, active) / (2.0 * TOGETHER)
+    first = found.first_s + waiting + burst + load.request_s
+    return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
+
+
+def burst_s(passes: Passes, load: Load, requests: float) -> float:
+    """Return the seconds in which the prompts of so many requests are read that come at once."""
+    prompt = load.prompt_tokens
+    chunk = min(prompt, load.batched_tokens or prompt)
+    together = max(min(requests, (load.batched_tokens or prompt) / prompt), 1.0)
+    time = passes.time(
+        passes.prompt(sequences=together, tokens=chunk, before=load.cached_tokens + (prompt - chunk) // 2)
+    )
+    return requests / together * ceil(prompt / chunk) * time.total / passes.layout.pipeline
+
+
+def held(found: State) -> float:
+    """Return the requests that decode or wait for their first token."""
+    return found.running + found.requests_per_s * found.first_s
+
+
+def state(passes: Passes, load: Load, decoding: float) -> State:
+    r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
+
+    A chunk has what decoding leaves of a step's tokens. Short prompts that arrive together share one. Where prompts
+    come as often as they can be taken, each waits behind others as at a counter with one clerk and even service
+    (Pollaczek and Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step
+    together, and wait for whichever of them reads a prompt.
+    """
+    prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
+    room = max((load.batched_tokens or max(prompt, 1)) - (int(decoding) if load.mixes else 0), LEAST_ROOM)
+    chunk, arrivals = min(prompt, room), decoding / output
+    chunks = ceil(prompt / chunk)
+    together = 1.0 if arrivals < RARE else arrivals / (1.0 - exp(-arrivals))
+    together = max(min(together, room / chunk), 1.0)
+    step = passes.step(sequences=decoding, context=load.cached_tokens + prompt + output // 2)
+    before = load.cached_tokens + (prompt - chunk) // 2
+    piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
+    plain = passes.time(step)
+    carrying = passes.time(step, piece) if load.mixes else passes.time(piece)
+    stages = passes.layout.pipeline
+    extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
+    each = arrivals * chunks / together  # chunks for each step of decoding
+    busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
+    met = min(each * load.ranks, 1.0) if load.mixes else each * load.ranks
+    between = plain.total + met * extra
+    service = chunks * (plain.total + extra if load.mixes else extra)
+    queueing = busy / (2.0 * (1.0 - busy)) * service
+    tokens = max(output - 1, 1)
+    return State(
+        running=decoding,
+        first_s=between / 2.0 + service + queueing,
+        waiting_s=0.0,
+        queueing_s=queueing,
+        burst_s=0.0,
+        service_s=service,
+        step_s=between,
+        spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / tokens),
+        share=met,
+        extra_s=extra,
+        requests_per_s=decoding / (tokens * between),
+        decoding=plain,
+        prompting=carrying,
+    )

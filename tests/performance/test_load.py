@@ -1,0 +1,124 @@
+"""A server under load: Little's law, what more requests do, and what waits."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calc import ScenarioError, estimate
+from calc.performance.load import Load, State, held, steady_state
+from tests.performance.test_speed import passes
+
+SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+ENGINES = ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"]
+
+
+def speed(**fields: object) -> dict[str, Any]:
+    """Return the speed of a report."""
+    found: Any = estimate({**SERVED, **fields})["speed"]
+    return found
+
+
+def loaded(concurrency: float, slots: float = 1e9, *, mixes: bool = True, prompt: int = 1024) -> State:
+    """Return an 8B on an H100 under so many requests of a prompt and 256 tokens."""
+    return steady_state(passes(), Load(concurrency, slots, prompt, 256, 0, 8192, 0.0, 1, mixes))
+
+
+@given(st.integers(1, 2000), st.sampled_from([16.0, 256.0, 1e9]), st.booleans(), st.sampled_from([64, 1024, 16384]))
+def test_requests_are_where_little_says(concurrency: int, slots: float, mixes: bool, prompt: int) -> None:
+    """Those that decode and those that wait for their first token are all, within a hundredth for short prompts."""
+    found = loaded(concurrency, slots, mixes=mixes, prompt=prompt)
+    active = min(concurrency, slots)
+    inside = held(found._replace(first_s=found.first_s - found.waiting_s - found.burst_s))
+    # A long prompt takes a step more or less when a sequence more or less decodes: there the numbers leap.
+    assert inside == pytest.approx(active, rel=0.01 if prompt <= 1024 else 0.3) or found.running == active
+    assert found.waiting_s == pytest.approx(max(concurrency - active, 0) / found.requests_per_s)
+
+
+@given(st.integers(1, 500), st.integers(1, 500))
+def test_more_requests_take_longer_and_give_more(concurrency: int, more: int) -> None:
+    """Each token takes longer, and together there are more of them."""
+    few, many = (loaded(count) for count in (concurrency, concurrency + more))
+    assert few.step_s <= many.step_s * 1.002
+    assert few.requests_per_s <= many.requests_per_s * 1.002
+
+
+def test_one_request_decodes_as_one_sequence() -> None:
+    """Alone, a request never meets another's prompt: its tokens take as long as those of a batch of one."""
+    one, batch = speed(concurrency=1), speed(sequences=1)
+    assert one["time_per_output_token_s"]["typical"] == pytest.approx(
+        batch["time_per_output_token_s"]["typical"], rel=0.1
+    )
+
+
+def test_what_has_no_slot_waits() -> None:
+    """With eight slots for 64 requests, tokens come as fast as with eight, and the first comes late."""
+    eight, waiting = speed(concurrency=8), speed(concurrency=64, sequence_slots=8)
+    same = "time_per_output_token_s"
+    assert waiting[same]["typical"] == pytest.approx(eight[same]["typical"], rel=0.01)
+    assert waiting["time_to_first_token_s"]["typical"] > 5 * eight["time_to_first_token_s"]["typical"]
+
+
+def test_prompts_that_stop_decoding_make_tokens_late() -> None:
+    """SGLang reads prompts between steps, vLLM along with them: the mean token waits longer for the first."""
+    between, along = (loaded(256, mixes=mixes).step_s for mixes in (False, True))
+    assert between > along
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_serves(engine: str) -> None:
+    """Figures fit together: half of the times lie below 95 % of them, and rates are requests times tokens."""
+    found = speed(engine=engine, concurrency=32, prompt_tokens=512, output_tokens=128)
+    for name in ("time_to_first_token", "time_per_output_token"):
+        assert found[f"{name}_p50_s"]["typical"] <= found[f"{name}_p95_s"]["typical"]
+    assert found["output_tokens_per_s"]["typical"] == pytest.approx(found["requests_per_s"] * 128)
+    assert found["prefill_tokens_per_s"]["typical"] == pytest.approx(found["requests_per_s"] * 512)
+
+
+def test_what_does_not_fit_runs_in_waves() -> None:
+    """64 texts of 4,096 tokens of a 70B on four A100 of 40 GB, which hold a few at once: not at the speed of 64."""
+    asked: dict[str, Any] = {
+        "model": "llama-3.1-70b",
+        "weights": "int8",
+        "engine": "vllm",
+        "accelerator": "a100-sxm-40gb",
+        "parallelism": {"tensor": 4},
+        "prompt_tokens": 3840,
+        "output_tokens": 256,
+    }
+    report: Any = estimate({**asked, "sequences": 64})
+    most = report["memory"]["max_sequences"]
+    assert 0 < most < 64
+    few: Any = estimate({**asked, "sequences": most})["speed"]
+    assert report["speed"]["decode_tokens_per_s"]["typical"] <= few["decode_tokens_per_s"]["typical"] * 1.001
+    assert report["speed"]["time_to_first_token_s"]["typical"] > few["time_to_first_token_s"]["typical"]
+
+
+def test_as_many_as_fit_stop_at_the_engines_own_limit() -> None:
+    """A small model would fit thousands; the server was set up for 16."""
+    report: Any = estimate({**SERVED, "model": "qwen3-0.6b", "sequences": "max", "sequence_slots": 16})
+    assert report["memory"]["sequences"] == 16
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"engine": "none", "concurrency": 4}, "concurrency"),
+        ({"sequences": 4, "concurrency": 4}, "concurrency"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"engine": "none", "sequence_slots": 4}, "sequence_slots"),
+    ],
+)
+def test_load_that_cannot_be_is_refused(fields: dict[str, object], field: str) -> None:
+    """Each by the name of its field."""
+    with pytest.raises(ScenarioError) as error:
+        estimate({**SERVED, **fields})
+    assert error.value.field == field
+
+
+def test_a_report_of_load_can_be_asked_again() -> None:
+    """The scenario in a report gives the same speed."""
+    report: Any = estimate({**SERVED, "concurrency": 16})
+    again: Any = estimate(report["scenario"])
+    assert again["speed"] == report["speed"]
