@@ -11,7 +11,7 @@ SHARE: Bound = ("", 0.01, 1.2)  # of a rate; above 1 where caches of the device 
 FACTOR: Bound = ("", 0.2, 10)
 KERNELS: Bound = ("", 0, 50)
 TOKENS: Bound = ("", 1, 2**17)
-SECONDS: Bound = ("seconds", 1e-7, 1e-2)
+SECONDS: Bound = ("seconds", 0, 1e-2)
 MEBIBYTE = 2**20
 MEMORY: Bound = ("bytes", MEBIBYTE, 2**35)  # or nothing
 ELEMENT: Bound = ("bytes", 1, 64)
@@ -19,13 +19,15 @@ ELEMENT: Bound = ("bytes", 1, 64)
 # By the beginning of a name; what follows in it says of which kernel, number format, era or class of devices it is.
 BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("a100_is_large", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG),
-    **dict.fromkeys(("repeats_heads", "splits_layers", "tensor_hidden"), FLAG),
+    **dict.fromkeys(("repeats_heads", "splits_layers", "tensor_hidden", "mixes_prompts"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
     **dict.fromkeys(("expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR),
     **dict.fromkeys(("pointwise_kernels", "product_launches"), KERNELS),
-    **dict.fromkeys(("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple"), TOKENS),
+    **dict.fromkeys(
+        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots"), TOKENS
+    ),
     **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "step_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
@@ -35,6 +37,7 @@ BOUNDS: dict[str, Bound] = {
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),
     "captured_sequences": ("", 0, 2**17),
+    "request_s": ("seconds", 0, 1),
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
     "range_weights": ("", 0, 0.2),
