@@ -83,7 +83,7 @@ def check_also(check: Check, where: str, also: object, tables: Tables) -> None:
             check_reference(check, f"{place}.source", other["source"], tables)
             dimension, _, least, most = ACCELERATOR_FACTS.get(str(other["field"]), ("text", (), 0, 0))
             if dimension != "text":
-                check_quantity(check, place, dict(other), dimension, (least, most))
+                check_quantity(check, place, dict(other), dimension, possible=(least, most))
 
 
 def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
