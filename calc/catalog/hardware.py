@@ -8,6 +8,7 @@ from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     ACCELERATOR_RULES,
     ALSO_RULES,
+    AVAILABILITY,
     CROSS_CHECKS,
     EXCEPTION_RULES,
     FACT_RULES,
@@ -43,10 +44,9 @@ from calc.units import to_base
 def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one accelerator and turn its facts into base units, each with its own source and date."""
     check.fields(where, entry, ACCELERATOR_RULES)
-    if "segment" in entry:
-        check.choice(f"{where}.segment", entry["segment"], SEGMENTS)
-    if "vendor" in entry:
-        check.choice(f"{where}.vendor", entry["vendor"], VENDORS)
+    for field, choices in (("segment", SEGMENTS), ("availability", AVAILABILITY), ("vendor", VENDORS)):
+        if field in entry:
+            check.choice(f"{where}.{field}", entry[field], choices)
     for field in REQUIRED_FACTS:
         if field not in entry:
             check.problem(f"{where}.{field}", "is missing")
@@ -207,16 +207,22 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
-    if entry["of"] in ("accelerators", "machines"):
+    if entry["of"] in ("accelerators", "machines", "models"):
         check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
     if (entry["of"] == "electricity") != (entry["per"] == "kWh"):
         check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
+    if (entry["of"] == "models") != (entry["per"] == "million tokens"):
+        check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
+    if (entry["of"] == "models") != ("output_price" in entry):
+        check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
     if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
         check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
-    pieces, price = entry.get("pieces", 1), entry["price"]
+    pieces = entry.get("pieces", 1)
     if not isinstance(pieces, int) or pieces < 1:
         check.problem(f"{where}.pieces", f"must be at least 1, not {pieces}")
         return
     least, most = PRICE_PER.get((str(entry["of"]), str(entry["per"])), (0.0, 0.0))
-    if not isinstance(price, int | float) or not least <= price / pieces <= most:
-        check.problem(f"{where}.price", f"{price} {entry['currency']} is not possible per {entry['per']}")
+    for field in ("price", "output_price"):
+        price = entry.get(field, least)
+        if not isinstance(price, int | float) or not least <= price / (pieces if field == "price" else 1) <= most:
+            check.problem(f"{where}.{field}", f"{price} {entry['currency']} is not possible per {entry['per']}")
