@@ -9,6 +9,7 @@ zensical  build with the theme's successor, to see that it still can
 lock    compile the requirements files to their locks again
 add     add a model or an accelerator to the catalogue; without more it says how
 stale   list what of the catalogue is due to be looked at again
+mutate  put small faults into a part of calc and name those that its tests do not notice
 
 Needs Python 3.11 and nothing else. Everything it fetches is locked with hashes and lands in .venv, .cache and
 node_modules; what is there already is not fetched again.
@@ -241,6 +242,7 @@ def main() -> None:
         "lock": lock,
         "add": lambda: maintain("add", *arguments),
         "stale": lambda: maintain("stale"),
+        "mutate": lambda: run(PYTHON, "-m", "tests.mutate", *arguments),
     }
     if verb not in verbs:
         print(__doc__)
