@@ -1,7 +1,8 @@
 """Small faults put into the code, to see which of them a test notices: `python3 guide.py mutate [PATH] [--sample N]`.
 
-mutmut makes the faults in a copy of the project, and runs for each the tests that mirror PATH and reach it.
-The accuracy rows are not among them: a later fit would absorb what they notice.
+mutmut makes the faults in a copy of the project, and runs for each those of the tests of PATH that reach it: the ones
+that mirror it, and those that `REACHED_FROM` names. The accuracy rows are not among them: a later fit would absorb what
+they notice.
 """
 
 import argparse
@@ -16,13 +17,18 @@ ROOT = Path(__file__).parent.parent
 COPY = ROOT / ".cache/mutation"
 SEED = 1
 KILLED, TIMED_OUT = (1, 3), (24, 36, 152, -24, -9)  # exit statuses of a run of tests, as mutmut keeps them
+REACHED_FROM = {  # further tests of a part, by the folder of calc that it lies in: those of the rooms that call it
+    "calc/memory": ["tests/planning", "tests/training"],
+    "calc/performance": ["tests/planning", "tests/training"],
+    "calc/planning": ["tests/training", "tests/calculators/test_cost.py", "tests/test_consistency.py"],
+}
 SETTINGS = """
 [tool.mutmut]
 source_paths = ["calc"]
 only_mutate = ["{pattern}"]
 also_copy = ["calc", "macros", "tests", "docs", "mkdocs.yml"]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "--import-mode=importlib", "-m", "not browser and not slow"]
-pytest_add_cli_args_test_selection = ["{tests}"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "--import-mode=importlib", "-m", "not browser and not slow", "-p", "tests.fresh"]
+pytest_add_cli_args_test_selection = {tests}
 
 [tool.pytest.ini_options]
 markers = ["browser: needs a browser", "slow: takes more than a few seconds"]
@@ -30,22 +36,24 @@ markers = ["browser: needs a browser", "slow: takes more than a few seconds"]
 SMALL = shutil.ignore_patterns("__pycache__", "runtime", "vega", "*.woff2")
 
 
-def tests_of(path: Path) -> Path:
-    """Return the file or folder of tests that mirrors a path of `calc`."""
+def tests_of(path: Path) -> list[str]:
+    """Return the tests of a path of `calc`: the file or folder that mirrors it, and what else reaches its folder."""
     within = path.relative_to("calc")
     beside = [Path("tests", *within.parts[:-1], f"test_{within.name}")]
     beside += [Path("tests", *within.parts[:depth]) for depth in range(len(within.parts), 0, -1)]
-    return next(place for place in beside if (ROOT / place).exists())
+    mirror = next(place for place in beside if (ROOT / place).exists())
+    return [mirror.as_posix(), *REACHED_FROM.get(Path("calc", *within.parts[:1]).as_posix(), [])]
 
 
-def prepare(path: Path, tests: Path) -> None:
+def prepare(path: Path, tests: list[str]) -> None:
     """Copy what the tests need, and say there what is mutated."""
     shutil.rmtree(COPY, ignore_errors=True)
     for folder in ("calc", "macros", "tests", "docs"):
         shutil.copytree(ROOT / folder, COPY / folder, ignore=SMALL)
     shutil.copy(ROOT / "mkdocs.yml", COPY)
-    pattern = path.as_posix() + ("" if path.suffix else "/**/*.py")
-    (COPY / "pyproject.toml").write_text(SETTINGS.format(pattern=pattern, tests=tests), encoding="utf-8")
+    pattern = path.as_posix() + ("" if path.suffix else "/*.py")  # its star passes slashes
+    settings = SETTINGS.format(pattern=pattern, tests=json.dumps(tests))
+    (COPY / "pyproject.toml").write_text(settings, encoding="utf-8")
 
 
 def mutmut(*arguments: str) -> str:
@@ -68,7 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="guide.py mutate", description=__doc__)
     parser.add_argument("path", nargs="?", type=Path, default=Path("calc/memory"))
     parser.add_argument("--sample", type=int, default=300, help="mutants to try (default 300)")
-    parser.add_argument("--tests", type=Path, help="tests to run (default: those that mirror the path)")
+    parser.add_argument("--tests", nargs="+", help="tests to run (default: those that mirror the path or reach it)")
     options = parser.parse_args()
     tests = options.tests or tests_of(options.path)
     prepare(options.path, tests)
@@ -82,7 +90,9 @@ def main() -> None:
     noticed = [name for name, status in tried.items() if status in KILLED + TIMED_OUT]
     for name in sorted(set(tried) - set(noticed)):
         print(f"\n{name}: survived with status {tried[name]}\n{mutmut('show', name)}")
-    print(f"{len(noticed)} of {len(tried)} mutants of {options.path} were noticed by {tests}; {len(names)} can be made")
+    print(
+        f"{len(noticed)} of {len(tried)} mutants of {options.path} were noticed by {' '.join(tests)}; {len(names)} can be made"
+    )
 
 
 if __name__ == "__main__":
