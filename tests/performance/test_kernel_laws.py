@@ -90,7 +90,7 @@ def test_attention_of_one_token(keys: float, walked: float) -> None:
 
 
 def test_experts() -> None:
-    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting, quantizing."""
+    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting."""
     law = ExpertsLaw(start_s=1.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25)
     found = experts_s(law, rows=10.0, touched=3.0, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
     assert found == pytest.approx(1 + (0.5 * 4 + 0.25) * 10 + 6 / 2 + (10 + 2 * 3) * 4 / 8)

@@ -55,7 +55,7 @@ MESSAGE = Collective("m", ALL_REDUCE, 100.0, 4, "tensor")
     ],
 )
 def test_each_kind(operation: Operation, flops: float, moved: float, launches: float) -> None:
-    """Operations, bytes of device memory, and kernels; the backward pass has five products where the forward has two."""
+    """Operations, bytes of device memory, and kernels; backward there are five products where forward are two."""
     assert (operation.flops, operation.bytes, operation.launches) == (flops, moved, launches)
 
 

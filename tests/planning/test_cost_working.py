@@ -132,8 +132,14 @@ def test_the_working_of_a_run() -> None:
     """Nine million tokens at 1,000 a second are 2.5 hours of 4 × 3.60, and 7 kWh of 4 × 700 W."""
     report, steps = trained(RENT, TARIFF, tokens=9_000_000)
     assert [step._replace(value=round(step.value, 6)) for step in steps] == [
-        ("Rent of the run", r"\frac{n \cdot p}{3600} \cdot \frac{D}{r}", "4 × 3.6 / 3,600 × 9,000,000 / 1,000")
-        + (36.0, "EUR", "s"),
+        (
+            "Rent of the run",
+            r"\frac{n \cdot p}{3600} \cdot \frac{D}{r}",
+            "4 × 3.6 / 3,600 × 9,000,000 / 1,000",
+            36.0,
+            "EUR",
+            "s",
+        ),
         (
             "Energy of the run",
             r"\frac{n \cdot P}{3.6 \cdot 10^6} \cdot \frac{D}{r}",

@@ -138,7 +138,7 @@ def test_the_working_of_a_power(law: Law) -> None:
 
 
 def test_doubts() -> None:
-    """Beyond a thousand times 3e21 operations a law is far from its data; below one token a parameter a budget small."""
+    """Beyond a thousand times 3e21 operations a law is far from its data; one token a parameter is the least."""
     answers: list[Any] = [law_answer(SUM, 6e18, 4.0), law_answer(POWER, 6e18, 4.0)]
     assert doubts(3e24, None, answers, SUM) == []
     (far,) = doubts(3.01e24, None, answers, SUM)
