@@ -28,6 +28,7 @@ class Plots(Mapping[str, Draw]):
         "cache-over-context",
         "checkpointing",
         "format-ladder",
+        "latency-over-load",
         "links",
         "loss-frontier",
         "memory-bars",

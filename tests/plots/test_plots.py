@@ -27,6 +27,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cache-over-context": {"model": "gemma-2-9b", "context_tokens": 8192},
     "checkpointing": {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512},
     "format-ladder": {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2},
+    "latency-over-load": {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"},
     "links": {"links": ("pcie-5-x16", "nvlink-4", "infiniband-ndr")},
     "loss-frontier": {"law": "besiroglu-2024", "flops": 5.76e23},
     "memory-bars": {
