@@ -33,10 +33,12 @@ class Plots(Mapping[str, Draw]):
         "loss-frontier",
         "memory-bars",
         "memory-over-context",
+        "pass-timeline",
         "predicted-and-measured",
         "rate-ratio",
         "roofline",
         "speed-over-batch",
+        "step-timeline",
         "zero-stages",
     )
 

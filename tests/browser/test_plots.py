@@ -17,6 +17,7 @@ LIVING = [
     ("speed", "speed-over-batch", {"sequences": "8"}),
     ("speed", "latency-over-load", {"accelerator": "h100-sxm-80gb", "requests_per_s": "2"}),
     ("speed", "roofline", {"sequences": "8"}),
+    ("speed", "pass-timeline", {"sequences": "8"}),
 ]
 
 

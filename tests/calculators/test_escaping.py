@@ -45,6 +45,8 @@ PLOTS_BESIDE = (
     ("cache-over-context", "kv-cache"),
     ("speed-over-batch", "speed"),
     ("latency-over-load", "speed"),
+    ("pass-timeline", "speed"),
+    ("step-timeline", "training-time"),
 )
 
 
