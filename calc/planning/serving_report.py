@@ -44,7 +44,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
 
     No more than the engine is set up for; of requests in a server those that it works on at a time.
     """
-    slots = serving.slots * layout.data
+    slots = serving.most_running * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
     if serving.accelerator is None:
