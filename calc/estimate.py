@@ -146,7 +146,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     if question.most and demand.sequences >= MOST_SEQUENCES - 1:
         message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
-        risks.append(Warn("sequences-unbounded", message, "sequences"))
+        risks.append(Warn("sequences-unbounded", message, "sequences", INFO))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,

@@ -188,6 +188,8 @@ def with_pool(
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
     cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
+    if not cache:  # of an encoder's text nothing is kept: there is no cache to set aside
+        pool = None
     if pool is not None and limit is not None:
         free = max(pool - cache, 0)
         numbers = (limit, fixed, cache)
