@@ -18,9 +18,11 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import venv
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -196,12 +198,34 @@ def lock() -> None:
     run(*npm_command(), "install", "--package-lock-only", "--ignore-scripts")
 
 
+def dev_address(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the host and port to serve at, and the arguments that remain."""
+    asked = ArgumentParser(add_help=False, allow_abbrev=False)
+    asked.add_argument("-a", "--dev-addr", default="127.0.0.1:8000")
+    known, others = asked.parse_known_args(arguments)
+    return known.dev_addr, others
+
+
+def check_free(address: str) -> None:
+    """Stop, before minutes are spent on a build, where something else listens at the address."""
+    host, _, port = address.rpartition(":")
+    with socket.socket() as own:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: what has just ended is no one
+        try:
+            own.bind((host, int(port)))
+        except (OSError, ValueError) as error:
+            sys.exit(
+                f"guide.py: cannot serve at {address}: {error}; another one: guide.py serve --dev-addr 127.0.0.1:8001"
+            )
+
+
 def main() -> None:
     """Set up and run the verb that the command line names."""
     verb, *arguments = sys.argv[1:] or ["help"]
     mkdocs = (PYTHON, "-m", "mkdocs")
+    address, others = dev_address(arguments)
     verbs = {
-        "serve": lambda: run(*mkdocs, "serve", *arguments),
+        "serve": lambda: run(*mkdocs, "serve", "--dev-addr", address, *others),
         "build": lambda: run(*mkdocs, "build", *arguments),
         "test": lambda: test(*arguments),
         "bench": lambda: bench(*arguments),
@@ -211,6 +235,8 @@ def main() -> None:
     if verb not in verbs:
         print(__doc__)
         sys.exit(0 if verb in ("help", "-h", "--help") else 2)
+    if verb == "serve":
+        check_free(address)
     set_up()
     verbs[verb]()
 

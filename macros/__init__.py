@@ -6,7 +6,8 @@ from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
 from calc.scenario import check_models
-from macros import inline, pages, plots
+from calc.validation import recorded
+from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
@@ -271,10 +272,14 @@ MACROS = (
 def define_env(env: Any) -> None:
     """Register the macros; mkdocs-macros calls this for every build, so an edited catalogue is read again."""
     try:
-        check_models(catalog.reload())
+        facts = catalog.reload()
+        if not kept.begin():
+            check_models(facts)
+            kept.note_sound()
     except CatalogError as error:
         raise BuildError(str(error)) from None
     inline.restart()
     pages.restart()
     plots.restart()
+    recorded.digest.cache_clear()
     register(env, MACROS)

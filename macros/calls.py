@@ -10,7 +10,9 @@ from mkdocs.exceptions import BuildError
 from mkdocs.structure.pages import Page
 from mkdocs_macros.errors import format_error
 
+from macros import inline
 from macros.links import stand_on
+from macros.markdown import put_aside
 
 Macro = Callable[..., str]
 
@@ -22,12 +24,13 @@ def register(env: Any, macros: tuple[Macro, ...]) -> None:
 
 
 def standing(env: Any, macro: Macro) -> Macro:
-    """Return `macro` so that its links are relative to the page that calls it."""
+    """Return `macro` so that its links are relative to the page that calls it, and its HTML goes past Markdown."""
 
     @wraps(macro)
     def call(*args: object, **named: object) -> str:
-        stand_on(env.page.url)
-        return macro(*args, **named)
+        if stand_on(env.page.url):
+            inline.restart()
+        return put_aside(macro(*args, **named))
 
     return call
 

@@ -1,11 +1,19 @@
-"""What MkDocs runs around a build: the runtime and Vega before it, the address of each page, what plots need after."""
+"""What MkDocs runs around a build: the runtime and Vega before it, what pages keep, and files for plots and lists."""
 
 from pathlib import Path
 from typing import Any
 
-from macros import lists, plots, runtime, terms, vega
+from mkdocs.plugins import CombinedEvent, event_priority
+
+from macros import kept, lists, markdown, plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
+_file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
+
+
+def on_startup(**_: Any) -> None:
+    """Have finished HTML held back until the search has read a page."""
+    markdown.hold()
 
 
 def on_pre_build(**_: Any) -> None:
@@ -14,13 +22,43 @@ def on_pre_build(**_: Any) -> None:
     vega.build(ROOT)
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Say which page is rendered next; its text stays as it is."""
+@event_priority(100)
+def before_macros(text: str, page: Any, **_: Any) -> str:
+    """Take the page as it was kept, whose macros need not run, or note where it is to be kept."""
     terms.begin(page)
-    return markdown
+    file = kept.file_of(text, page)
+    found = kept.kept(file)
+    _file[0] = file if found is None else None
+    if found is None:
+        return text
+    page.meta["render_macros"] = False
+    return found
+
+
+@event_priority(-100)
+def after_macros(text: str, **_: Any) -> str:
+    """Keep what the macros wrote."""
+    if _file[0]:
+        kept.keep(_file[0], text)
+    return text
+
+
+on_page_markdown = CombinedEvent(before_macros, after_macros)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Show the search the text of finished HTML, and links its ids."""
+    page.present_anchor_ids |= markdown.identities(html)
+    return markdown.readable(html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Write the finished HTML into the page."""
+    return markdown.finish(output)
 
 
 def on_post_build(config: Any) -> None:
     """Write what pages draw their plots from, and what their forms list."""
     plots.write_plots(Path(config.site_dir))
     lists.write_lists(Path(config.site_dir))
+    kept.tidy()

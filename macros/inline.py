@@ -206,5 +206,5 @@ def joined(parts: tuple[str, str]) -> str:
 
 
 def restart() -> None:
-    """Begin to count opened numbers anew, so that two builds of the same pages are the same."""
+    """Begin to count opened numbers anew, as for each page, whose ids are its own."""
     _opened[0] = 0

@@ -24,9 +24,10 @@ CALCULATOR_PAGES = {
 _page_url: list[str] = [""]
 
 
-def stand_on(page_url: str) -> None:
-    """Note the address of the page that is being rendered."""
-    _page_url[0] = page_url.lstrip("/")  # Zensical's begin with a slash, MkDocs' do not
+def stand_on(page_url: str) -> bool:
+    """Note the address of the page that is being rendered; return whether it is another than before."""
+    before, _page_url[0] = _page_url[0], page_url.lstrip("/")  # Zensical's begin with a slash, MkDocs' do not
+    return before != _page_url[0]
 
 
 def standing_on() -> str:

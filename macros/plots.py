@@ -7,6 +7,7 @@ the table of its data, and the address of the compiled specification.
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,6 +25,7 @@ SCRIPT = f"{FOLDER}/plot.mjs"
 SVG = "http://www.w3.org/2000/svg"
 # What Vega writes for assistants that read marks one by one, for fonts that the page sets, and for the pointer.
 SPARE = ("role", "aria-hidden", "aria-roledescription", "class", "font-family", "pointer-events", "style", "version")
+SOURCE = re.compile(rf'data-source="[^"]*{FOLDER}/([0-9a-f]{{12}}\.json)"')
 LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 _compiled: dict[str, str] = {}  # specifications of this build, by the name of their file
 
@@ -104,6 +106,17 @@ def write_plots(site: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in _compiled.items():
         (folder / name).write_text(content, encoding="utf-8")
+
+
+def used_in(pieces: Iterable[str]) -> dict[str, str]:
+    """Return the specifications that the plots within pieces of HTML are drawn from."""
+    names = {name for html in pieces for name in SOURCE.findall(html)}
+    return {name: _compiled[name] for name in sorted(names)}
+
+
+def restore(compiled: Mapping[str, str]) -> None:
+    """Take the specifications of a page that was rendered earlier into this build."""
+    _compiled.update(compiled)
 
 
 def restart() -> None:

@@ -56,12 +56,29 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
     again: list[Counted] = []
     backward: list[Counted] = []
     divided(plan, stage, forward, again, backward)
-    gathered: list[Counted] = []
-    reduced: list[Counted] = []
-    updated: list[Counted] = []
-    for group in data_groups(plan, stage):
-        share(plan, group, forward, backward, gathered, reduced, updated)
-    lists = (forward, again, backward, gathered, reduced, updated)
+    shares = [
+        shared(
+            zero=plan.stage_of_zero,
+            summed=float(group.held.gradient_bytes),
+            stored=stored_bytes(plan, group.held),
+            layers=group.layers,
+            shards=group.shards,
+            copies=group.copies,
+            names=group.names,
+            each=not plan.whole_gradients,
+            stays_gathered=plan.stays_gathered,
+        )
+        for group in data_groups(plan, stage)
+    ]
+    of_data = Shared(*(sum(lists, ()) for lists in zip(*shares, strict=True)))
+    lists = (
+        (*forward, *of_data.forward),
+        again,
+        (*backward, *of_data.backward),
+        of_data.gathered,
+        of_data.reduced,
+        of_data.updated,
+    )
     return Exchanges(*(tuple(filter(is_sent, found)) for found in lists))
 
 
@@ -169,41 +186,55 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     ]
 
 
-def share(
-    plan: Plan,
-    group: DataGroup,
-    forward: list[Counted],
-    backward: list[Counted],
-    gathered: list[Counted],
-    reduced: list[Counted],
-    updated: list[Counted],
-) -> None:
-    """Add what ranks send that have the same parameters: their gradients, in the type in which they wait, and shards.
+class Shared(NamedTuple):
+    """What ranks send that have the same parameters."""
 
-    Whole gradients are reduced once a step, behind the backward pass of the last micro-batch. Divided ones are with
-    each micro-batch, unless `gradient_reduction` says that they add up undivided.
+    forward: Pass = ()
+    backward: Pass = ()
+    gathered: Pass = ()
+    reduced: Pass = ()
+    updated: Pass = ()
+
+
+def shared(
+    *,
+    zero: int,
+    summed: float,
+    stored: float,
+    layers: int,
+    shards: int,
+    copies: int,
+    names: tuple[str, str] = (DATA, COPIES),
+    each: bool = True,
+    stays_gathered: bool = False,
+) -> Shared:
+    """Return what ranks send that have the same parameters, a layer at a time: gradients, and what is divided.
+
+    `summed` are bytes of gradients in the type in which they wait, `stored` those of parameters that are gathered.
+    Whole gradients are reduced once a step, behind the backward pass of the last micro-batch; divided ones with each
+    micro-batch, unless `each` is false.
     """
-    zero, layers, shards = plan.stage_of_zero, group.layers, group.shards
-    own, across = group.names
-    summed, stored = float(group.held.gradient_bytes), stored_bytes(plan, group.held)
+    own, across = names
 
-    def add(place: list[Counted], name: str, kind: str, size: float, ranks: int = shards, names: str = own) -> None:
-        place.append(Counted(Collective(name, kind, size / layers, ranks, names), layers))
+    def one(name: str, kind: str, size: float, ranks: int = shards, group: str = own) -> Counted:
+        return Counted(Collective(name, kind, size / layers, ranks, group), layers)
 
     if zero == NONE:
-        add(reduced, "All-reduce of gradients", ALL_REDUCE, summed, group.copies)
-        return
-    each = zero >= GRADIENTS and not plan.stays_gathered and not plan.whole_gradients
-    place = backward if each else reduced
-    add(place, "Reduce-scatter of gradients", REDUCE_SCATTER, summed)
-    add(place, "All-reduce of the groups' sums", ALL_REDUCE, summed / shards, group.copies, across)
+        return Shared(reduced=(one("All-reduce of gradients", ALL_REDUCE, summed, copies),))
+    scattered = (
+        one("Reduce-scatter of gradients", REDUCE_SCATTER, summed),
+        one("All-reduce of the groups' sums", ALL_REDUCE, summed / shards, copies, across),
+    )
+    gathered = (one("All-gather of parameters", ALL_GATHER, stored),)
     if zero < PARAMETERS:
-        add(updated, "All-gather of parameters", ALL_GATHER, stored)
-    elif plan.stays_gathered:
-        add(gathered, "All-gather of parameters", ALL_GATHER, stored)
-    else:
-        add(forward, "All-gather of parameters", ALL_GATHER, stored)
-        add(backward, "All-gather of parameters", ALL_GATHER, stored)
+        if zero >= GRADIENTS and each:
+            return Shared(backward=scattered, updated=gathered)
+        return Shared(reduced=scattered, updated=gathered)
+    if stays_gathered:
+        return Shared(gathered=gathered, reduced=scattered)
+    if each:
+        return Shared(forward=gathered, backward=gathered + scattered)
+    return Shared(forward=gathered, backward=gathered, reduced=scattered)
 
 
 def stored_bytes(plan: Plan, group: Held) -> float:

@@ -9,7 +9,8 @@ from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
-from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
+from calc.memory.training.plan import NONE, PARAMETERS
+from calc.performance.exchanges import shared
 from calc.performance.forward import Segment, forward
 from calc.performance.kernels import kernels
 from calc.performance.operations import Collective, Experts, Product, total_flops
@@ -50,16 +51,24 @@ def messages(
         return passed_on(
             sharing, architecture=architecture, devices=devices, tokens=tokens, element_bytes=element_bytes
         )
-    layers = architecture.layer_count
-    parameters = parameters_total(architecture)
-    size = parameters * element_bytes / layers
+    layers, parameters = architecture.layer_count, parameters_total(architecture)
+    size, whole = parameters * element_bytes, sharing == GRADIENTS
+    sent = shared(
+        zero=NONE if whole else PARAMETERS,
+        summed=size,
+        stored=size,
+        layers=layers,
+        shards=1 if whole else devices,
+        copies=devices if whole else 1,
+    )
+    counts: dict[Collective, float] = {}
+    for one, times in sent.forward + sent.backward + sent.reduced:
+        if isinstance(one, Collective) and one.ranks > 1:
+            counts[one] = counts.get(one, 0) + times
     numbers = f"{parameters:,} × {element_bytes:g} / {layers}"
-    formula = r"\frac{N \cdot b}{L}"
-    if sharing == GRADIENTS:
-        return [Messages(ALL_REDUCE, layers, size, formula, numbers, "zero")]
     return [
-        Messages(ALL_GATHER, 2 * layers, size, formula, numbers, "zero"),
-        Messages(REDUCE_SCATTER, layers, size, formula, numbers, "zero"),
+        Messages(one.kind, round(times), one.message_bytes, r"\frac{N \cdot b}{L}", numbers, "zero")
+        for one, times in counts.items()
     ]
 
 

@@ -28,7 +28,7 @@ from calc.performance.operations import (
     total_launches,
 )
 from calc.performance.pipeline import pipelined
-from calc.performance.training_passes import UNPACKING, StepPasses, step_passes
+from calc.performance.training_passes import FP32, UNPACKING, StepPasses, step_passes
 
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 # Kinds of operations, by what makes them slower in a step than alone.
@@ -59,6 +59,17 @@ class Timed(NamedTuple):
     launches: float
 
 
+def joined_passes(first: Timed, second: Timed) -> Timed:
+    """Return two passes as one."""
+    kinds = dict.fromkeys((*first.parts, *second.parts))
+    return Timed(
+        {kind: (*first.parts.get(kind, ()), *second.parts.get(kind, ())) for kind in kinds},
+        {kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
+        (*first.sent, *second.sent),
+        first.launches + second.launches,
+    )
+
+
 def kind_of(one: Operation) -> str:
     """Return what an operation is."""
     if isinstance(one, Product | Experts):
@@ -77,12 +88,17 @@ class Clock:
 
     def __init__(self, plan: Plan, device: Kernels, network: float | None) -> None:
         self.plan, self.kernels, self.network = plan, device, network
+        # Attention and experts have laws in 16 bit: in FP32 they are as much slower as its rate is lower.
+        plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
+        self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
         self.groups: set[tuple[str, int]] = set()
 
     def seconds(self, one: Operation) -> float:
         """Return the seconds of an operation alone; of attention backward those of its forward pass."""
         if isinstance(one, Product):  # casts of training stand apart
             return self.kernels.seconds(one) - self.kernels.cast_s(one)
+        if isinstance(one, Experts | Attention):
+            return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):
             return self.seconds(one.forward)
         if isinstance(one, Pointwise) and one.name == UNPACKING:
@@ -308,11 +324,12 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
     clock, found = Clock(plan, device, network), []
     for stage, alike in kinds_of(plan):
         passes = step_passes(plan, stage)
+        forward = clock.timed(passes.forward)
         found.append(
             PreparedStage(
                 passes,
-                clock.timed(passes.of_micro_batch),
-                clock.timed(passes.forward),
+                joined_passes(forward, clock.timed(passes.again + passes.backward)),
+                forward,
                 clock.timed(passes.reduced),
                 clock.timed(passes.gathered + passes.updated),
                 total_bytes(passes.hosted),

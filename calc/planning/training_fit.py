@@ -6,7 +6,7 @@ from calc.architecture.stages import stages
 from calc.catalog import Catalog
 from calc.memory.budget import Layout
 from calc.memory.training.moments import Timeline
-from calc.memory.training.phases import timelines
+from calc.memory.training.phases import stays_bytes, timelines
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import totals
 from calc.planning.layout import tensor_degrees
@@ -51,6 +51,8 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
 
     def fits(asked: Plan | None) -> bool:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
+            return False
+        if stays_bytes(asked, stages(asked.architecture, asked.layout.pipeline)[0]) > capacity_bytes:
             return False
         return totals(asked, fullest(asked)[0], facts).device.typical <= capacity_bytes
 

@@ -88,8 +88,23 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     if not plan.choices.flash and plan.tokens > 4096:
         message = "eager attention keeps the scores of every pair of tokens; flash keeps none"
         found.append(Warn("scores-kept", message, "attention"))
+    found += kernel_warnings(plan)
     if accelerator is not None:
         found += hardware_warnings(plan, accelerator)
+    return found
+
+
+def kernel_warnings(plan: Plan) -> list[Warn]:
+    """Return which kernels a plain training loop may get without asking for them."""
+    found = []
+    if plan.choices.flash and plan.choices.mask:
+        message = "a padding mask makes attention multiply every pair of tokens; packed sequences without one skip half"
+        found.append(Warn("mask-multiplies", message, "padding_mask"))
+    if plan.adapters is not None and plan.scheme.adapter > plan.scheme.compute and not plan.scheme.autocast:
+        message = (
+            "adapters are kept in FP32: outside of torch.autocast their products run at FP32's rate, slower than this"
+        )
+        found.append(Warn("adapters-wide", message, "precision", INFO))
     return found
 
 

@@ -184,7 +184,7 @@ def experts(folder: Path) -> Iterator[Measured]:
         weights = touched * matrices * n * k * stored
         moved = 2.0 * tokens * active * (2 * k + (matrices - 1) * 2 * n)
         done = Experts("experts", tokens, touched, count, active, n, k, matrices, kernel, weights, moved)
-        name = f"{row['moe_dtype']} {row['distribution']}"
+        name = f"{kernel} {row['distribution']}"
         engine = ENGINES[row["engine"]]
         shape = k, n, count
         seconds = float(row["latency_ms"]) / 1e3
@@ -247,6 +247,7 @@ COLLECTIVES = {
     "reduce_scatter": "reduce-scatter",
     "alltoall": "all-to-all",
 }
+EXCHANGED = "tensorrt-llm"  # whose rows of DeepEP stand for the engines that use it
 # Four and eight L40S stood on two sockets, whose link slowed them to 2 GB/s: of that machine, not of the cards.
 MOST_JOINED = {"l40s": 2}
 
@@ -260,6 +261,14 @@ def messages(folder: Path) -> Iterator[Measured]:
     for row in rows(folder, "custom_allreduce"):
         if not row["kernel"].endswith("_eager") and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
             yield message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
+    for row in rows(folder, "moe_all_to_all"):
+        # DeepEP sends tokens to their experts and back. Its column is in microseconds whatever its name says, as the
+        # bytes show; one of vLLM's two settings was timed with its host.
+        if row["engine"] == "trtllm" and row["comm_dtype"] == "bfloat16" and row["node_num"] == "1":
+            ranks, tokens = int(row["ep_size"]), int(row["num_tokens"])
+            size = 2 * tokens * int(row["topk"]) * int(row["hidden_size"])
+            timed = {**row, "num_gpus": str(ranks), "latency_ms": str(float(row["latency_ms"]) / 1e3)}
+            yield message(timed, EXCHANGED, "all-to-all", size)
 
 
 def message(row: Row, engine: str, kind: str, size: int) -> Measured:

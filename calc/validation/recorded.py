@@ -23,7 +23,7 @@ SCORED = {
     "training-memory": training_memory.scores,
     "training-speed": training_speed.scores,
 }
-
+_frozen = [""]  # the state whose scores are taken, whatever the files say by now
 UNKNOWN = "training-memory, framework unknown"
 COMPUTED = {**SCORED, UNKNOWN: training_memory.unknown_scores}
 
@@ -39,7 +39,12 @@ def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""
     if kind not in COMPUTED:
         raise ValueError(f"{kind!r} is not measured; there are {', '.join(SCORED)}")
-    return read(digest())[kind]
+    return read(_frozen[0] or digest())[kind]
+
+
+def freeze() -> None:
+    """Return the scores of the files as they are now from here on: after each save to compute them takes a minute."""
+    _frozen[0] = digest()
 
 
 @lru_cache(maxsize=1)
@@ -59,8 +64,9 @@ def read(key: str) -> dict[str, Scored]:
     }
 
 
+@lru_cache(maxsize=1)
 def digest() -> str:
-    """Return what tells a state of the files that decide scores from another."""
+    """Return what tells a state of the files that decide scores from another, as of the last `cache_clear`."""
     files = [*(ROOT / "calc").rglob("*.py"), *(ROOT / "calc").rglob("*.toml")]
     files += [*(ROOT / "calc").rglob("*.csv"), *Path(__file__).parent.glob("*.py")]
     total = hashlib.sha256(sys.version.encode())

@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.benchmark import boot, desk
+from tests.benchmark import boot, building, desk
 from tests.benchmark.report import boot_table, goal_table, machine_table
 from tests.benchmark.server import serving
 from tests.benchmark.site import ROOT, Site, add_recipe
@@ -59,14 +59,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds of all set-ups (default 5)")
     parser.add_argument("--keys", type=int, default=100, help="keystrokes (default 100)")
     parser.add_argument("--output", type=Path, default=RESULT, help="where the result goes")
+    parser.add_argument("--building", action="store_true", help="take the build alone, and keep the other figures")
     options = parser.parse_args()
-    figures = {"desk": desk.measure(), **measure(options.rounds, options.keys)}
-    tables = {
-        "boot": boot_table(figures),
-        "goals": goal_table(figures),
-        "desk": desk.table(figures["desk"]),
-        "machine": machine_table(figures),
-    }
+    figures = json.loads(RESULT.read_text(encoding="utf-8")) if options.building else {}
+    tables = figures.pop("tables", {})
+    figures["building"] = building.measure()
+    if not options.building:
+        figures |= {"desk": desk.measure(), **measure(options.rounds, options.keys)}
+        tables = {
+            "boot": boot_table(figures),
+            "goals": goal_table(figures),
+            "desk": desk.table(figures["desk"]),
+            "machine": machine_table(figures),
+        }
+    tables["building"] = building.table(figures["building"])
     options.output.write_text(
         json.dumps({"tables": tables, **figures}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )

@@ -1,7 +1,6 @@
 """The accuracy page: its figures are those of the scores, every row has its place, and a wrong call is refused."""
 
 import re
-from html import unescape
 from importlib import import_module
 
 import pytest
@@ -14,6 +13,7 @@ from calc.validation.left_out import kept
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, line, overall, read_rows
 from macros.accuracy import left_out, page
+from macros.markdown import unmarked
 from tests.macros.test_model_tables import number, rows
 
 KINDS = tuple(SCORED)
@@ -41,9 +41,9 @@ def test_every_row_is_scored_or_left_out_with_a_reason(kind: str) -> None:
 def test_sentences_and_tables_agree(kind: str) -> None:
     """A figure in a sentence is the one in the table's last lines."""
     once = rows(page.accuracy_table(kind))[-1]
-    assert [unescape(page.accuracy(kind, what)) for what in ("rows", "median", "p80", "bias", "covered")] == once[1:]
+    assert [unmarked(page.accuracy(kind, what)) for what in ("rows", "median", "p80", "bias", "covered")] == once[1:]
     summary = next(row for row in rows(left_out.accuracy_summary()) if row[0] == page.title(kind))
-    assert summary[4:] == [once[5], once[1], unescape(page.accuracy(kind, "sources"))]
+    assert summary[4:] == [once[5], once[1], unmarked(page.accuracy(kind, "sources"))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,8 +123,8 @@ def test_the_summary_leads_with_sources_left_out() -> None:
     """The first figure of a line is that of sources left out, as in a sentence; the second is as computed."""
     for row in rows(left_out.accuracy_summary()):
         kind = row[0].casefold().replace(" ", "-")
-        assert row[2] == unescape(page.accuracy(kind, "median"))
-        assert row[1] == (unescape(page.accuracy(kind, "left-out")) if kind in KEPT else "–")
+        assert row[2] == unmarked(page.accuracy(kind, "median"))
+        assert row[1] == (unmarked(page.accuracy(kind, "left-out")) if kind in KEPT else "–")
 
 
 def test_ranges_shown_are_the_catalogue_s() -> None:

@@ -17,11 +17,12 @@ from macros.link_tables import (
     peer_table,
     sending,
 )
+from macros.markdown import unmarked
 
 
 def words(html: str) -> str:
     """Return what a reader sees of HTML."""
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", unmarked(html)))
 
 
 def test_every_linked_device_stands_in_the_table() -> None:

@@ -67,7 +67,7 @@ def test_people_become_copies_by_little_s_law() -> None:
 
 def test_costs_speeds_and_memory_in_prose_are_the_calculators() -> None:
     """An RTX 5090 at the catalogue's prices; a speed; what a run takes; what a processor reads."""
-    assert "&#36;" in owned("million", sequences=8) and "calc-step" in owned("hours")
+    assert ">$" in owned("million", sequences=8) and "calc-step" in owned("hours")
     assert "tokens/s" in served("each", model="llama-3.1-8b", engine="vllm", accelerator="rtx-4090")
     assert "%</button>" in flops_share(model="llama-3.1-8b", engine="vllm", accelerator="h100-sxm-80gb")
     assert "GB</button>" in training_total(model="llama-2-7b", method="qlora", sequence_tokens=512)

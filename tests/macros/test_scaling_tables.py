@@ -4,12 +4,13 @@ import re
 
 import pytest
 
+from macros.markdown import unmarked
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 
 
 def plain(html: str) -> str:
     """Return the words of HTML."""
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", unmarked(html)))
 
 
 def test_a_budget_opens_to_its_working() -> None:

@@ -202,6 +202,8 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"sharding": "zero-2", "parallelism": {"data": 2, "pipeline": 2}}, "sharding-pipeline"),
         ({"parallelism": {"pipeline": 4}, "gradient_accumulation": 1}, "pipeline-bubble"),
         ({"attention": "eager", "sequence_tokens": 8192}, "scores-kept"),
+        ({"padding_mask": True}, "mask-multiplies"),
+        ({"method": "lora"}, "adapters-wide"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),
     ],

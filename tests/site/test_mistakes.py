@@ -13,7 +13,7 @@ site_name: Test
 strict: true
 plugins:
   - macros: { module_name: macros, on_error_fail: true, on_undefined: strict }
-markdown_extensions: [macros.formulas]
+markdown_extensions: [macros.formulas, macros.markdown]
 """
 PAGE = "---\ntitle: A page\n---\n\n# A page\n\nSome words.\n\n"
 

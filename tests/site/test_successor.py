@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from calc.calculators import render_calculator
 from macros.security import FOLDER, POLICY
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,7 +38,8 @@ def successor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_successor_renders_the_same_answer(successor: Path) -> None:
     """The calculator's verdict and a formula come out."""
     verdict, formula = ((successor / page / "index.html").read_text(encoding="utf-8") for page in PAGES)
-    assert "16.15 GiB of 23.99 GiB" in verdict
+    (wanted,) = re.findall(r'<p class="calc-verdict".*?</p>', render_calculator("will-it-fit"), re.DOTALL)
+    assert wanted in verdict
     assert "<msub>" in formula
 
 

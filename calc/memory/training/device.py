@@ -1,5 +1,7 @@
 """One device in a training step: what stays on it in every phase, and the buffers that it exchanges through."""
 
+from functools import cached_property
+
 from calc.architecture.stages import Stage
 from calc.memory.training.elements import Held
 from calc.memory.training.loss import DIVIDED, FULL, IN_PLACE, NARROW, Logits, logits
@@ -157,12 +159,15 @@ class Device:
             return 0
         return elements * (4 if plan.scheme.autocast else plan.scheme.compute)
 
+    @cached_property
+    def growing(self) -> int:
+        """Over how many ranks gradients are divided that are left here as the backward pass goes on; 0: none is."""
+        plan = self.plan
+        return 0 if plan.gradients_stay or plan.in_backward or self.gradients_leave else plan.degree(GRADIENTS)
+
     def grown(self, size_bytes: int) -> int:
         """Return what is left on this device of gradients of `size_bytes` once their layers are done."""
-        plan = self.plan
-        if plan.gradients_stay or plan.in_backward or self.gradients_leave:
-            return 0
-        return -(-size_bytes // plan.degree(GRADIENTS))
+        return -(-size_bytes // self.growing) if self.growing else 0
 
     def exchanged(self) -> int:
         """Return buffers between ranks: a gathered input, tokens sent to experts and back, a stage's input, output."""

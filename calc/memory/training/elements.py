@@ -1,8 +1,10 @@
 """Counting what one device holds of a model in training: elements of each layer, of the embeddings and of the head."""
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from calc.architecture.identity import Same
 from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import Tensor, linear
@@ -121,15 +123,23 @@ class Inventory(NamedTuple):
         return next(group for layer, group in self.layers if layer is kind)
 
 
+@lru_cache(maxsize=1024)
+def held_together(
+    tensors: Same[tuple[Tensor, ...]], method: Method, tensor_parallel: int, expert_parallel: int
+) -> Held:
+    """Return what a device holds of several tensors."""
+    total = Held()
+    for tensor in tensors.value:
+        total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
+    return total
+
+
 def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert_parallel: int) -> Inventory:
     """Return what a device of the stage holds."""
     architecture = stage.architecture
 
     def together(tensors: tuple[Tensor, ...]) -> Held:
-        total = Held()
-        for tensor in tensors:
-            total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
-        return total
+        return held_together(Same(tensors), method, tensor_parallel, expert_parallel)
 
     table = architecture.embeddings[0]
     head = architecture.head if stage.is_last else ()

@@ -102,7 +102,7 @@ def kept_by_selection(tape: Tape, plan: Plan) -> int:
     rest is recomputed (torchtitan). Megatron-LM's (arXiv:2205.05198): everything but the attention scores.
     """
     if plan.selective != PER_OPERATION:
-        return sum(size for name, size in tape.saved().items() if tape.labels.get(name) != "attention scores")
+        return sum(size for name, size in tape.saved.items() if tape.labels.get(name) != "attention scores")
     names, matrices = {"input"}, 0
     for op in tape.ops:
         if op.kind == KERNEL:
@@ -131,7 +131,7 @@ def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
     return Kept(
         kept=kept,
         forward=max(tape.forward_peak_bytes - (0 if plan.checkpointing == FULL else kept), 0),
-        backward=recomputed + (again if "input" not in tape.saved() and plan.checkpointing != "none" else 0),
+        backward=recomputed + (again if "input" not in tape.saved and plan.checkpointing != "none" else 0),
         gradients=gradients,
         held=inventory.of(layer),
     )

@@ -1,5 +1,7 @@
 """The phases of a training step: what is alive at the widest moment of each, so that the peak is found, not summed."""
 
+from itertools import accumulate
+
 from calc.architecture.stages import Stage
 from calc.memory.training.device import Device
 from calc.memory.training.moments import (
@@ -41,44 +43,40 @@ class Step(Device):
         total = sum(kept)
         tables = self.tables()
         others = 0 if offloaded else int((held - 1) * total)
-        waiting = [0]
-        for size in kept:
-            waiting.append(waiting[-1] + size)
-
-        def alive(count: int) -> int:
-            """Bytes that the first `count` layers keep on the device, the micro-batches that wait included."""
-            if offloaded:
-                return tables + min(waiting[count], max(kept, default=0) * 2)
-            return tables + others + waiting[count]
-
+        # Bytes that the first layers keep on the device, by how many they are, the micro-batches that wait included.
+        alive = [tables + others + size for size in accumulate(kept, initial=0)]
+        if offloaded:
+            alive = [tables + min(size, 2 * max(kept, default=0)) for size in accumulate(kept, initial=0)]
         outliving = sum(plan.tape(kind).outliving_bytes * count for kind, count in stage.kind_counts())
         self.earlier = 0 if plan.checkpointing == "full" else outliving
         if self.pattern:
-            widest = max(range(len(self.pattern)), key=lambda i: alive(i + 1) + self.layers[self.pattern[i]].forward)
+            ahead = [alive[i + 1] + self.layers[kind].forward for i, kind in enumerate(self.pattern)]
+            widest = ahead.index(max(ahead))
             unit = self.layers[self.pattern[widest]]
             self.note(
                 FORWARD,
                 f"layer {stage.first + widest + 1} runs forward",
-                kept=alive(widest + 1),
+                kept=alive[widest + 1],
                 activations=unit.forward + self.cast_cache() + self.earlier,
                 communication_buffers=self.gathered(unit.held, unit.held) + self.exchanged(),
             )
-        done = self.head_moments(alive(len(kept))) if stage.is_last else 0
+        done = self.head_moments(alive[-1]) if stage.is_last else 0
         widest_of: dict[
             int, tuple[int, int, int]
         ] = {}  # for each kind the bytes that differ, the layer, gradients made
+        gradients = [group.gradient_bytes for _, group in self.inventory.layers]
         for i in range(len(self.pattern) - 1, -1, -1):
             kind = self.pattern[i]
-            made = self.grown(done)
-            if kind not in widest_of or alive(i) + made > widest_of[kind][0]:
-                widest_of[kind] = alive(i) + made, i, made
-            done += self.inventory.layers[kind][1].gradient_bytes
+            made = -(-done // self.growing) if self.growing else 0
+            if kind not in widest_of or alive[i] + made > widest_of[kind][0]:
+                widest_of[kind] = alive[i] + made, i, made
+            done += gradients[kind]
         for kind, (_, i, made) in widest_of.items():
             unit, group = self.layers[kind], self.inventory.layers[kind][1]
             self.note(
                 BACKWARD,
                 f"layer {stage.first + i + 1} runs backward",
-                kept=alive(i),
+                kept=alive[i],
                 activations=unit.backward,
                 logits=self.logits.held if stage.is_last else 0,
                 gradients=made + unit.gradients + self.root_gradients,
@@ -230,6 +228,11 @@ class Step(Device):
             gradients=self.grown(total.gradient_bytes) - self.divided_away,
             optimizer_workspace=work,
         )
+
+
+def stays_bytes(plan: Plan, stage: Stage) -> int:
+    """Return what is on a device of a stage in every phase: weights, states, gradients that add up, fixed buffers."""
+    return sum(Device(plan, stage, 0).static.values())
 
 
 def timelines(plan: Plan, every: list[Stage]) -> list[Timeline]:

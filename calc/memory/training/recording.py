@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from calc.architecture.identity import Same
 from calc.architecture.layers import AFTER, AROUND, BEFORE, BESIDE, ON_OUTPUT, Layer
 from calc.memory.training.attention_blocks import AttentionRecorder
 from calc.memory.training.feed_forward_blocks import FeedForwardRecorder
@@ -61,7 +62,6 @@ class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
         return self.norm(value, name) if name else otherwise or value
 
 
-@lru_cache(maxsize=512)
 def record_layer(
     *,
     layer: Layer,
@@ -72,8 +72,24 @@ def record_layer(
     adapters: Adapters | None = None,
 ) -> Tape:
     """Return the tape of one layer on one device, forward from its input to its output."""
-    recorder = LayerRecorder(layer, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
-    if layer.style.place == BESIDE:
+    return recorded(Same(layer), hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
+
+
+@lru_cache(maxsize=512)
+def recorded(
+    layer: Same[Layer],
+    *,
+    hidden: int,
+    numerics: Numerics,
+    batch: Batch,
+    choices: Choices,
+    adapters: Adapters | None,
+) -> Tape:
+    """Return the tape, of a layer that was asked for before the one that there is."""
+    recorder = LayerRecorder(
+        layer.value, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters
+    )
+    if layer.value.style.place == BESIDE:
         recorder.side_by_side()
     else:
         recorder.in_turn()

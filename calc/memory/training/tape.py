@@ -5,6 +5,7 @@ operations name, not a sum. Running the tape backwards gives the widest moment. 
 compares both with torch.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 MATMUL, KERNEL, POINTWISE, VIEW = "matmul", "kernel", "pointwise", "view"
@@ -22,13 +23,17 @@ class Op(NamedTuple):
 
 
 class Tape:
-    """Operations in the order of the forward pass, and the bytes of every value."""
+    """Operations in the order of the forward pass, and the bytes of every value.
+
+    A tape is written once and read many times: what follows from it is worked out when it is first asked for.
+    """
 
     def __init__(self) -> None:
         self.ops: list[Op] = []
         self.sizes: dict[str, int] = {}
         self.labels: dict[str, str] = {}  # values under a name that a reader knows
         self.outliving: set[str] = set()  # kept values that their operation does not release after its backward
+        self.peaks: dict[bool, tuple[int, int]] = {}  # of the backward pass, once worked out
 
     def value(self, name: str, size_bytes: int, label: str = "") -> str:
         """Declare a value of that many bytes."""
@@ -42,28 +47,29 @@ class Tape:
         self.ops.append(op)
         return op.output
 
+    @cached_property
     def saved(self) -> dict[str, int]:
-        """Return the values kept for the backward pass, each once, with its bytes."""
+        """The values kept for the backward pass, each once, with its bytes."""
         names = dict.fromkeys(name for op in self.ops for name in op.saves)
         return {name: self.sizes[name] for name in names if self.sizes[name]}
 
-    @property
+    @cached_property
     def outliving_bytes(self) -> int:
         """Bytes of kept values that outlive their backward."""
         return sum(self.sizes[name] for name in self.outliving)
 
-    @property
+    @cached_property
     def saved_bytes(self) -> int:
         """Bytes kept for the backward pass."""
-        return sum(self.saved().values())
+        return sum(self.saved.values())
 
-    @property
+    @cached_property
     def forward_peak_bytes(self) -> int:
         """Most bytes alive while the forward pass runs, the tape's first value not counted.
 
         A value that nothing keeps lives from the operation that makes it to the last one that reads it.
         """
-        kept = self.saved()
+        kept = self.saved
         last: dict[str, int] = {}
         for position, op in enumerate(self.ops):
             for name in (*op.inputs, *op.saves, op.output):
@@ -88,10 +94,12 @@ class Tape:
         it was given. A second gradient of a value is added to the first one in a new tensor. `keep_gradients` is false
         where parameters' gradients leave as they come: added to a buffer, or used by the optimizer at once.
         """
-        sweep = Sweep(self)
-        for op in reversed(self.ops):
-            sweep.run(op, keep_gradients)
-        return sweep.peak
+        if keep_gradients not in self.peaks:
+            sweep = Sweep(self)
+            for op in reversed(self.ops):
+                sweep.run(op, keep_gradients)
+            self.peaks[keep_gradients] = sweep.peak
+        return self.peaks[keep_gradients]
 
 
 class Sweep:

@@ -158,7 +158,7 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
     for (kind, count), unit in zip(timeline.stage.kind_counts(), timeline.layers, strict=True):
         tape = plan.tape(kind)
         groups: dict[str, int] = {}
-        for name, bytes_kept in tape.saved().items():
+        for name, bytes_kept in tape.saved.items():
             label = tape.labels.get(name, "other")
             groups[label] = groups.get(label, 0) + bytes_kept
         for label, bytes_kept in groups.items():

@@ -1,0 +1,89 @@
+"""What a maintainer sees while the guide is served: each save once, and what went wrong in the open page."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from calc.calculators.html import element, text
+from calc.validation import recorded
+
+MADE = ("assets/runtime", "assets/vega", "__pycache__")  # folders that a build itself writes
+Start = Callable[[str, list[tuple[str, str]]], object]
+_serving = [False]
+
+
+class Complaints(logging.Handler):
+    """Keeps what MkDocs complains about in a build."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning or an error."""
+        self.said.append(record.getMessage())
+
+
+def on_startup(command: str, **_: Any) -> None:
+    """While serving, write nothing into folders that are watched, and compare no predictions again after a save."""
+    _serving[0] = command == "serve"
+    if _serving[0]:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        recorded.freeze()
+
+
+def on_serve(server: Any, config: Any, **_: Any) -> Any:
+    """Watch what people write, and show in the open page why a build failed."""
+    server.unwatch(config.docs_dir)
+    for path in map(Path, (config.docs_dir, *config.watch)):
+        for place in [path, *sorted(folder for folder in path.rglob("*") if folder.is_dir())]:
+            if not place.as_posix().endswith(MADE):
+                server.watch(str(place), recursive=False)
+    config.watch.clear()
+    complaints = Complaints()
+    logging.getLogger("mkdocs").addHandler(complaints)
+    server.builder = tried(server.builder, complaints)
+    server.set_app(explained(server, complaints))
+    return server
+
+
+def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], None]:
+    """Return a build that keeps why it failed and ends well, so that open pages load again and show it."""
+
+    def builder() -> None:
+        complaints.said.clear()
+        try:
+            build()
+        except (Exception, SystemExit) as error:
+            complaints.said = complaints.said or [str(error)]
+            print(f"The build failed, as the open page says:\n{chr(10).join(complaints.said)}", file=sys.stderr)
+        else:
+            complaints.said.clear()
+
+    return builder
+
+
+def explained(server: Any, complaints: Complaints) -> Callable[[dict[str, Any], Start], Iterable[bytes]]:
+    """Return the server's answers, with what went wrong in place of pages while there is something."""
+
+    def app(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        path = str(environ["PATH_INFO"])
+        if not complaints.said or "livereload" in path or "." in path.rpartition("/")[2]:
+            found: Iterable[bytes] = server.serve_request(environ, start_response)
+            return found
+        page = server._inject_js_into_html(error_page(complaints.said).encode(), server._visible_epoch)
+        start_response("500 Internal Server Error", [("Content-Type", "text/html; charset=utf-8")])
+        return [page]
+
+    return app
+
+
+def error_page(said: list[str]) -> str:
+    """Return the page that says why there is none; it loads again by itself after the next save."""
+    told = "".join(element("pre", text(line)) for line in said)
+    body = element("h1", "The build failed") + told + element("p", "This page loads again when a file is saved.")
+    return f"<!doctype html><html lang=en><head><title>The build failed</title></head><body>{body}</body></html>"

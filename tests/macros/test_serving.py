@@ -1,0 +1,93 @@
+"""The maintainer's loop: what is watched, what a failed build shows, and a port that is taken."""
+
+import importlib.util
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from macros.serving import Complaints, explained, on_serve, tried
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Server:
+    """What of MkDocs' server the loop touches."""
+
+    def __init__(self) -> None:
+        self.watched: set[str] = set()
+        self.builder, self.app, self._visible_epoch = (lambda: None), None, 1
+
+    def watch(self, path: str, *, recursive: bool = True) -> None:
+        """Note what is watched; a folder without those in it."""
+        assert not recursive
+        self.watched.add(path)
+
+    def unwatch(self, path: str) -> None:
+        """Nothing was watched before."""
+
+    def set_app(self, app: Any) -> None:
+        """Take what answers."""
+        self.app = app
+
+    def serve_request(self, _: object, start: Any) -> list[bytes]:
+        """Answer as if the page were there."""
+        start("200 OK", [])
+        return [b"the page"]
+
+    def _inject_js_into_html(self, content: bytes, _: int) -> bytes:
+        return content
+
+
+def test_what_a_build_writes_is_not_watched(tmp_path: Path) -> None:
+    """Folders of pages and of the catalogue are; runtime, Vega and compiled code would start a second build."""
+    for folder in ("docs/memory", "docs/assets/runtime", "docs/assets/vega", "docs/assets/plot", "calc/a/__pycache__"):
+        (tmp_path / folder).mkdir(parents=True)
+    server = Server()
+    config = SimpleNamespace(docs_dir=str(tmp_path / "docs"), watch=[str(tmp_path / "calc")])
+    on_serve(server, config)
+    shown = {Path(path).relative_to(tmp_path).as_posix() for path in server.watched}
+    assert shown == {"docs", "docs/memory", "docs/assets", "docs/assets/plot", "calc", "calc/a"}
+    assert config.watch == []
+
+
+@pytest.mark.parametrize("error", [ValueError("a <b> is wrong"), SystemExit("a <b> is wrong")])
+def test_a_failed_build_shows_in_the_page(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every page says what went wrong, as text, until a build succeeds; files and the reload itself still answer."""
+    outcomes: list[BaseException | None] = [error, None]
+    complaints = Complaints()
+
+    def build() -> None:
+        if found := outcomes.pop(0):
+            raise found
+
+    builder, app = tried(build, complaints), explained(Server(), complaints)
+    said: list[str] = []
+
+    def asked(path: str) -> bytes:
+        return b"".join(app({"PATH_INFO": path}, lambda status, _: said.append(status)))
+
+    builder()
+    assert b"<pre>a &lt;b&gt; is wrong</pre>" in asked("/guide/memory/") and said == ["500 Internal Server Error"]
+    assert asked("/guide/assets/table/table.css") == asked("/livereload/1/2") == b"the page"
+    assert "a <b> is wrong" in capsys.readouterr().err
+    builder()
+    assert asked("/guide/memory/") == b"the page"
+
+
+def test_a_taken_port_is_said_before_building() -> None:
+    """`guide.py serve` looks first, and names another port."""
+    specification = importlib.util.spec_from_file_location("guide", ROOT / "guide.py")
+    assert specification and specification.loader
+    guide = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(guide)
+    assert guide.dev_address(["--strict", "-a", "0.0.0.0:9"]) == ("0.0.0.0:9", ["--strict"])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SystemExit, match="cannot serve at"):
+            guide.check_free(address)
+    guide.check_free(address)
