@@ -55,9 +55,11 @@ from macros.formula_tables import formula_count, formula_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
+    hosted_table,
     machine_table,
     memory_option_table,
     price_table,
+    rent_table,
     stale_days,
 )
 from macros.inline import fact, given, number, source, stated
@@ -215,7 +217,9 @@ MACROS = (
     plot,
     precision_table,
     presets,
+    hosted_table,
     price_table,
+    rent_table,
     processor_bandwidth,
     processor_number,
     processor_table,

@@ -1,6 +1,7 @@
 """Tables of hardware: accelerators, machines with their prices, and what makers claim beside what is computed."""
 
 import datetime
+import statistics
 from typing import Any
 
 from calc import estimate
@@ -205,6 +206,44 @@ def price_table(of: str) -> str:
     headings = ("Of", "Kind", "Price", "Each", "Seller", "Asked on")
     caption = f"Prices of {of}, newest first"
     return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4, 5)), things="prices")
+
+
+def rent_table() -> str:
+    """Return the middle of the rents of each device that are not old, with the lowest, the highest and the sellers."""
+    facts, today = catalog(), datetime.date.today().isoformat()
+    asked: dict[tuple[str, str], list[Price]] = {}
+    for price in facts.prices("accelerators"):
+        if price.per == "hour" and price.currency == "USD" and not price.is_stale(today):
+            asked.setdefault((price.item, price.kind), []).append(price)
+    rows = []
+    for (item, kind), prices in sorted(asked.items()):
+        each = sorted(price.each for price in prices)
+        sellers = ", ".join(sorted({price.seller for price in prices}))
+        median = statistics.median(each)
+        cells = [sortable(value, text(f"{show_number(value)} USD")) for value in (median, each[0], each[-1])]
+        rows.append([text(facts.accelerator(item).name), text(kind), *cells, text(sellers)])
+    if not rows:
+        return element("p", text(f"No rent in the catalogue is newer than {PRICE_STALE_DAYS} days."))
+    headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Sellers")
+    return filtered(table(headings, rows, caption="Rents of one device for an hour", words=(0, 1, 5)), things="rents")
+
+
+def hosted_table() -> str:
+    """Return what a million tokens of hosted models cost, read and written, newest first."""
+    facts, today = catalog(), datetime.date.today().isoformat()
+    rows = []
+    for price in facts.prices("models"):
+        old = f", older than {PRICE_STALE_DAYS} days" if price.is_stale(today) else ""
+        day = element("a", text(price.checked), href=facts.source(price.source).url, rel="noopener")
+        amounts = [
+            missing() if amount is None else sortable(amount, text(f"{show_number(amount)} {price.currency}"))
+            for amount in (price.price, price.cached_price, price.output_price)
+        ]
+        cells = [text(facts.model(price.item).name), *amounts, text(price.seller)]
+        rows.append([*cells, sortable(price.checked, f"{day}{old}")])
+    headings = ("Model", "Read", "Read before", "Written", "Seller", "Asked on")
+    caption = "Prices of a million tokens of hosted models"
+    return filtered(table(headings, rows, caption=caption, words=(0, 4, 5)), things="models")
 
 
 def claim_table(models: dict[str, str]) -> str:

@@ -84,7 +84,7 @@ INPUTS = (
     Amount(
         "price_per_hour",
         "Price of a GPU for an hour",
-        "In US dollars. Empty: the newest rent in the catalogue.",
+        "In US dollars. Empty: the catalogue's rent.",
         "",
         least=0.001,
         most=1e6,

@@ -47,7 +47,7 @@ INPUTS = (
     Amount(
         "price_per_hour",
         "Price of a GPU for an hour",
-        "In US dollars. Empty: the newest rent in the catalogue, with its day.",
+        "In US dollars. Empty: the catalogue's rent, with its day.",
         "",
         least=0,
         most=MOST_PRICE,

@@ -36,7 +36,7 @@ NETWORK = Amount(
 PRICE = Amount(
     "price_per_hour",
     "Price of a GPU for an hour",
-    "In US dollars. Empty: the newest rent in the catalogue, with its day.",
+    "In US dollars. Empty: the catalogue's rent, with its day.",
     "",
     least=0,
     most=MOST_PRICE,

@@ -7,6 +7,7 @@ from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     ACCELERATOR_RULES,
     ALSO_RULES,
+    AVAILABILITY,
     CROSS_CHECKS,
     EXCEPTION_RULES,
     FACT_RULES,
@@ -44,10 +45,9 @@ MOST_REPORTED = 1.02  # of what is advertised: drivers report a little less, or 
 def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one accelerator and turn its facts into base units, each with its own source and date."""
     check.fields(where, entry, ACCELERATOR_RULES)
-    if "segment" in entry:
-        check.choice(f"{where}.segment", entry["segment"], SEGMENTS)
-    if "vendor" in entry:
-        check.choice(f"{where}.vendor", entry["vendor"], VENDORS)
+    for field, choices in (("segment", SEGMENTS), ("availability", AVAILABILITY), ("vendor", VENDORS)):
+        if field in entry:
+            check.choice(f"{where}.{field}", entry[field], choices)
     for field in REQUIRED_FACTS:
         if field not in entry:
             check.problem(f"{where}.{field}", "is missing")
@@ -207,10 +207,14 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], PRICE_PER)
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
-    if entry["of"] in ("accelerators", "machines"):
+    if entry["of"] in ("accelerators", "machines", "models"):
         check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
     if (entry["of"] == "electricity") != (entry["per"] == "kWh"):
         check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
+    if (entry["of"] == "models") != (entry["per"] == "million tokens"):
+        check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
+    if (entry["of"] == "models") != ("output_price" in entry):
+        check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
     if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
         check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
     if (pieces := int(str(entry.get("pieces", 1)))) < 1:

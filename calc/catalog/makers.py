@@ -39,7 +39,7 @@ def make_facts(entry: Entry) -> dict[str, Fact]:
 
 def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
     """Return an accelerator's record from its checked table."""
-    head = {name: entry[name] for name in ("name", "vendor", "segment", "architecture", "released")}
+    head = {name: entry[name] for name in ("name", "vendor", "segment", "architecture", "released", "availability")}
     facts = make_facts(entry)
     listed: list[Entry] = entry.get("also", [])  # type: ignore[assignment]
     also = tuple(Disagreement(**{"unit": "", **other}) for other in listed)  # type: ignore[arg-type]

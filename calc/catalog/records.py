@@ -74,6 +74,7 @@ class Accelerator(NamedTuple):
     segment: str
     architecture: str
     released: str
+    availability: str  # one of AVAILABILITY
     facts: dict[str, Fact]
     also: tuple[Disagreement, ...]
     exceptions: tuple[Mismatch, ...] = ()
@@ -451,6 +452,8 @@ class Price(NamedTuple):
     source: str
     checked: str
     note: str
+    output_price: float | None = None  # of what a hosted model writes; `price` is of what it reads
+    cached_price: float | None = None  # of what it has read before
 
     @property
     def each(self) -> float:

@@ -46,7 +46,7 @@ PEER_TO_PEER = ("yes", "bridge only", "no")
 ROCM = ("supported", "not supported")  # by AMD's own list
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
 CROSS_CHECKS = ("bandwidth", "rate", "sparse")
-VENDORS = ("AMD", "Apple", "AWS", "Google", "Intel", "NVIDIA")
+VENDORS = ("AMD", "Apple", "AWS", "Google", "Huawei", "Intel", "NVIDIA")
 SEGMENTS = ("data-center", "workstation", "consumer", "soc", "cloud")
 # Structured sparsity doubles a marketing rate. Dense rates stay below these multiples of the full 16-bit tensor rate
 # (twice as much for 8 bit, six times for 4 bit on Blackwell Ultra); one above is a sparse number in a dense field.
@@ -83,9 +83,25 @@ MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
 # their neighbours, or the network between machines.
 TOPOLOGIES = ("single", "pcie", "bridge", "switched", "mesh", "torus", "network")
 LINK_KINDS = ("device", "host", "network")  # between devices, between device and host, between machines
-PRICE_OF = ("accelerators", "machines", "electricity")
-PRICE_KINDS = ("on-demand", "interruptible", "reserved", "median", "list", "launch", "street", "used", "retail")
-PRICE_PER: dict[str, tuple[float, float]] = {"hour": (0.005, 5_000), "piece": (20, 10_000_000), "kWh": (0.01, 2)}
+PRICE_OF = ("accelerators", "machines", "models", "electricity")
+PRICE_KINDS = (
+    "on-demand",
+    "interruptible",
+    "reserved",
+    "median",
+    "list",
+    "launch",
+    "street",
+    "used",
+    "retail",
+    "hosted",
+)
+PRICE_PER: dict[str, tuple[float, float]] = {
+    "hour": (0.005, 5_000),
+    "piece": (20, 10_000_000),
+    "kWh": (0.01, 2),
+    "million tokens": (0.001, 1_000),
+}
 PRICE_STALE_DAYS = 120
 SOURCE_KINDS = (
     "data sheet",
@@ -231,6 +247,8 @@ PROTOCOL_RULES: Rules = {
     "note?": (str,),
 } | {f"{name}?": (dict,) for name in PROTOCOL_FACTS}
 COEFFICIENT_UNITS = ("B", "ratio")
+# Whether one gets the device today: not yet, new in shops, from clouds alone, or left over and second hand.
+AVAILABILITY = ("announced", "sold", "rented", "used")
 ACCELERATOR_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
@@ -238,6 +256,7 @@ ACCELERATOR_RULES: Rules = {
     "segment": (str,),
     "architecture": (str,),
     "released": (str,),
+    "availability": (str,),
     "source": (str,),
     "checked": (str,),
     "also?": (list,),
@@ -318,7 +337,9 @@ PRICE_RULES: Rules = {
     "item?": (str,),
     "pieces?": (int,),
     "kind": (str,),
-    "price": (int, float),
+    "price": (int, float),  # of what a model reads, where it is hosted
+    "output_price?": (int, float),  # of what it writes
+    "cached_price?": (int, float),  # of what it has read before
     "currency": (str,),
     "per": (str,),
     "seller?": (str,),

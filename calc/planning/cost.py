@@ -11,6 +11,7 @@ from calc.units import HOUR_S, KWH_J, show_number
 Report = dict[str, object]
 Range = Mapping[str, float]
 KINDS = ("on-demand", "reserved", "median", "interruptible")  # of rents, the one that a reader would ask for first
+HALF_A_YEAR = 183  # days within which prices of several sellers are compared
 BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
 MILLION = 1e6
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
@@ -33,9 +34,23 @@ class Paid(NamedTuple):
 
 
 def newest_rent(facts: Catalog, accelerator: Accelerator) -> Price | None:
-    """Return the newest rent of a device for an hour, on demand where there is one; None where none is known."""
+    """Return the middle one of what sellers ask for a device by the hour, on demand where any does; None without one.
+
+    Each seller counts once, with its newest price, if that is of the half year before the newest of all. Of an even
+    number it is the lower one of the two in the middle: what somebody asked, not a mean that nobody did.
+    """
     rents = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "hour"]
-    return min(rents, key=lambda price: KINDS.index(price.kind) if price.kind in KINDS else len(KINDS), default=None)
+    if not rents:
+        return None
+    kind = min((price.kind for price in rents), key=lambda kind: KINDS.index(kind) if kind in KINDS else len(KINDS))
+    newest: dict[str, Price] = {}
+    for price in (price for price in rents if price.kind == kind):  # newest first
+        newest.setdefault(price.seller, price)
+    last = next(iter(newest.values())).checked
+    recent = sorted(
+        (price for price in newest.values() if price.age_days(last) <= HALF_A_YEAR), key=lambda one: one.each
+    )
+    return recent[(len(recent) - 1) // 2]
 
 
 def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:

@@ -8,6 +8,7 @@ vendor = "NVIDIA"
 segment = "consumer"
 architecture = "Ada"
 released = "2022-10"
+availability = "used"
 source = "ieee-754"
 checked = 2026-11-21
 memory = { value = 24, unit = "GiB", basis = "advertised" }

@@ -177,7 +177,7 @@ def test_there_are_some_of_each() -> None:
     """Servers, cards in slots, Macs, clouds; links of each kind; prices of everything that is priced."""
     assert {machine.kind for machine in MACHINES} >= {"server", "rack", "workstation", "desktop", "cloud"}
     assert {link.kind for link in LINKS} == {"device", "host", "network"}
-    assert {price.of for price in PRICES} == {"accelerators", "machines", "electricity"}
+    assert {price.of for price in PRICES} == {"accelerators", "machines", "models", "electricity"}
     assert {"USD", "EUR"} <= {price.currency for price in catalog().prices("electricity")}
 
 
@@ -237,3 +237,19 @@ def test_a_processor_s_bandwidth_follows_from_its_channels() -> None:
     """Twelve channels of DDR5-4800 carry 460.8 GB/s and eight of DDR4-3200 204.8 (AMD), two of DDR5-5600 89.6."""
     found = {name: catalog().processor(name).bandwidth for name in ("epyc-9554", "epyc-7003", "ryzen-9-9950x")}
     assert found == pytest.approx({"epyc-9554": 460.8e9, "epyc-7003": 204.8e9, "ryzen-9-9950x": 89.6e9})
+
+
+def test_hosted_models_say_what_reading_and_writing_costs() -> None:
+    """A price of a hosted model is for a million tokens, and writing never costs less than reading before did."""
+    hosted = catalog().prices("models")
+    assert hosted
+    for price in hosted:
+        assert price.per == "million tokens" and price.kind == "hosted"
+        assert price.output_price is not None and price.output_price >= (price.cached_price or 0)
+
+
+def test_rents_of_today_come_from_several_sellers() -> None:
+    """The H100's rents of one day are of four clouds at least, so that a middle one can be told from the ends."""
+    rents = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
+    newest = [price for price in rents if price.checked == rents[0].checked]
+    assert len({price.seller for price in newest}) >= 4

@@ -39,7 +39,7 @@ def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> N
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("RTX 4090 48GB", "it has GeForce RTX 4090"),
+        ("RTX 4090 32GB", "it has GeForce RTX 4090"),
         ("H100 40GB", "it has H100 SXM5 80GB, H100 PCIe 80GB"),
         ("RTX 3090 Laptop", "did you mean"),
         ("Jetson Orin", "did you mean"),
