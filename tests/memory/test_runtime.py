@@ -153,7 +153,8 @@ def test_the_most_sequences_fit_and_one_more_does_not(engine: str) -> None:
     assert most > 0
     assert memory(**scenario, sequences=most)["fits"]
     assert not memory(**scenario, sequences=most + 1)["fits"]
-    assert memory(**scenario, sequences="max")["sequences"] == most
+    slots = catalog().engine(engine).values.get("slots", most)  # a server works on no more at a time
+    assert memory(**scenario, sequences="max")["sequences"] == min(most, slots)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
