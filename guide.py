@@ -7,6 +7,7 @@ test    lint, type-check and test everything; further arguments go to pytest
 bench   run the benchmark; further arguments go to it
 zensical  build with the theme's successor, to see that it still can
 lock    compile the requirements files to their locks again
+mutate  put small faults into a part of calc and name those that its tests do not notice
 
 Needs Python 3.11 and nothing else. Everything it fetches is locked with hashes and lands in .venv, .cache and
 node_modules; what is there already is not fetched again.
@@ -231,6 +232,7 @@ def main() -> None:
         "bench": lambda: bench(*arguments),
         "zensical": lambda: zensical(*arguments),
         "lock": lock,
+        "mutate": lambda: run(PYTHON, "-m", "tests.mutate", *arguments),
     }
     if verb not in verbs:
         print(__doc__)

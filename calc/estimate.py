@@ -144,9 +144,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
-    if question.most and demand.sequences >= MOST_SEQUENCES - 1:
-        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
-        risks.append(Warn("sequences-unbounded", message, "sequences", INFO))
+    risks += limits(question, demand, found.memory.get("max_sequences"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -206,6 +204,20 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         runs=runs,
     )
     return [repair._asdict() for repair in repairs(wanted)]
+
+
+def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
+    """Return at which limit the most sequences ended where it was not memory: the engine's own, or the search's."""
+    if not question.most or room == 0:
+        return []
+    if demand.sequences >= MOST_SEQUENCES - 1:
+        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
+    elif room is None or (isinstance(room, int) and demand.sequences < room):
+        known = "memory does not bound the sequences" if room is None else f"memory has room for {room:,} sequences"
+        message = f"{known}, and the engine runs {demand.sequences:,} at once unless sequence_slots says more"
+    else:
+        return []
+    return [Warn("sequences-at-limit", message, "sequences", INFO)]
 
 
 def without_engine(answer: Answer) -> Found:

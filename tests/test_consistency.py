@@ -84,9 +84,10 @@ def test_the_most_sequences_say_where_the_search_ended() -> None:
     """An encoder keeps nothing of a text, so that memory bounds their number nowhere."""
     scenario = {"model": "mamba-130m", "accelerator": "h100-sxm-80gb", "sequences": "max", "context_tokens": 16}
     bounded: Any = estimate(scenario)
-    assert "sequences-unbounded" not in [warning["code"] for warning in bounded["warnings"]]
-    free: Any = estimate({**scenario, "model": "bge-small", "engine": "vllm"})
-    assert "sequences-unbounded" in [warning["code"] for warning in free["warnings"]]
+    assert "sequences-at-limit" not in [warning["code"] for warning in bounded["warnings"]]
+    for engine in ("vllm", "none"):
+        free: Any = estimate({**scenario, "model": "bge-small", "engine": engine})
+        assert "sequences-at-limit" in [warning["code"] for warning in free["warnings"]], engine
 
 
 def ranges(value: Report) -> Iterator[list[float]]:

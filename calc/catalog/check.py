@@ -12,6 +12,10 @@ from calc.units import UNITS, to_base
 Entry = dict[str, object]
 Tables = dict[str, dict[str, Entry]]
 
+MOST_NAMED = 10  # of the names that would do
+FIRST_DAY = "2015-01-01"  # on which anything of it was looked up
+FIRST_YEAR = 2000  # in which anything of it was published
+TIMES = ("checked", "released", "dated")
 LISTS_OF_TEXTS = (
     "aliases",
     "repositories",
@@ -61,27 +65,64 @@ class Check:
             ):
                 self.problem(f"{where}.{name}", "must be a list of texts")
                 sound = False
-            elif name == "checked":
-                self.date(f"{where}.{name}", str(value))
-            elif name == "released" and not re.fullmatch(r"\d{4}(-\d\d)?", str(value)):
-                self.problem(f"{where}.{name}", f"must be a year or a month like 2026-11, not {value!r}")
+            elif name in TIMES:
+                self.time(f"{where}.{name}", name, str(value))
         for rule in rules:
             if not rule.endswith("?") and rule not in entry:
                 self.problem(f"{where}.{rule}", "is missing")
                 sound = False
         return sound
 
+    def time(self, where: str, name: str, value: str) -> None:
+        """Check when something came out, was published or was looked up."""
+        if name == "checked":
+            self.date(where, value)
+        elif name == "released" and not is_time(value, days=False):
+            self.problem(where, f"must be a year or a month like 2026-11, not {value!r:.60}")
+        elif name == "dated" and not is_time(value):
+            self.problem(where, f"must be a year, a month or a day like 2026-11-21, not {value!r:.60}")
+
     def date(self, where: str, value: str) -> None:
         """Check a day on which something was looked up; tomorrow is today elsewhere on earth."""
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-            self.problem(where, f"must be a date like 2026-11-21, not {value!r}")
+        if value.count("-") != 2 or not is_time(value, last=datetime.MAXYEAR):
+            self.problem(where, f"must be a date like 2026-11-21, not {value!r:.60}")
+        elif value < FIRST_DAY:
+            self.problem(where, f"must not be before {FIRST_DAY}, as {value} is")
         elif value > (datetime.date.today() + datetime.timedelta(days=1)).isoformat():
             self.problem(where, f"must be a day that has been, not {value}")
 
     def choice(self, where: str, value: object, allowed: Iterable[str]) -> None:
         """Check that a text is one of those allowed."""
         if value not in (choices := list(allowed)):
-            self.problem(where, f"{value!r} is not known{nearest(str(value), choices)}; known are {', '.join(choices)}")
+            hint = nearest(str(value), choices)
+            self.problem(where, f"{value!r:.60} is not known{hint}; known are {listed(choices)}")
+
+    def number(self, where: str, value: object, least: float, most: float) -> None:
+        """Check that a number lies in its possible range."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            self.problem(where, f"must be a number from {least:,g} to {most:,g}, not {value!r:.60}")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in words, cut where there are many.
+
+    >>> listed(str(number) for number in range(12))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'
+    """
+    known = list(names)
+    rest = len(known) - MOST_NAMED
+    return ", ".join(known[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def is_time(value: str, *, days: bool = True, last: int | None = None) -> bool:
+    """Return whether a text is a year, a month or a day that there is, from `FIRST_YEAR` to the last or next year."""
+    if not re.fullmatch(r"\d{4}(-\d\d){0,2}" if days else r"\d{4}(-\d\d)?", value):
+        return False
+    try:
+        day = datetime.date.fromisoformat((value + "-01-01")[:10])
+    except ValueError:
+        return False
+    return FIRST_YEAR <= day.year <= (last or datetime.date.today().year + 1)
 
 
 def check_reference(check: Check, where: str, source: object, tables: Tables) -> None:
@@ -98,8 +139,8 @@ def check_quantity(check: Check, where: str, fact: Entry, dimension: str, possib
         check.problem(f"{where}.value", f"must be a number, not {value!r:.60}")
         return False
     if unit not in UNITS:
-        known = ", ".join(UNITS)
-        check.problem(f"{where}.unit", f"{unit!r} is not a unit{nearest(str(unit), UNITS)}; known are {known}")
+        hint = nearest(str(unit), UNITS)
+        check.problem(f"{where}.unit", f"{unit!r:.60} is not a unit{hint}; known are {listed(UNITS)}")
         return False
     field = where.rsplit(".", 1)[-1]
     if UNITS[str(unit)][0] != dimension:

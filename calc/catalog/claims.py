@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from calc.catalog.check import Check, Entry, Tables, check_reference
 from calc.catalog.schema import Rules
 from calc.units import UNITS
 
+PAGES = Path(__file__).parents[2] / "docs"  # beside the package where it is built, and nowhere else
 VERDICTS = ("wrong", "outdated", "correct with conditions", "correct", "not verifiable")
 REFUTED = ("wrong", "outdated")  # a check of such a claim must contradict it
 TOPICS = (
@@ -226,6 +228,8 @@ def check_term(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.choice(f"{where}.group", entry["group"], TERM_GROUPS)
         if entry.get("source"):
             check_reference(check, f"{where}.source", entry["source"], tables)
+        if entry.get("page") and PAGES.is_dir() and not (PAGES / str(entry["page"]).partition("#")[0]).is_file():
+            check.problem(f"{where}.page", f"{entry['page']!r:.60} is no page under docs/")
 
 
 def make_claim(entry_id: str, entry: Entry) -> Claim:

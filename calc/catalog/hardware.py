@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from calc.catalog.agreement import check_agreement
 from calc.catalog.check import Check, Entry, Tables, check_quantity, check_reference
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
@@ -37,9 +38,7 @@ from calc.catalog.schema import (
     VENDORS,
     FactRule,
 )
-from calc.units import UNITS, to_base
-
-MOST_REPORTED = 1.02  # of what is advertised: drivers report a little less, or the binary size of decimal gigabytes
+from calc.units import to_base
 
 
 def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -64,9 +63,7 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
             check.choice(f"{place}.check", exception["check"], CROSS_CHECKS)
             check.choice(f"{place}.field", exception["field"], [name for name in ACCELERATOR_FACTS if name in entry])
     check_ratios(check, where, entry)
-    advertised, reported = rate_of(entry.get("memory")), rate_of(entry.get("memory_reported"))
-    if advertised and reported > MOST_REPORTED * advertised:
-        check.problem(f"{where}.memory_reported", f"is {reported / advertised:.2f} times the advertised memory")
+    check_agreement(check, where, entry)
 
 
 def take_source(check: Check, where: str, fact: Entry, entry: Entry, tables: Tables) -> None:
@@ -84,7 +81,9 @@ def check_also(check: Check, where: str, also: object, tables: Tables) -> None:
         if check.fields(place, other, ALSO_RULES):
             check.choice(f"{place}.field", other["field"], ACCELERATOR_FACTS)
             check_reference(check, f"{place}.source", other["source"], tables)
-            check.choice(f"{place}.unit", other.get("unit", ""), ("", *UNITS))
+            dimension, _, least, most = ACCELERATOR_FACTS.get(str(other["field"]), ("text", (), 0, 0))
+            if dimension != "text":
+                check_quantity(check, place, dict(other), dimension, possible=(least, most))
 
 
 def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
@@ -114,7 +113,7 @@ def check_ratios(check: Check, where: str, entry: Entry) -> None:
     rates = {name: rate for name in (*FULL_RATES, *SPARSE_RATIOS) if (rate := rate_of(entry.get(name)))}
     full = max((rates[name] for name in FULL_RATES if name in rates), default=0)
     for name, most in SPARSE_RATIOS.items():
-        if full and rates.get(name, 0) >= most * full:
+        if full > 0 and rates.get(name, 0) >= most * full:
             times = f"{rates[name] / full:.1f} times the 16-bit rate"
             check.problem(f"{where}.{name}", f"is {times}: a sparse number in a dense field? Sparsity doubles a rate")
 
@@ -163,8 +162,7 @@ def check_protocol(check: Check, where: str, entry: Entry, tables: Tables) -> No
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.algorithm", entry["algorithm"], PROTOCOL_ALGORITHMS)
     check_facts(check, where, entry, PROTOCOL_FACTS, tables=tables)
-    if not 0 < float(str(entry["share"])) <= 1:
-        check.problem(f"{where}.share", f"must be above 0 and at most 1, not {entry['share']}")
+    check.number(f"{where}.share", entry["share"], 0.01, 1)
 
 
 def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -186,6 +184,7 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check.problem(f"{where}.devices", f"must be from 1 to 100,000, not {devices}")
     if not entry.get("accelerator") and not (entry.get("claim") and entry.get("memory")):
         check.problem(f"{where}.accelerator", "is missing; a machine without one needs its maker's claim and memory")
+    check.number(f"{where}.network_count", entry.get("network_count", 0), 0, 64)
     if bool(entry.get("network")) != bool(entry.get("network_count")):
         check.problem(f"{where}.network_count", "a network needs its number of ports, and ports need a network")
 
@@ -196,6 +195,7 @@ def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> N
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
+    check.number(f"{where}.cores", entry["cores"], 1, 1024)
     check_facts(check, where, entry, PROCESSOR_FACTS, tables=tables)
 
 
@@ -205,7 +205,7 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
-    check.choice(f"{where}.per", entry["per"], PRICE_PER)
+    check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
     if entry["of"] in ("accelerators", "machines", "models"):
         check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
@@ -217,10 +217,12 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
     if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
         check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
-    if (pieces := int(str(entry.get("pieces", 1)))) < 1:
+    pieces = entry.get("pieces", 1)
+    if not isinstance(pieces, int) or pieces < 1:
         check.problem(f"{where}.pieces", f"must be at least 1, not {pieces}")
         return
-    least, most = PRICE_PER.get(str(entry["per"]), (0.0, 10_000_000.0))
-    price = float(str(entry["price"]))
-    if not least <= price / pieces <= most:
-        check.problem(f"{where}.price", f"{price:g} {entry['currency']} is not possible per {entry['per']}")
+    least, most = PRICE_PER.get((str(entry["of"]), str(entry["per"])), (0.0, 0.0))
+    for field in ("price", "output_price"):
+        price = entry.get(field, least)
+        if not isinstance(price, int | float) or not least <= price / (pieces if field == "price" else 1) <= most:
+            check.problem(f"{where}.{field}", f"{price} {entry['currency']} is not possible per {entry['per']}")

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
+from calc.catalog.coefficients import MEASURED, check_value
 from calc.catalog.hardware import (
     check_accelerator,
     check_link,
@@ -25,6 +26,7 @@ from calc.catalog.schema import (
     ENGINE_COEFFICIENT_RULES,
     ENGINE_RULES,
     ERA_RULES,
+    FORMAT_BOUNDS,
     FORMAT_RULES,
     MIXTURE_RULES,
     MODEL_RULES,
@@ -37,7 +39,6 @@ from calc.catalog.schema import (
 )
 from calc.catalog.support import check_support
 from calc.errors import CatalogError
-from calc.units import UNITS, to_base
 
 DATA = Path(__file__).parent / "data"
 ENTRY_ID = re.compile(r"[a-z0-9][a-z0-9._+-]*")
@@ -93,6 +94,8 @@ def read_tables(root: Path = DATA) -> Tables:
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
             read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files=files)
+    if check.problems:  # what a file that is not read would have defined is not missed in the others
+        raise CatalogError(check.problems)
     lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
@@ -113,6 +116,8 @@ def read_file(check: Check, shown: str, path: Path, table: dict[str, Entry], fil
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         check.problem(shown, f"is not TOML: {error}")
         return
+    if not entries:
+        check.problem(shown, "is empty: delete it, or put its entries back")
     for name, entry in entries.items():
         kind = shown.split("/")[0].removesuffix(".toml")
         where = f"{shown}: [{name}]"
@@ -183,13 +188,11 @@ def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.scope", entry["scope"], SCOPES)
-    if not 1 <= float(str(entry["bits"])) <= 64:
-        check.problem(f"{where}.bits", f"must be from 1 to 64, not {entry['bits']}")
+    for field, (least, most) in FORMAT_BOUNDS.items():
+        if field in entry:
+            check.number(f"{where}.{field}", entry[field], least, most)
     if entry.get("native"):
         check.choice(f"{where}.native", entry["native"], ACCELERATOR_FACTS)
-    for field, value in entry.items():
-        if type(value) is int and value < 0:
-            check.problem(f"{where}.{field}", f"must not be negative, as {value} is")
     for group, bits in (("group", "group_bits"), ("outer_group", "outer_bits")):
         if bool(entry.get(group)) != bool(entry.get(bits)):
             check.problem(f"{where}.{group}", f"{group} needs {bits}, and {bits} needs {group}")
@@ -200,6 +203,7 @@ def check_mixture(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     if check.fields(where, entry, MIXTURE_RULES):
         check_reference(check, f"{where}.source", entry["source"], tables)
         check.choice(f"{where}.base", entry["base"], tables["number_formats"])
+        check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
 
 
 def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -250,11 +254,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
             for field in ("source", "checked", "versions"):
                 item.setdefault(field, entry[field])
             check_reference(check, f"{place}.source", item["source"], tables)
-            unit = str(item.setdefault("unit", ""))
-            if unit and unit not in UNITS:
-                check.problem(f"{place}.unit", f"{unit!r} is not a unit; known are {', '.join(UNITS)}")
-            elif unit:
-                item["value"] = to_base(item["value"], unit)
+            check_value(check, place, name, item)
 
 
 def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
@@ -273,8 +273,13 @@ def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) ->
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.unit", entry["unit"], COEFFICIENT_UNITS)
-    low, value, high = (float(str(entry.get(name, entry["value"]))) for name in ("low", "value", "high"))
-    if not 0 <= low <= value <= high:
+    value = entry["value"]
+    low, high = entry.get("low", value), entry.get("high", value)
+    _, least, most = MEASURED.get(str(entry["unit"]), ("", 0.0, 0.0))
+    for name, end in (("low", low), ("value", value), ("high", high)):
+        check.number(f"{where}.{name}", end, least, most)
+    assert isinstance(low, int | float) and isinstance(value, int | float) and isinstance(high, int | float)
+    if not low <= value <= high:
         check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
 
 
@@ -289,10 +294,12 @@ def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
 
 def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check a range: factors, wider where nothing was measured."""
-    if check.fields(where, entry, RANGE_RULES) and not (
-        1 < float(str(entry["measured"])) <= float(str(entry["not_measured"])) < 20
-    ):
-        check.problem(f"{where}.not_measured", "must be a factor from that of what was measured up to 20")
+    if check.fields(where, entry, RANGE_RULES):
+        measured = entry["measured"]
+        check.number(f"{where}.measured", measured, 1.001, 20)
+        check.number(f"{where}.not_measured", entry["not_measured"], measured if isinstance(measured, float) else 1, 20)
+        check.number(f"{where}.sources", entry["sources"], 1, 10_000)
+        check.number(f"{where}.rows", entry["rows"], 1, 1_000_000)
 
 
 CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {

@@ -96,11 +96,13 @@ PRICE_KINDS = (
     "retail",
     "hosted",
 )
-PRICE_PER: dict[str, tuple[float, float]] = {
-    "hour": (0.005, 5_000),
-    "piece": (20, 10_000_000),
-    "kWh": (0.01, 2),
-    "million tokens": (0.001, 1_000),
+PRICE_PER = {  # of what, per what: a possible range in any currency that is like a dollar
+    ("accelerators", "hour"): (0.005, 50),
+    ("machines", "hour"): (0.05, 1_000),
+    ("accelerators", "piece"): (20, 100_000),
+    ("machines", "piece"): (200, 10_000_000),
+    ("electricity", "kWh"): (0.01, 2),
+    ("models", "million tokens"): (0.001, 1_000),
 }
 PRICE_STALE_DAYS = 120
 SOURCE_KINDS = (
@@ -172,6 +174,17 @@ FORMAT_RULES: Rules = {
         "column_bits",
         "tensor_bytes",
     )
+}
+FORMAT_BOUNDS = {
+    "bits": (1, 64),
+    "group": (8, 4096),
+    "group_rows": (1, 4096),
+    "group_bits": (1, 1024),
+    "outer_group": (8, 65_536),
+    "outer_bits": (1, 1024),
+    "row_bits": (1, 64),
+    "column_bits": (1, 64),
+    "tensor_bytes": (1, 65_536),
 }
 ENGINE_RULES: Rules = {
     "name": (str,),

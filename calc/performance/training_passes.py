@@ -13,8 +13,7 @@ from calc.architecture.stages import Stage, local_share
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.training.elements import low_rank_tensors
-from calc.memory.training.loss import FULL as FULL_LOSS
-from calc.memory.training.moments import kept_by_selection, local_outputs
+from calc.memory.training.moments import kept_by_selection
 from calc.memory.training.plan import (
     FULL,
     MEGATRON,
@@ -25,7 +24,7 @@ from calc.memory.training.plan import (
     SELECTIVE,
     Plan,
 )
-from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
+from calc.performance.between_products import between
 from calc.performance.exchanges import Exchanges, exchanges
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import (
@@ -44,8 +43,6 @@ from calc.performance.operations import (
 from calc.performance.rank_model import rank_model
 
 FP32 = 4
-SCORES = ("scores", "context")  # products of attention that is written out
-LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 UPDATE_KERNELS = 10.0  # of an optimizer that works on many tensors at a time
 NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
@@ -237,67 +234,6 @@ def heads(plan: Plan) -> tuple[str, ...]:
     """Return the names of products that give logits."""
     listed = (*plan.architecture.head, plan.architecture.embeddings[0])
     return tuple(tensor.name.removesuffix(".weight") for tensor in listed)
-
-
-def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
-    """Return what is moved between products: by table and loss forward, by layers forward, and all of it backward."""
-    moved: list[Counted] = []
-    back: list[Counted] = []
-    for kind, count in stage.kind_counts():
-        ahead, behind = of_layer(kind, plan)
-        moved.append(Counted(ahead, count))
-        back.append(Counted(behind, count))
-    first: list[Counted] = []
-    if stage.is_first:  # the table's rows are read, and their gradients added up
-        rows = plan.batch.rows * plan.architecture.hidden_size * float(plan.scheme.compute)
-        first.append(Counted(Pointwise("Token table", 2 * rows, 1.0), 1))
-        back.append(first[0])
-    if stage.is_last and plan.architecture.output_size:
-        logits = FP32 * plan.batch.rows * float(local_outputs(plan.architecture, plan.layout.tensor))
-        passes = FUSED_PASSES if plan.choices.compiled or plan.cross_entropy != FULL_LOSS else LOSS_PASSES
-        loss = Counted(Pointwise("Loss", passes / 2 * logits, float(passes)), 1)
-        first.append(loss)
-        back.append(loss)
-    return tuple(first), tuple(moved), tuple(back)
-
-
-def of_layer(kind: Layer, plan: Plan) -> tuple[Pointwise, Pointwise]:
-    """Return what a layer moves between its products, forward and backward."""
-    tape, fused = plan.tape(kind), plan.choices.compiled
-    sizes, kernels = [0.0, 0.0], 0
-    for op in tape.ops:
-        if own_time(op, kind):
-            kernels += op.kind != VIEW or len(op.inputs) > 1
-            for way in (0, 1):
-                sizes[way] += op_bytes(op, tape, fused=fused, backward=bool(way))
-    name = "Norms, activations and additions"
-    return Pointwise(name, sizes[0], float(kernels)), Pointwise(name, sizes[1], float(kernels))
-
-
-def own_time(op: Op, layer: Layer) -> bool:
-    """Return whether the bytes of an operation take time of their own.
-
-    Those of matrices are counted with their operations, and attention in tiles is not bound by its bytes. Written out
-    it writes and reads its scores.
-    """
-    if op.kind == KERNEL:
-        return layer.attention is None
-    return op.kind != MATMUL or op.output in SCORES
-
-
-def op_bytes(op: Op, tape: Tape, *, fused: bool, backward: bool) -> float:
-    """Return the bytes that an operation which is no matrix product reads and writes.
-
-    One by one, an operation of several parts writes what it keeps and reads it again; fused it reads its inputs and
-    writes its output. Backward it reads its gradient and what it kept, and writes the gradients of its inputs.
-    """
-    ends = float(sum(tape.sizes[name] for name in op.inputs) + tape.sizes[op.output])
-    if op.kind == VIEW:  # an addition, or nothing
-        return ends if len(op.inputs) > 1 and not backward else 0.0
-    kept = sum(tape.sizes[name] for name in op.saves if name not in (*op.inputs, op.output))
-    if backward:
-        return ends + sum(tape.sizes[name] for name in op.saves) + (0.0 if fused else 2.0 * op.work_bytes)
-    return ends + (0.0 if fused else 2.0 * kept)
 
 
 def offloaded(plan: Plan, stage: Stage) -> Pass:

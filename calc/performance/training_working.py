@@ -4,17 +4,8 @@ from calc.derivation import Step
 from calc.memory.training.plan import Plan
 from calc.performance.operations import Product
 from calc.performance.token_flops import TokenFlops
-from calc.performance.training_step import (
-    ATTENTION,
-    BACKWARD,
-    COPIED,
-    MOVED,
-    ON_DEVICE,
-    PRODUCTS,
-    UNPACKED,
-    Part,
-    StepTime,
-)
+from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, ON_DEVICE, PRODUCTS, UNPACKED, Part
+from calc.performance.training_step import StepTime
 from calc.units import show_count, show_number
 
 SECONDS = 4  # digits

@@ -119,11 +119,11 @@ def test_a_mistake_in_a_model_is_named(data: Path, old: str, new: str, message: 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("group = 128\n", "group = -128\n", "group: must not be negative"),
+        ("group = 128\n", "group = -128\n", "group: must be a number from 8"),
         ("group_bits = 20\n", "", "group: group needs group_bits"),
         ("outer_group = 256\n", "", "outer_group: outer_group needs outer_bits"),
         ('scope = "linear"', 'scope = "linears"', 'did you mean "linear"'),
-        ("bits = 4\n", "bits = 400\n", "bits: must be from 1 to 64"),
+        ("bits = 4\n", "bits = 400\n", "bits: must be a number from 1 to 64"),
     ],
 )
 def test_a_mistake_in_a_number_format_is_named(data: Path, old: str, new: str, message: str) -> None:

@@ -24,8 +24,9 @@ from calc.performance.operations import (
 )
 from calc.performance.step_traffic import step_traffic
 from calc.performance.token_flops import token_flops
+from calc.performance.training_clock import PRODUCTS
 from calc.performance.training_passes import UNPACKING, step_passes
-from calc.performance.training_step import PRODUCTS, prepare, step_time
+from calc.performance.training_step import prepare, step_time
 from calc.training.reading import read_training
 from tests.performance.test_forward import FAMILIES, on_rank
 

@@ -1,0 +1,85 @@
+"""What the facts of one accelerator say of each other: a sheet read wrongly contradicts itself."""
+
+import re
+from collections.abc import Iterator
+
+from calc.catalog.check import Check, Entry
+
+TOLERANCE = 0.02  # makers round
+SLOT = re.compile(r"[3-6]\.0 x(4|8|16)")
+FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver reports at least; a system takes more
+NARROW = ("fp8", "fp6", "fp4")
+LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
+
+
+def check_agreement(check: Check, where: str, entry: Entry) -> None:
+    """Check that facts which follow from each other agree, or that the entry says why they do not."""
+    found = sorted(contradictions(entry))
+    listed = entry.get("exceptions", [])
+    exceptions = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    named = sorted((str(item.get("check")), str(item.get("field"))) for item in exceptions)
+    for kind, field in found:
+        if (kind, field) not in named:
+            message = "does not follow from bus and pin rate, units and clock, or the sparse rate beside it"
+            check.problem(f"{where}.{field}", f"{message}: correct it, or say why in `exceptions`")
+    for kind, field in named:
+        if (kind, field) not in found:
+            check.problem(f"{where}.exceptions", f"names {kind} of {field}, which agrees")
+    check_reported(check, where, entry)
+    check_narrow(check, where, entry)
+    check_link_facts(check, where, entry)
+
+
+def contradictions(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the check and field of every pair of facts that do not agree."""
+    bus, rate, bandwidth = (number(entry, name) for name in ("memory_bus", "memory_rate", "bandwidth"))
+    if differ(bus * rate / 8, bandwidth):
+        yield "bandwidth", "bandwidth"
+    units, operations = number(entry, "compute_units"), number(entry, "operations_per_clock")
+    clock, field = number(entry, "matrix_clock") or number(entry, "clock"), "bf16" if "bf16" in entry else "fp16"
+    if differ(units * operations * clock, number(entry, field)):
+        yield "rate", field
+    for name, fact in entry.items():
+        sparse = fact.get("sparse") if isinstance(fact, dict) else None
+        if isinstance(sparse, int | float) and differ(sparse, 2 * number(entry, name)):
+            yield "sparse", name
+
+
+def number(entry: Entry, field: str) -> float:
+    """Return the value of a fact in its base unit; 0 where it is not known."""
+    fact = entry.get(field)
+    value = fact.get("value") if isinstance(fact, dict) else None
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def differ(first: float, second: float) -> bool:
+    """Return whether two figures are known and further apart than the tolerance."""
+    return bool(first and second) and abs(first / second - 1) > TOLERANCE
+
+
+def check_reported(check: Check, where: str, entry: Entry) -> None:
+    """Check that a driver reports a little less than is advertised: more, or much less, is another device's figure."""
+    advertised, reported = number(entry, "memory"), number(entry, "memory_reported")
+    least = FROM_SHARED if entry.get("segment") == "soc" else FROM_DRIVER
+    if advertised and reported and not least * advertised <= reported <= 1.005 * advertised:
+        check.problem(f"{where}.memory_reported", f"is {reported / advertised:.2f} times the advertised memory")
+
+
+def check_narrow(check: Check, where: str, entry: Entry) -> None:
+    """Check that a narrower format is as fast as the full 16-bit rate, or faster; how much, `check_ratios` says."""
+    full = number(entry, "fp16_accumulate") or number(entry, "bf16") or number(entry, "fp16")
+    for field in NARROW:
+        rate = number(entry, field)
+        if full > 0 and rate and rate < LEAST_NARROW * full:
+            check.problem(f"{where}.{field}", f"is {rate / full:.2f} times the 16-bit rate")
+
+
+def check_link_facts(check: Check, where: str, entry: Entry) -> None:
+    """Check how a device is linked: without a link there is no bandwidth and nothing joined."""
+    link, slot = entry.get("link"), entry.get("pcie")
+    if isinstance(link, dict) and link.get("value") == "none":
+        for field in ("link_bandwidth", "link_domain"):
+            if field in entry:
+                check.problem(f"{where}.{field}", "is of a device without a link")
+    if isinstance(slot, dict) and not SLOT.fullmatch(str(slot.get("value"))):
+        check.problem(f"{where}.pcie", f"must be a generation and lanes like 4.0 x16, not {slot.get('value')!r:.60}")

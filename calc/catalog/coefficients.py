@@ -1,0 +1,80 @@
+"""What coefficients of engines and trainers may be: the dimension and the plausible range of each."""
+
+from calc.catalog.check import Check, Entry, listed
+from calc.errors import nearest
+from calc.units import UNITS, to_base
+
+Bound = tuple[str, float, float]  # a dimension, empty for a plain number, and a range in base units
+
+FLAG: Bound = ("", 0, 1)
+SHARE: Bound = ("", 0.01, 1.2)  # of a rate; above 1 where caches of the device help
+FACTOR: Bound = ("", 0.2, 10)
+KERNELS: Bound = ("", 0, 50)
+TOKENS: Bound = ("", 1, 2**17)
+SECONDS: Bound = ("seconds", 0, 1e-2)
+MEBIBYTE = 2**20
+MEMORY: Bound = ("bytes", MEBIBYTE, 2**35)  # or nothing
+ELEMENT: Bound = ("bytes", 1, 64)
+
+# By the beginning of a name; what follows in it says of which kernel, number format, era or class of devices it is.
+BOUNDS: dict[str, Bound] = {
+    **dict.fromkeys(("a100_is_large", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG),
+    **dict.fromkeys(("repeats_heads", "splits_layers", "tensor_hidden", "mixes_prompts"), FLAG),
+    **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
+    **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
+    **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
+    **dict.fromkeys(("expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR),
+    **dict.fromkeys(("pointwise_kernels", "product_launches"), KERNELS),
+    **dict.fromkeys(
+        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots"), TOKENS
+    ),
+    **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "step_s"), SECONDS),
+    **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
+    **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
+    **dict.fromkeys(("kept_token", "kept_sequence"), ("bytes", 2**10, 2**26)),
+    **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
+    "allocator_slack": ("", 0, 0.5),
+    "allocator_pass_slack": ("", 0, 2),
+    "cache_passes": ("", 0, 10),
+    "captured_sequences": ("", 0, 2**17),
+    "request_s": ("seconds", 0, 1),
+    "held_hidden_states": ("", 0, 16),
+    "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
+    "range_weights": ("", 0, 0.2),
+    "range_rest": ("", 0, 1),
+    "range_low": ("", 0.3, 1),
+    "range_high": ("", 1, 3),
+}
+MEASURED: dict[str, Bound] = {"B": ("bytes", 0, 2**34), "ratio": ("", 0, 5)}  # by the unit of an entry
+
+
+def bound_of(name: str) -> Bound | None:
+    """Return what a coefficient may be, by the longest beginning of its name; None where nothing is known of it."""
+    stem = name.partition("@")[0]
+    known = [begin for begin in BOUNDS if stem == begin or stem.startswith(f"{begin}_")]
+    return BOUNDS[max(known, key=len)] if known else None
+
+
+def check_value(check: Check, place: str, name: str, item: Entry) -> None:
+    """Check a coefficient's unit and range, and bring it into its base unit; one without a unit is in it."""
+    unit, bound, value = str(item.setdefault("unit", "")), bound_of(name), item["value"]
+    assert isinstance(value, int | float)
+    if unit and unit not in UNITS:
+        check.problem(f"{place}.unit", f"{unit!r} is not a unit; known are {listed(UNITS)}")
+        return
+    if bound is None:
+        where = "give it a dimension and a range in calc/catalog/coefficients.py"
+        check.problem(place, f"is a coefficient of which nothing is known{nearest(name, BOUNDS)}; {where}")
+        return
+    dimension, least, most = bound
+    if unit and UNITS[unit][0] != dimension:
+        check.problem(f"{place}.unit", f"{unit!r} measures {UNITS[unit][0]}, and {name} is {in_words(dimension)}")
+        return
+    base = item["value"] = to_base(value, unit) if unit else value
+    if not least <= base <= most and not (base == 0 and least == MEBIBYTE):
+        check.problem(f"{place}.value", f"{value:g} {unit}".rstrip() + f" is not possible for {name}")
+
+
+def in_words(dimension: str) -> str:
+    """Return what a coefficient of a dimension is."""
+    return f"in {dimension}" if dimension else "a plain number"

@@ -1,0 +1,124 @@
+"""Seconds of the operations of a training step, each alone on a device, by what makes it slower in a step."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from calc.memory.training.plan import Plan
+from calc.performance.exchanges import stride
+from calc.performance.fabric import NETWORK, joined, reached_share
+from calc.performance.kernels import Kernels, matrix_rate
+from calc.performance.operations import (
+    Attention,
+    AttentionBackward,
+    Collective,
+    Experts,
+    HostCopy,
+    Operation,
+    Pass,
+    Pointwise,
+    Product,
+    total_launches,
+)
+from calc.performance.training_passes import FP32, UNPACKING
+
+# Kinds of operations, by what makes them slower in a step than alone.
+PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
+MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
+
+
+class Part(NamedTuple):
+    """Operations that are alike, with the seconds of each on an otherwise idle device."""
+
+    operation: Operation
+    times: float
+    alone_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.alone_s
+
+
+class Timed(NamedTuple):
+    """A pass in seconds of its kernels alone: its parts by what they are, and what is sent."""
+
+    parts: Mapping[str, tuple[Part, ...]]
+    sums: Mapping[str, float]
+    sent: tuple[Part, ...]
+    launches: float
+
+
+def joined_passes(first: Timed, second: Timed) -> Timed:
+    """Return two passes as one."""
+    kinds = dict.fromkeys((*first.parts, *second.parts))
+    return Timed(
+        {kind: (*first.parts.get(kind, ()), *second.parts.get(kind, ())) for kind in kinds},
+        {kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
+        (*first.sent, *second.sent),
+        first.launches + second.launches,
+    )
+
+
+def kind_of(one: Operation) -> str:
+    """Return what an operation is."""
+    if isinstance(one, Product | Experts):
+        return PRODUCTS
+    if isinstance(one, Attention):
+        return ATTENTION
+    if isinstance(one, AttentionBackward):
+        return BACKWARD
+    if isinstance(one, HostCopy):
+        return COPIED
+    return UNPACKED if one.name == UNPACKING else MOVED
+
+
+class Clock:
+    """Times the operations of a plan on a device, each kind of group joined as its ranks stand apart."""
+
+    def __init__(self, plan: Plan, device: Kernels, network: float | None) -> None:
+        self.plan, self.kernels, self.network = plan, device, network
+        # Attention and experts have laws in 16 bit: in FP32 they are as much slower as its rate is lower.
+        plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
+        self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
+        self.groups: set[tuple[str, int]] = set()
+
+    def seconds(self, one: Operation) -> float:
+        """Return the seconds of an operation alone; of attention backward those of its forward pass."""
+        if isinstance(one, Product):  # casts of training stand apart
+            return self.kernels.seconds(one) - self.kernels.cast_s(one)
+        if isinstance(one, Experts | Attention):
+            return self.kernels.seconds(one) * self.wide
+        if isinstance(one, AttentionBackward):
+            return self.seconds(one.forward)
+        if isinstance(one, Pointwise) and one.name == UNPACKING:
+            return one.bytes / self.kernels.bandwidth
+        if isinstance(one, Collective):
+            self.join(one)
+        return self.kernels.seconds(one)
+
+    def join(self, one: Collective) -> None:
+        """Tell the kernels what joins a group of ranks, from how far apart they stand and the network of the run."""
+        if (one.group, one.ranks) in self.groups:
+            return
+        self.groups.add((one.group, one.ranks))
+        group = joined(self.kernels.accelerator, ranks=one.ranks, stride=stride(self.plan, one.group))
+        if self.network is not None and group.network is not None:
+            group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
+        self.kernels.group(one.group, group)
+
+    def timed(self, passed: Pass) -> Timed:
+        """Return a pass in seconds. Alike operations count together."""
+        counts: dict[Operation, float] = {}
+        for one, times in passed:
+            counts[one] = counts.get(one, 0.0) + times
+        parts: dict[str, list[Part]] = {}
+        sent = []
+        for one, times in counts.items():
+            part = Part(one, times, self.seconds(one))
+            if isinstance(one, Collective):
+                sent.append(part)
+            else:
+                parts.setdefault(kind_of(one), []).append(part)
+        sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
+        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), total_launches(passed))

@@ -1,0 +1,58 @@
+"""Writing HTML: elements and tables to the letter."""
+
+import pytest
+
+from calc.calculators.html import element, quoted, table, text
+
+
+def test_text_is_escaped_everywhere() -> None:
+    """Each sign as often as it stands there, ampersands first."""
+    assert text("a & b && <c> <d>") == "a &amp; b &amp;&amp; &lt;c&gt; &lt;d&gt;"
+    assert quoted('"a" <b>') == "&quot;a&quot; &lt;b&gt;"
+    assert text(8192) == "8192"
+
+
+def test_elements_to_the_letter() -> None:
+    """Attributes in their order; True has no value, None and False are left out, 0 is a value; an input has no end."""
+    assert element("p") == "<p></p>"
+    assert element("p", "x", class_="a", data_one_two=0, hidden=True, id=None, open=False) == (
+        '<p class="a" data-one-two="0" hidden>x</p>'
+    )
+    assert element("input", name='a"b') == '<input name="a&quot;b">'
+
+
+@pytest.mark.parametrize("address", ["../?a=b:c", "#a:b", "page/a:b", "https://a.b/c:d", "?q=x:y#z", "", "a?b/c:d"])
+def test_addresses_of_this_site_and_https(address: str) -> None:
+    """A colon after the first slash, question mark or number sign begins no scheme."""
+    assert element("a", "x", href=address, src=address, action=address).count(f'"{address}"') == 3
+
+
+@pytest.mark.parametrize("address", ["http://a.b/", "mailto:a@b.c", "a:b?c", "a:b#c", "a:b/c", ":x", "xhttps://a"])
+def test_other_schemes_are_refused(address: str) -> None:
+    """What stands before the first colon would be a scheme; the message has the beginning of the address."""
+    with pytest.raises(ValueError, match=r"^an address must be of this site or begin with https://, not '") as caught:
+        element("a", "x", href=address)
+    assert repr(address) in str(caught.value)
+
+
+def test_a_table_to_the_letter() -> None:
+    """The first cell of a row heads it; columns after the worded ones are figures; the box has the caption's name."""
+    assert table(["A", "B"], [["a", "1"], ["b", "2"]], caption="C & D", class_="mine") == (
+        '<div class="calc-scroll" tabindex="0" role="region" aria-label="C &amp; D"><table class="mine">'
+        "<caption>C &amp; D</caption>"
+        '<thead><tr><th scope="col">A</th><th class="calc-figure" scope="col">B</th></tr></thead>'
+        '<tbody><tr><th scope="row">a</th><td class="calc-figure">1</td></tr>'
+        '<tr><th scope="row">b</th><td class="calc-figure">2</td></tr></tbody></table></div>'
+    )
+
+
+def test_a_table_without_a_caption() -> None:
+    """Its box is called a table; worded columns may be a number of the first ones, or positions."""
+    assert table(["A"], []) == (
+        '<div class="calc-scroll" tabindex="0" role="region" aria-label="Table"><table class="">'
+        '<thead><tr><th scope="col">A</th></tr></thead><tbody></tbody></table></div>'
+    )
+    row = [["a", "b", "c"]]
+    assert table(["A", "B", "C"], row, words=2).count("calc-figure") == 2
+    assert '<td>b</td><td class="calc-figure">c</td>' in table(["A", "B", "C"], row, words=2)
+    assert '<td class="calc-figure">b</td><td>c</td>' in table(["A", "B", "C"], row, words={0, 2})

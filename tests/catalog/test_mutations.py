@@ -1,0 +1,187 @@
+"""A catalogue with one thing changed to what cannot be is refused, and the entry and field are named."""
+
+import copy
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calc.catalog.check import Check, Entry, Tables
+from calc.catalog.claims import check_claim, check_term
+from calc.catalog.coefficients import bound_of
+from calc.catalog.loader import CHECKS, DATA, read_file, read_tables
+from calc.catalog.runs import check_law, check_run
+from calc.errors import CatalogError
+
+CHECKED = {**CHECKS, "claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
+SAMPLE = 400
+
+
+def raw_tables() -> Tables:
+    """Return the catalogue as its files have it, quantities not yet converted."""
+    tables: Tables = {}
+    for path in sorted(DATA.rglob("*.toml")):
+        shown = path.relative_to(DATA).as_posix()
+        kind = shown.split("/")[0].removesuffix(".toml")
+        read_file(Check(), shown, path, tables.setdefault(kind, {}), files={})
+    return tables
+
+
+TABLES = raw_tables()
+BASE = read_tables()  # what references lead to
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Iterate over the leaves of an entry."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+    if not isinstance(value, dict | list):
+        yield path, value
+
+
+def changed(entry: Entry, path: tuple[Any, ...], value: object) -> Entry:
+    """Return an entry with another value at a place."""
+    found = copy.deepcopy(entry)
+    inner: Any = found
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return found
+
+
+def problems(kind: str, name: str, entry: Entry) -> list[str]:
+    """Return what the loader's full check says of one entry."""
+    check = Check()
+    CHECKED[kind](check, f"[{name}]", copy.deepcopy(entry), BASE)
+    return check.problems
+
+
+UNITS = {"us": "MHz", "GiB": "GB/s", "GB/s": "GHz", "TFLOPS": "GB", "W": "GHz", "MHz": "us", "GB": "TFLOPS", "s": "GB"}
+
+
+def of_unit(path: tuple[Any, ...], value: Any) -> Any:
+    """Another dimension in place of a unit."""
+    return UNITS.get(value) if path[-1] == "unit" else None
+
+
+def of_day(path: tuple[Any, ...], _: Any) -> Any:
+    """A day that there is not."""
+    return "2026-02-30" if path[-1] == "checked" else None
+
+
+def of_century(path: tuple[Any, ...], _: Any) -> Any:
+    """A year before there were any of these."""
+    return "1899" if path[-1] == "released" else "1899-01-01" if path[-1] == "checked" else None
+
+
+def of_source(path: tuple[Any, ...], _: Any) -> Any:
+    """A source that is in no file."""
+    return "no-such-source" if path[-1] == "source" else None
+
+
+def of_page(path: tuple[Any, ...], _: Any) -> Any:
+    """A page that is not there."""
+    return "memory/nothing.md" if path == ("page",) else None
+
+
+NUMBERS = (
+    "value",
+    "bits",
+    "group",
+    "group_bits",
+    "price",
+    "cores",
+    "share",
+    "context_tokens",
+    "devices",
+    "tensor_bytes",
+)
+
+
+def of_sign(path: tuple[Any, ...], value: Any) -> Any:
+    """A negative number."""
+    return -value if path[-1] in NUMBERS and type(value) in (int, float) and value > 0 else None
+
+
+def of_size(path: tuple[Any, ...], value: Any) -> Any:
+    """A number that no device, price or format has."""
+    return value * 10**9 if path[-1] in NUMBERS and type(value) in (int, float) and value > 0 else None
+
+
+def of_number(path: tuple[Any, ...], value: Any) -> Any:
+    """A number without end."""
+    return float("nan") if path[-1] in NUMBERS and type(value) in (int, float) else None
+
+
+CHANGES = (of_unit, of_day, of_century, of_source, of_page, of_sign, of_size, of_number)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_changed_entry_is_refused(change: Callable[[tuple[Any, ...], Any], Any]) -> None:
+    """Of a sample of all places at which something can be changed so, each one is refused."""
+    rng = random.Random(20261122)
+    entries = [(kind, name, entry) for kind, table in TABLES.items() for name, entry in table.items() if kind != "laws"]
+    found = 0
+    for kind, name, entry in rng.sample(entries, len(entries)):
+        able = [(path, new) for path, value in places(entry) if (new := change(path, value)) is not None]
+        able = [(path, new) for path, new in able if "config" not in path and "published" not in path]
+        if able and kind not in ("claims", "support") and kind in CHECKED and found < SAMPLE:
+            path, new = rng.choice(able)
+            assert problems(kind, name, changed(entry, path, new)), (kind, name, path, new)
+            found += 1
+    assert found >= 20
+
+
+@pytest.mark.parametrize("factor", [1.8, 1 / 1.8])
+@pytest.mark.parametrize("field", ["bandwidth", "bf16"])
+def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) -> None:
+    """A bandwidth that is not bus × rate and a rate that is not units × clock are refused."""
+    parts = {"bandwidth": ("memory_bus", "memory_rate"), "bf16": ("compute_units", "operations_per_clock", "clock")}
+    able = [
+        (name, entry)
+        for name, entry in TABLES["accelerators"].items()
+        if all(part in entry for part in (field, *parts[field])) and "exceptions" not in entry
+    ]
+    assert len(able) > 50
+    for name, entry in able:
+        fact: Any = entry[field]
+        assert problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor)), name
+
+
+def test_one_file_that_is_no_toml_is_one_problem(tmp_path: Path) -> None:
+    """What it would have defined is not missed in every other file."""
+    shutil.copytree(DATA, tmp_path / "data")
+    broken = sorted((tmp_path / "data/sources").glob("*.toml"))[0]
+    broken.write_text("[oops")
+    with pytest.raises(CatalogError) as caught:
+        read_tables(tmp_path / "data")
+    assert len(caught.value.problems) == 1 and broken.name in caught.value.problems[0]
+
+
+def test_an_emptied_file_is_said(tmp_path: Path) -> None:
+    """A file without entries is a slip, not a catalogue without them."""
+    shutil.copytree(DATA, tmp_path / "data")
+    (tmp_path / "data/links.toml").write_text("")
+    with pytest.raises(CatalogError) as caught:
+        read_tables(tmp_path / "data")
+    assert caught.value.problems == ["links.toml: is empty: delete it, or put its entries back"]
+
+
+def test_what_would_do_is_listed_ten_times_at_most() -> None:
+    """A misspelled device names the nearest and some of the others, not two hundred."""
+    check = Check()
+    check.choice("here", "rtx-409", BASE["accelerators"])
+    assert "rtx-4090" in check.problems[0] and len(check.problems[0]) < 600
+
+
+def test_every_coefficient_has_a_dimension_and_a_range() -> None:
+    """Of each number of an engine and of training it is known what it may be."""
+    for kind in ("engines", "trainers"):
+        for entry in TABLES[kind].values():
+            coefficients: Any = entry["coefficients"]
+            for name in coefficients:
+                assert bound_of(name), name

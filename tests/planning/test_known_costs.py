@@ -1,0 +1,137 @@
+"""Which prices a cost is made of, and ranges of memory: worked by hand on prices and coefficients that are made up."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from calc.catalog import catalog
+from calc.catalog.records import Price
+from calc.memory.training.reserve import ranged
+from calc.planning.cost import cost_of, newest_electricity, newest_purchase, newest_rent, run_cost_of
+from calc.planning.serving_report import pool_range, total_range
+
+DEVICE = catalog().accelerator("h100-sxm-80gb")  # its board draws 700 W
+PLAIN = Price("p", "accelerators", DEVICE.id, 1, "on-demand", 2.0, "USD", "hour", "A", "", "s", "2026-11-01", "")
+
+
+class Facts:
+    """Prices as the catalogue gives them, the newest first."""
+
+    def __init__(self, *prices: Price) -> None:
+        self.listed = prices
+
+    def prices(self, of: str, item: str = "") -> list[Price]:
+        """Return the prices of a kind of thing, of one of them if it is named."""
+        return [price for price in self.listed if price.of == of and item in ("", price.item)]
+
+    def machine(self, name: str) -> Any:
+        """Return a machine with as many devices as its name says."""
+        return SimpleNamespace(accelerator=DEVICE.id, devices=int(name))
+
+
+def facts(*prices: Price) -> Any:
+    """Return a catalogue of prices."""
+    return Facts(*prices)
+
+
+def test_a_rent_on_demand_comes_before_newer_ones_of_other_kinds() -> None:
+    """Of those on demand the newest, and a price of a piece is no rent."""
+    newer = PLAIN._replace(kind="interruptible", price=1.0, checked="2026-11-20")
+    older = PLAIN._replace(price=9.0, checked="2026-01-01")
+    piece = PLAIN._replace(per="piece", price=30_000.0, checked="2026-11-21")
+    assert newest_rent(facts(piece, newer, PLAIN, older), DEVICE) == PLAIN
+    reserved, median = PLAIN._replace(kind="reserved", price=1.5), PLAIN._replace(kind="median", price=1.7)
+    assert newest_rent(facts(newer, median, reserved), DEVICE) == reserved
+    assert newest_rent(facts(piece), DEVICE) is None
+
+
+def test_a_device_is_bought_at_the_street_s_price_of_the_newest_day() -> None:
+    """What one pays comes before what is asked, an older day is forgotten, and a machine of one device stands in."""
+    piece = PLAIN._replace(per="piece", kind="list", price=30_000.0)
+    street, old = piece._replace(kind="street", price=28_000.0), piece._replace(price=1.0, checked="2025-01-01")
+    assert newest_purchase(facts(piece, street, old._replace(kind="street")), DEVICE) == street
+    one, eight = (piece._replace(of="machines", item=count) for count in ("1", "8"))
+    assert newest_purchase(facts(eight, one), DEVICE) == one
+    assert newest_purchase(facts(eight), DEVICE) is None
+
+
+def test_a_million_tokens() -> None:
+    """Two devices at 3.60 an hour and 1,000 tokens a second for 1,000 s; 1.4 kW at 0.30 a kWh."""
+    tariff = PLAIN._replace(of="electricity", item="", per="kWh", price=0.3)
+    listed = facts(PLAIN._replace(price=3.6), tariff)
+    assert newest_electricity(listed) == tariff
+    rates = {"low": 500.0, "typical": 1000.0, "high": 2000.0}
+    report: Any
+    report, _ = cost_of(
+        facts=listed,
+        accelerator=DEVICE,
+        devices=2,
+        output_tokens_per_s=rates,
+        price_per_hour=None,
+        electricity_per_kwh=None,
+    )
+    assert report["rent"]["per_million_output_tokens"] == pytest.approx({"low": 1.0, "typical": 2.0, "high": 4.0})
+    assert report["energy_kwh_per_million_output_tokens"]["typical"] == pytest.approx(1.4 * 1000 / 3600)
+    paid = report["electricity"]["per_million_output_tokens"]["typical"]
+    assert paid == pytest.approx(0.3 * 1.4 * 1000 / 3600)
+    assert report["rent"]["price"]["each"] == 3.6
+
+
+def test_a_run_of_training() -> None:
+    """A billion tokens at 10,000 a second are 100,000 s: of eight devices at 2 an hour 444.44, and 155.6 kWh."""
+    rates = {"low": 10_000.0, "typical": 10_000.0, "high": 10_000.0}
+    report: Any
+    report, steps = run_cost_of(
+        facts=facts(PLAIN),
+        accelerator=DEVICE,
+        devices=8,
+        tokens_per_s=rates,
+        tokens=10**9,
+        price_per_hour=None,
+        electricity_per_kwh=None,
+    )
+    assert report["rent"]["per_run"]["typical"] == pytest.approx(16 * 100_000 / 3600)
+    assert report["energy_kwh"]["per_run"]["typical"] == pytest.approx(5.6 * 100_000 / 3600)
+    assert report["electricity"] is None
+    assert [step.unit for step in steps] == ["USD", "kWh"]
+
+
+@pytest.mark.parametrize(
+    ("size", "stays", "low", "high"),
+    [(100, 60, 60 * 0.9 + 40 * 0.5, 60 * 1.1 + 40 * 2), (100, 0, 50, 200), (100, 150, 90, 110)],
+)
+def test_the_range_of_a_training_total(size: int, stays: int, low: float, high: float) -> None:
+    """What stays is nearly certain, what comes and goes is not; no more can stay than there is."""
+    known = {"training-stays": SimpleNamespace(low=0.9, high=1.1), "rest": SimpleNamespace(low=0.5, high=2.0)}
+    listed: Any = SimpleNamespace(coefficient=known.__getitem__)
+    assert ranged(size, stays, "rest", listed) == (size, int(low), int(high))
+
+
+def served(pool: int | None, **values: float) -> Any:
+    """Return an engine's run with 100 bytes of weights, 40 of activations, 10 that its allocator keeps, 20 outside."""
+    amounts = [
+        SimpleNamespace(id="weights", bytes=100, scope="allocated"),
+        SimpleNamespace(id="activations", bytes=40, scope="allocated"),
+        SimpleNamespace(id="runtime_context", bytes=20, scope="device"),
+    ]
+    runtime = SimpleNamespace(amounts=amounts, pool=pool, scoped=lambda *_: 10)
+    return SimpleNamespace(serving=SimpleNamespace(engine=SimpleNamespace(values=values)), runtime=runtime)
+
+
+def test_the_range_of_a_served_total() -> None:
+    """Weights within 2 %, the rest within 10 %; what the allocator keeps counts at the upper end alone."""
+    spread = {"range_weights": 0.02, "range_rest": 0.1}
+    assert total_range(served(None, **spread), 150, True) == [int(98 + 40 * 0.9), int(102 + 50 * 1.1)]
+    assert total_range(served(None, **spread), 150, False) == [int(98 + 50 * 0.9), int(102 + 50 * 1.1)]
+
+
+def test_the_range_of_a_pool() -> None:
+    """A share set aside leaves 2 % of the weights and 10 % of the activations more or less for the cache."""
+    assert pool_range(served(500, range_weights=0.02, range_rest=0.1), 500) == [500 - 6, 500 + 6]
+    assert pool_range(served(500, range_weights=0.02, range_rest=0.1), 3) == [0, 9]
+
+
+def test_an_engine_that_fills_a_share_varies_by_what_lies_outside() -> None:
+    """Half of the 20 bytes outside of the share, either way."""
+    assert total_range(served(500, range_weights=0.02), 1000, False) == [990, 1010]
