@@ -8,7 +8,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number, whole
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html
 from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
@@ -318,7 +318,7 @@ ASSUMPTIONS = [
 
 def render(report: Report) -> str:
     """Return the answer's HTML; its working is that of the first row."""
-    line = verdict_html(*headline(report))
+    line = headline(report)
     first = report["first"]
     steps = [step for step in first["steps"] if step["unit"] in UNITS_SHOWN] if first else []
     facts = offers_table(report) + notes(report) if report["offers"] else ""

@@ -6,7 +6,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
 from calc.catalog import catalog
@@ -344,7 +344,7 @@ ASSUMPTIONS = [
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(*headline(report))
+    line = headline(report)
     shown = {**report, "steps": [step.as_dict() for step in steps(report)], "warnings": []}
     facts = costs_table(report) + notes(report)
     return answer_html(line, shown, facts=facts, assumptions=ASSUMPTIONS)

@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
@@ -136,7 +136,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(None, *headline(report))
+    line = (None, *headline(report))
     facts = blocks_html(blocks_of(report)) + element("div", compared_html(report), class_="calc-compared")
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 

@@ -1,7 +1,7 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
 from calc.performance.messages import SHARDED, SHARINGS, TRAINED
@@ -113,7 +113,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(None, *headline(report))
+    line = (None, *headline(report))
     facts = messages_html(report) + reached_html(report) + others_html(report)
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 

@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, part_bytes, verdict_html
+from calc.calculators.rendering import Report, answer_html, part_bytes
 from calc.units import show_binary, show_count, show_decimal, show_gib
 
 INPUTS = (
@@ -95,9 +95,7 @@ def render(report: Report) -> str:
     kept = ("kv_cache", "recurrent_state")
     steps = [step for part in report["memory"]["parts"] if part["id"] in kept for step in part["steps"]]
     shown = {**report, "steps": steps}
-    return answer_html(
-        verdict_html(None, *headline(report)), shown, facts=amounts(report), assumptions=assumptions(report)
-    )
+    return answer_html((None, *headline(report)), shown, facts=amounts(report), assumptions=assumptions(report))
 
 
 def status(report: Report) -> str:

@@ -13,15 +13,17 @@ from calc.derivation import CAUTION, INFO, WRONG
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
 Report = dict[str, Any]
+METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
+Verdict = tuple[bool | None, str, str]  # whether it fits or can be, a headline, and the sentence that follows it
 
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
-def answer_html(verdict: str, report: Report, *, bars: str = "", facts: str = "", assumptions: list[str]) -> str:
+def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str = "", assumptions: list[str]) -> str:
     """Return a whole answer around a calculator's own verdict and facts."""
     return "".join(
         (
-            verdict,
+            verdict_html(*verdict, asked=asked_words(report)),
             warnings_html(report["warnings"]),
             bars,
             facts,
@@ -182,9 +184,52 @@ def source_html(source_id: str) -> str:
     return f"{text(source.publisher)}: {link}" if source.publisher else link
 
 
-def verdict_html(fits: bool | None, headline: str, rest: str) -> str:
-    """Return the answer in a sentence; the sign, the word and the colour say the same."""
+def verdict_html(fits: bool | None, headline: str, rest: str, *, asked: str = "") -> str:
+    """Return the answer in a sentence; the sign, the word and the colour say the same. Below it is what was asked."""
     state = {True: "yes", False: "no", None: "unknown"}[fits]
     sign = {True: "✓ ", False: "✗ ", None: ""}[fits]
     inner = element("strong", text(sign + headline)) + " " + text(rest)
-    return element("p", inner, class_="calc-verdict", data_fits=state)
+    question = element("small", text(asked), class_="calc-question") if asked else ""
+    return element("p", inner + question, class_="calc-verdict", data_fits=state)
+
+
+def asked_words(report: Report) -> str:
+    """Return what a report answers, in a line: model, format, lengths, program, devices; empty for no scenario."""
+    scenario = report["scenario"]
+    if "workload" not in scenario:
+        return ""
+    said = [report["model"]["name"], *(trained if scenario["workload"] == "training" else served)(scenario)]
+    if name := scenario.get("accelerator"):
+        count = f"{scenario['accelerators']} × " if scenario["accelerators"] > 1 else ""
+        said.append(count + catalog().accelerator(name).name)
+    return " · ".join(said)
+
+
+def served(scenario: Report) -> list[str]:
+    """Return what is asked of inference, in words: format, lengths, engine."""
+    tokens, sequences = scenario["context_tokens"], scenario["sequences"]
+    times = f"{show_count(sequences)} × " if sequences not in (1, "max") else ""
+    engine = scenario["engine"]
+    program = "no engine" if engine == "none" else catalog().engine(engine).name
+    return [format_words(scenario["weights"]), f"{times}{show_count(tokens)} tokens", program]
+
+
+def trained(scenario: Report) -> list[str]:
+    """Return what is asked of training, in words: method, precision, batch."""
+    batch = f"{show_count(scenario['micro_batch'])} × {show_count(scenario['sequence_tokens'])} tokens"
+    return [
+        {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}[scenario["method"]],
+        scenario["precision"],
+        batch,
+    ]
+
+
+def format_words(weights: object) -> str:
+    """Return a scenario's number format of weights in words."""
+    if weights == "published":
+        return "as published"
+    if weights == "stored":
+        return "as in the file"
+    if isinstance(weights, str):
+        return catalog().weights_format(weights).name
+    return ", ".join(str(value) for value in weights.values()) if isinstance(weights, dict) else str(weights)

@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, verdict_html
+from calc.calculators.rendering import Report, answer_html
 from calc.planning.scaling import scaling_report
 from calc.units import show_count, show_large_count, show_number, show_power
 
@@ -196,7 +196,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(None, *headline(report))
+    line = (None, *headline(report))
     facts = laws_html(report) + element("div", run_html(report))
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 

@@ -1,7 +1,7 @@
 """The text of what models take of one device together, what is left, and from which context on it breaks."""
 
 from calc.calculators.html import table, text
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, bars_html, facts_html
 from calc.calculators.sharing_report import ONE_PROCESS
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
@@ -114,7 +114,7 @@ def assumptions(report: Report) -> list[str]:
 def render(report: Report) -> str:
     """Return the answer's HTML."""
     facts = parts_table(report) + notes(report) + limits_table(report)
-    line = verdict_html(*verdict(report))
+    line = verdict(report)
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 
 

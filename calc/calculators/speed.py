@@ -7,7 +7,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -257,7 +257,7 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(*headline(report))
+    line = headline(report)
     timed = [step for step in report["steps"] if step["unit"] in UNITS_SHOWN]
     facts = figures(report) + bounds(report) + costs(report) if report["speed"] else ""
     return answer_html(line, {**report, "steps": timed}, facts=facts, assumptions=assumptions(report))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number, whole
-from calc.calculators.rendering import Report, answer_html, facts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html
 from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
@@ -157,7 +157,7 @@ def render(report: Report) -> str:
         "The times are means over pages like yours, measured alike on both machines.",
         "A machine costs only while it works; one that you own or rent by the month costs all day.",
     ]
-    line = verdict_html(None, *headline(report))
+    line = (None, *headline(report))
     return answer_html(line, report, facts=figures(report) + payback(report), assumptions=assumptions)
 
 

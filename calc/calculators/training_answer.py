@@ -10,7 +10,6 @@ from calc.calculators.rendering import (
     facts_html,
     measured_text,
     parts_html,
-    verdict_html,
 )
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
@@ -258,7 +257,7 @@ def render(report: Report, fine_tuning: bool) -> str:
     """Return the answer's HTML."""
     bars = bars_html(report) + phases_html(report)
     facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
-    line = verdict_html(*verdict(report))
+    line = verdict(report)
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))
 
 

@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, verdict_html
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -189,7 +189,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    line = verdict_html(*headline(report))
+    line = headline(report)
     memory = report["memory"]
     if report["speed"] is None:
         return answer_html(line, {**report, "steps": []}, assumptions=speed_assumptions())

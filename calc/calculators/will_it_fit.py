@@ -17,7 +17,7 @@ from calc.calculators.engines import (
 )
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html, verdict_html
+from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -154,7 +154,7 @@ def assumptions(report: Report) -> list[str]:
 def render(report: Report) -> str:
     """Return the answer's HTML."""
     facts = repairs_html(report) + parts_html(report) + room(report)
-    line = verdict_html(*verdict(report))
+    line = verdict(report)
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 
 

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
-from calc.memory.budget import Demand
 from calc.performance.speed import Question, Speed, speed_of
 from calc.planning.serving import Serving
 from calc.planning.serving_report import Served, serving_speed, speed_question
@@ -17,11 +16,12 @@ class Timed(NamedTuple):
 
     placed: Placed
     serving: Serving
+    most: int  # sequences that are served at once
 
     def served(self, sequences: int) -> Served:
         """Return the demand of so many sequences under the engine."""
         demand, layout = self.placed.demand._replace(sequences=sequences), self.placed.layout
-        return Served(self.serving, demand, layout, *self.serving.fullest(demand, layout), None)
+        return Served(self.serving, demand, layout, *self.serving.fullest(demand, layout), self.most)
 
     def report(self, sequences: int) -> Report:
         """Return the speeds of so many sequences, as a report has them."""
@@ -46,11 +46,6 @@ class Timed(NamedTuple):
             raise unknown(self.placed)
         return found
 
-    def most(self) -> int:
-        """Return the most sequences that are served at once."""
-        demand: Demand = self.placed.demand
-        return self.serving.most_sequences(demand, self.placed.layout) * self.placed.layout.data
-
 
 def timed(placed: Placed) -> Timed:
     """Return a placed scenario with its engine. Raises ScenarioError without an engine or a device."""
@@ -59,7 +54,7 @@ def timed(placed: Placed) -> Timed:
         raise ScenarioError("engine", "is missing: a speed is that of an engine")
     if placed.accelerator is None:
         raise ScenarioError("accelerator", "is missing: a speed is that of a device")
-    return Timed(placed, serving)
+    return Timed(placed, serving, serving.most_sequences(placed.demand, placed.layout) * placed.layout.data)
 
 
 def unknown(placed: Placed) -> ScenarioError:

@@ -35,7 +35,7 @@ def draw(**scenario: object) -> Plot:
     """Return the decoding speeds of a scenario of inference for other numbers of sequences."""
     placed = place(scenario)
     found = timed(placed)
-    own, most = placed.demand.sequences, found.most()
+    own, most = placed.demand.sequences, found.most
     end = max(LEAST, 4 * own, min(MOST, 2 * most))
     batches = sorted({2**power for power in range(end.bit_length()) if 2**power <= end} | {own})
     speeds = {count: rates(found.report(count), count) for count in batches}

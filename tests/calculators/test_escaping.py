@@ -163,8 +163,7 @@ def check_harmless(found: dict[str, Any]) -> None:
     plain, shape = Shape(ask("will-it-fit", model=own_model("Mine"))["html"]), Shape(found["html"])
     assert {name for name, _ in shape.elements} <= {name for name, _ in plain.elements}
     assert not any(attribute.startswith("on") for _, names in shape.elements for attribute in names)
-    prices = {catalog().source(price.source).url for price in catalog().prices()}
-    assert set(shape.links) <= prices | {source.url for source in catalog().sources()}
+    assert set(shape.links) <= {source.url for source in catalog().sources()} | set(plain.links)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

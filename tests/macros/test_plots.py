@@ -23,7 +23,7 @@ def _page() -> None:
 
 def test_a_plot_is_whole_without_scripts(tmp_path: Path) -> None:
     """Drawing with its text, caption, table; and a file with the specification that makes the same drawing."""
-    html = plots.plot("memory-over-context", calculator="will-it-fit")
+    html = plots.plot("memory-over-context", calculator="will-it-fit", engine="")
     (svg,) = re.findall(r"<svg.*?</svg>", html)
     drawing = ElementTree.fromstring(svg)
     assert drawing.get("role") == "img" and "16.15 GiB" in str(drawing.get("aria-label"))
