@@ -163,7 +163,7 @@ def pool_range(served: Served, pool: int) -> list[int]:
     values = served.serving.engine.values
     weights, rest = amounts["weights"], amounts.get("activations", 0) + amounts.get("logits", 0)
     spread = int(values["range_weights"] * weights + values.get("range_rest", 0.2) * rest)
-    return [max(pool - spread, 0), pool + spread]
+    return [max(pool - spread, 0), pool + spread] if pool else [0, 0]
 
 
 def pool_tokens(served: Served, pool: int, cache: int) -> int:
