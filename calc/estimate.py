@@ -37,6 +37,7 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.performance.arrivals import Traffic
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -58,6 +59,7 @@ class Asked(NamedTuple):
     gpu_layers: int | None
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
+    traffic: "Traffic | None"  # requests that come on their own
 
     def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -74,6 +76,7 @@ class Asked(NamedTuple):
             gpu_layers=self.gpu_layers,
             concurrency=self.concurrency,
             slots=self.slots,
+            traffic=self.traffic,
         )
 
 
@@ -286,6 +289,7 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=reader.count("batched_tokens"),
         all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
     )
+    traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
         model_id=model.id,
         model_name=model.name,
@@ -298,9 +302,21 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
-        concurrency=read_concurrency(reader, engine),
+        concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
+        traffic=traffic,
     )
+
+
+def read_arrivals(
+    reader: Reader, engine: Engine | None, *, prompt_tokens: int, output_tokens: int, writes: bool
+) -> "Traffic | None":
+    """Return how requests come to a server, None where a scenario does not say."""
+    if "arrivals" not in reader.given:
+        return None
+    from calc.traffic import read_traffic  # few scenarios ask for it
+
+    return read_traffic(reader, engine, prompt_tokens=prompt_tokens, output_tokens=output_tokens, writes=writes)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

@@ -47,6 +47,7 @@ FIELDS = (
     "engine_version",
     "sequences",
     "concurrency",
+    "arrivals",
     "sequence_slots",
     "prompt_tokens",
     "output_tokens",

@@ -188,7 +188,9 @@ def with_pool(
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
     cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
-    if pool is not None and limit is not None:
+    if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
+        pool = 0
+    elif pool is not None and limit is not None:
         free = max(pool - cache, 0)
         numbers = (limit, fixed, cache)
         source = case.engine.source
@@ -204,8 +206,8 @@ def with_pool(
                 source=source,
             )
         )
-        if fixed + cache > limit:
-            amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
+    if limit is not None and fixed + cache > limit:
+        amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
     return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool=pool)
 
 

@@ -162,7 +162,7 @@ def pool_range(served: Served, pool: int) -> list[int]:
     values = served.serving.engine.values
     weights, rest = amounts["weights"], amounts.get("activations", 0) + amounts.get("logits", 0)
     spread = int(values["range_weights"] * weights + values.get("range_rest", 0.2) * rest)
-    return [max(pool - spread, 0), pool + spread]
+    return [max(pool - spread, 0), pool + spread] if pool else [0, 0]
 
 
 def pool_tokens(served: Served, pool: int, cache: int) -> int:
@@ -183,13 +183,20 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // cache if cache else 0
 
 
+def cache_pool(served: Served, limit: int) -> tuple[int, int]:
+    """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
+    runtime = served.runtime
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
+    pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    return pool, pool_tokens(served, pool, cache)
+
+
 def serving_fit(served: Served) -> Report:
     """Return what fits on the devices under the engine."""
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
-    pool = max(runtime.limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    pool, tokens = cache_pool(served, runtime.limit)
     needed = serving.devices_needed(demand, served.layout)
     return {
         "capacity_bytes": runtime.capacity,
@@ -197,7 +204,7 @@ def serving_fit(served: Served) -> Report:
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
-        "kv_pool_tokens": pool_tokens(served, pool, cache),
+        "kv_pool_tokens": tokens,
         "max_sequences": served.most,
         "devices_needed": needed[0] if needed else None,
         "devices_needed_parallelism": division(needed[1]) if needed else None,
@@ -207,6 +214,10 @@ def serving_fit(served: Served) -> Report:
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
+    if serving.traffic is not None:
+        from calc.planning.serving_arrivals import arriving_speed  # few scenarios ask for it
+
+        return arriving_speed(served, serving.traffic, output_tokens, cached_tokens)
     if serving.concurrency is not None and served.demand.architecture.writes:
         from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
 

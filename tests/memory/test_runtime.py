@@ -147,13 +147,13 @@ def test_a_larger_share_never_holds_less(engine: str, model: str, share: float, 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_most_sequences_fit_and_one_more_does_not(engine: str) -> None:
-    """`max_sequences` is the last count that fits."""
+    """`max_sequences` is the last count that fits, and "max" takes them where the engine has slots for them."""
     scenario = {"model": "llama-3.1-8b", "engine": engine, "accelerator": "l40s-48gb", "context_tokens": 4096}
     most = memory(**scenario)["max_sequences"]
     assert most > 0
     assert memory(**scenario, sequences=most)["fits"]
     assert not memory(**scenario, sequences=most + 1)["fits"]
-    assert memory(**scenario, sequences="max")["sequences"] == most
+    assert memory(**scenario, sequences="max", sequence_slots=most)["sequences"] == most
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -226,3 +226,12 @@ def test_a_usual_pairing_is_not_doubted(engine: str) -> None:
     report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "rtx-4090"})
     codes = {warning["code"] for warning in report["warnings"]}
     assert not codes & {"writes-no-text", "encoder-counted-twice", "engine-not-on-device"}
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_an_encoder_has_no_pool(engine: str) -> None:
+    """What passes over its text once keeps nothing of it: bge-small takes its weights and a step, not a share."""
+    report: Any = estimate({"model": "bge-small", "engine": engine, "accelerator": "h100-sxm-80gb"})
+    memory = report["memory"]
+    assert memory["kv_pool_bytes"] == memory["kv_pool_tokens"] == 0 and memory["kv_pool_bytes_range"] == [0, 0]
+    assert memory["fits"] and memory["device_bytes"] < 5 * 2**30
