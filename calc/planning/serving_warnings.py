@@ -65,5 +65,5 @@ def link_warnings(served: Served, device: Accelerator) -> list[Warn]:
         found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
     if ranks > 1 and "bridge" in link:
         message = f"{device.name} has a link only with a bridge, which joins two cards; PCIe is counted on"
-        found.append(Warn("link-needs-bridge", message, "parallelism.tensor"))
+        found.append(Warn("link-needs-bridge", message, "parallelism.tensor", INFO))
     return found
