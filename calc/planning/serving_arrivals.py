@@ -218,7 +218,7 @@ def knee_step(site: Site, requests_per_s: float) -> Step:
     """Return the working of the knee."""
     return Step(
         "Load at the knee",
-        r"\arg\max_r \frac{r}{W(r)}",
+        r"\max_r \frac{r}{W(r)}",
         f"{show_number(requests_per_s / site.most_per_s)} × {show_number(site.most_per_s, 5)}",
         requests_per_s,
         unit="1/s",
