@@ -51,6 +51,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
+from calc.training.frameworks import follow_framework
 
 LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
 
@@ -76,6 +77,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
+    follow_framework(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture, context_limit = model.architecture, model.context_tokens
     reader.filled["model"] = model.id or reader.given["model"]

@@ -63,6 +63,17 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
     return layout, "zero-3" if "fsdp" in text else "none"
 
 
+# What trained the rows of a source, by its name in the catalogue of frameworks.
+FRAMEWORKS = {
+    "fms": "transformers",
+    "fsdp_qlora": "fsdp-qlora",
+    "internevo": "internevo",
+    "litgpt": "litgpt",
+    "qwen_readme": "transformers",
+    "swift": "ms-swift",
+    "torchtitan": "torchtitan",
+    "torchtune": "torchtune",
+}
 # torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
 LOSS_COMPILED = (
     "M-torchtitan-019",
@@ -118,18 +129,18 @@ def scenario_of(row: Row) -> dict[str, object]:
         ),
         "cross_entropy": loss_of(row),
         "compile": row["torch_compile"] == "yes",
-        "varied_lengths": row["source"] == "swift",  # cut at a limit, neither packed nor padded to it
-        "tables_apart": row["id"] in TABLES_APART,
         "sequence_parallel": layout["tensor"] > 1,
     }
+    framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
+    if framework is not None:
+        scenario["framework"] = framework
+    if framework == "torchtitan":
+        scenario["tables_apart"] = False  # units of their own since a later date
     steps = number(row["grad_accum"]) or 1
     scenario["gradient_accumulation"] = layout["pipeline"] if layout["pipeline"] > 1 else steps
     if "fused in backward" in row["optimizer"] or "optimizer_in_bwd" in row["optimizer"]:
         scenario["optimizer_in_backward"] = True
         scenario["gradient_accumulation"] = 1
-    if row["source"] == "litgpt" and sharding == "zero-3":  # Fabric's no_backward_sync around all but the last
-        scenario["gradient_reduction"] = "last"
-        scenario["frozen_gradients"] = method != "full"
     if method != "full":
         scenario["lora"] = adapters_of(row)
         if "bnb" in scheme and row["source"] != "fms":
@@ -178,8 +189,6 @@ def adapters_of(row: Row) -> dict[str, object]:
     modules = modules.strip()
     targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
     adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
-    if row["source"] != "torchtune":
-        adapters["dropout"] = 0.05  # the default of their scripts
     if saved:
         adapters["modules_to_save"] = ["wte", "lm_head"]
     return adapters
