@@ -83,8 +83,6 @@ LOSS_COMPILED = (
     "M-torchao-006",
     "M-torchao-007",
 )
-# torchtune's recipes for 70B and more name tok_embeddings and output as units of their own (custom_sharded_layers).
-TABLES_APART = ("M-torchtune-006", "M-torchtune-007", "M-torchtune-008")
 # Rows that say less than weights, gradients and the states of the optimizer that they name: something else was run.
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
@@ -131,11 +129,6 @@ def scenario_of(row: Row) -> dict[str, object]:
         "compile": row["torch_compile"] == "yes",
         "sequence_parallel": layout["tensor"] > 1,
     }
-    framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
-    if framework is not None:
-        scenario["framework"] = framework
-    if framework == "torchtitan":
-        scenario["tables_apart"] = False  # units of their own since a later date
     steps = number(row["grad_accum"]) or 1
     scenario["gradient_accumulation"] = layout["pipeline"] if layout["pipeline"] > 1 else steps
     if "fused in backward" in row["optimizer"] or "optimizer_in_bwd" in row["optimizer"]:
@@ -143,14 +136,24 @@ def scenario_of(row: Row) -> dict[str, object]:
         scenario["gradient_accumulation"] = 1
     if method != "full":
         scenario["lora"] = adapters_of(row)
-        if "bnb" in scheme and row["source"] != "fms":
-            scenario["base_inputs_kept"] = True  # until July 2024 (bitsandbytes pull request 1270), 0.43.2
         if "nf4" in scheme:
             double = "torchao" in scheme or "nf4-dq" in scheme
             scenario["base_weights"] = "nf4-dq" if double else "nf4"
         if "gptq" in scheme:
             scenario["base_weights"] = "gptq-int4"
-    return scenario | offload_of(row)
+    return scenario | framework_of(row) | offload_of(row)
+
+
+def framework_of(row: Row) -> dict[str, object]:
+    """Return what trained the row, and what it did otherwise then than it does now."""
+    framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
+    if framework is None:
+        return {}
+    if framework == "torchtitan":
+        return {"framework": framework, "tables_apart": False}  # units of their own since a later date
+    if "bnb" in row["dtype_scheme"] and row["source"] != "fms":  # bitsandbytes before 0.43.2 (pull request 1270)
+        return {"framework": framework, "base_inputs_kept": True}
+    return {"framework": framework}
 
 
 def offload_of(row: Row) -> dict[str, object]:

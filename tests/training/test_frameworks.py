@@ -54,7 +54,7 @@ def test_a_field_that_is_given_stands_above_the_framework() -> None:
 
 
 def test_presets_hold_where_they_say() -> None:
-    """LitGPT takes bitsandbytes' paged AdamW under a quantized base alone, and torchtitan divides the stream with tensor ranks."""
+    """LitGPT's AdamW is paged under a quantized base alone; torchtitan divides the stream with tensor ranks."""
     assert report(framework="litgpt", method="qlora")["scenario"]["optimizer"] == "paged-adamw"
     assert report(framework="litgpt", method="lora")["scenario"]["optimizer"] == "adamw-foreach"
     assert report(framework="torchtitan")["scenario"]["sequence_parallel"] is False
