@@ -131,7 +131,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=varied is True,
-        stated=compiled is not None and varied is not None,
+        stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),

@@ -192,6 +192,8 @@ def adapters_of(row: Row) -> dict[str, object]:
     modules = modules.strip()
     targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
     adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
+    if row["source"] in ("fms", "qwen_readme"):
+        adapters["dropout"] = 0.05  # of their scripts; the framework has none of its own
     if saved:
         adapters["modules_to_save"] = ["wte", "lm_head"]
     return adapters
