@@ -7,6 +7,8 @@ test    lint, type-check and test everything; further arguments go to pytest
 bench   run the benchmark; further arguments go to it
 zensical  build with the theme's successor, to see that it still can
 lock    compile the requirements files to their locks again
+add     add a model or an accelerator to the catalogue; without more it says how
+stale   list what of the catalogue is due to be looked at again
 mutate  put small faults into a part of calc and name those that its tests do not notice
 
 Needs Python 3.11 and nothing else. Everything it fetches is locked with hashes and lands in .venv, .cache and
@@ -220,6 +222,12 @@ def check_free(address: str) -> None:
             )
 
 
+def maintain(verb: str, *arguments: str) -> None:
+    """Run a verb of the catalogue's, on files named from where the caller stands."""
+    named = (str(Path(part).resolve()) if os.sep in part and Path(part).exists() else part for part in arguments)
+    run(PYTHON, "-m", "maintenance", verb, *named)
+
+
 def main() -> None:
     """Set up and run the verb that the command line names."""
     verb, *arguments = sys.argv[1:] or ["help"]
@@ -232,6 +240,8 @@ def main() -> None:
         "bench": lambda: bench(*arguments),
         "zensical": lambda: zensical(*arguments),
         "lock": lock,
+        "add": lambda: maintain("add", *arguments),
+        "stale": lambda: maintain("stale"),
         "mutate": lambda: run(PYTHON, "-m", "tests.mutate", *arguments),
     }
     if verb not in verbs:

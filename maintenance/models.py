@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.files.config_json import needed
 from calc.files.json_text import read_json
-from maintenance.toml_text import table_text
+from maintenance.toml_text import append, table_text
 
 # Kept of a config beside what its shape follows from: what says how weights are stored, and how long a text may be.
 KEPT = (
@@ -32,6 +32,7 @@ KEPT = (
     "num_mtp_modules",
 )
 NESTED = ("text_config", "vision_config", "audio_config")
+COUNTS = Path(__file__).resolve().parents[1] / "tests/data/catalogue_parameters.json"
 CONTEXT = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 
 
@@ -105,21 +106,31 @@ def file_for(config: Mapping[str, object], folder: Path = DATA) -> Path:
     return most if most and counts[most] else folder / "models" / f"{family.replace('_', '-').casefold()}.toml"
 
 
-def add(path: Path, repository: str, folder: Path = DATA, **known: object) -> str:
+def add(path: Path, repository: str, known: Mapping[str, object], folder: Path = DATA) -> str:
     """Write the entry of the model at `path` into its family's file; return what was written and what it computes.
 
-    Raises ValueError where the catalogue has the model, and ScenarioError where its config cannot be read.
+    `known` has more of the entry, and `parameters`, the maker's count, which is then put down for the tests. Raises
+    ValueError where the catalogue has the model, and ScenarioError or CatalogError where its config is not sound.
     """
     config, stated = read_folder(path)
     found = catalog().lookup("models", repository)
     if found is not None:
         raise ValueError(f"{repository} is in the catalogue, as {found}")
-    entry, entry_id = entry_of(config, repository, **known), id_of(repository)
-    written, target = table_text([entry_id], entry), file_for(config, folder)
-    before = target.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if target.exists() else ""
-    target.write_text(before + written, encoding="utf-8")
-    total = parameters_total(read_config(Config(config)))
+    total, counted = parameters_total(read_config(Config(config))), known.get("parameters")
+    if counted and int(str(counted)) != total:
+        raise ValueError(f"{repository} has {int(str(counted)):,} parameters by its maker, and {total:,} by calc")
+    more = {key: value for key, value in known.items() if key != "parameters"}
+    entry_id, target = id_of(repository), file_for(config, folder)
+    append(target, table_text([entry_id], entry_of(config, repository, **more)), folder)
     lines = [f"{entry_id} stands in {target.name} now: {total:,} parameters"]
     if stated:
         lines.append(f"the weights beside it have {stated:,} bytes, {8 * stated / total:.2f} bits a parameter")
+    if counted and folder == DATA:
+        counts = json.loads(COUNTS.read_text(encoding="utf-8"))
+        counts[entry_id] = {"total": total, "safetensors": repository}
+        COUNTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
+    elif not counted:
+        lines.append(
+            "put its maker's count into tests/data/catalogue_parameters.json, or say parameters=COUNT next time"
+        )
     return "\n".join(lines)

@@ -4,6 +4,10 @@ import datetime
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from calc.catalog.loader import read_tables
+from calc.errors import CatalogError
 
 WIDTH = 120  # of a line
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -53,3 +57,20 @@ def table_text(path: Sequence[str], values: Mapping[str, object]) -> str:
         if isinstance(value, Mapping):
             text += "\n" + table_text([*path, key], value)
     return text
+
+
+def append(target: Path, text: str, folder: Path) -> None:
+    """Add a table to a file of the catalogue in `folder`; a file that does not load is left as it was.
+
+    Raises CatalogError with what is wrong.
+    """
+    before = target.read_text(encoding="utf-8") if target.exists() else ""
+    target.write_text(f"{before.rstrip()}\n\n{text}".lstrip(), encoding="utf-8")
+    try:
+        read_tables(folder)
+    except CatalogError:
+        if before:
+            target.write_text(before, encoding="utf-8")
+        else:
+            target.unlink()
+        raise

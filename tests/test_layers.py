@@ -14,6 +14,7 @@ FLOORS = (
     ("performance",),
     ("planning",),
     ("scenario",),
+    ("traffic",),
     ("training",),
     ("estimate",),
     ("files",),

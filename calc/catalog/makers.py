@@ -30,9 +30,10 @@ from calc.catalog.support import make_support
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
-    """Return the facts among the fields of a checked entry."""
+    """Return the facts of a checked entry; its source and day are theirs where they have none."""
+    shared = {name: entry[name] for name in ("source", "checked") if name in entry}
     return {
-        name: Fact(**{"unit": "", "basis": "", "note": "", **fact})
+        name: Fact(**{"unit": "", "basis": "", "note": "", **shared, **fact})
         for name, fact in entry.items()
         if isinstance(fact, dict)
     }

@@ -76,6 +76,7 @@ class Case(NamedTuple):
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
+    slots: int | None = None  # sequences that it is set up for; None: the engine's own number
 
     @property
     def visible(self) -> int | None:
@@ -128,6 +129,7 @@ def make_case(
     fraction: float | None,
     batched_tokens: int | None,
     attention: str,
+    slots: int | None = None,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
@@ -142,6 +144,7 @@ def make_case(
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,
+        slots=slots,
     )
 
 
@@ -188,7 +191,9 @@ def with_pool(
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
     cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
-    if pool is not None and limit is not None:
+    if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
+        pool = 0
+    elif pool is not None and limit is not None:
         free = max(pool - cache, 0)
         numbers = (limit, fixed, cache)
         source = case.engine.source
@@ -204,8 +209,8 @@ def with_pool(
                 source=source,
             )
         )
-        if fixed + cache > limit:
-            amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
+    if limit is not None and fixed + cache > limit:
+        amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
     return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool=pool)
 
 

@@ -21,6 +21,11 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     return max(found, key=lambda timeline: timeline.peak.total), found
 
 
+def stays_beyond(plan: Plan, capacity_bytes: int) -> bool:
+    """Whether what stays on the first stage's device through a step is too much by itself."""
+    return stays_bytes(plan, stages(plan.architecture, plan.layout.pipeline)[0]) > capacity_bytes
+
+
 def divided(plan: Plan, devices: int, part: Layout) -> Plan | None:
     """Return the plan on that many devices, None where it cannot be divided so.
 
@@ -52,7 +57,7 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
     def fits(asked: Plan | None) -> bool:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
             return False
-        if stays_bytes(asked, stages(asked.architecture, asked.layout.pipeline)[0]) > capacity_bytes:
+        if stays_beyond(asked, capacity_bytes):
             return False
         return totals(asked, fullest(asked)[0], facts).device.typical <= capacity_bytes
 

@@ -10,7 +10,7 @@ from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER
 from calc.memory.training.reserve import totals
 from calc.memory.training.states import FACTORED
 from calc.planning.layout import tensor_degrees
-from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest
+from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest, stays_beyond
 from calc.units import show_count
 
 FREE, LITTLE, SPEED, QUALITY, HARDWARE = range(5)
@@ -172,6 +172,8 @@ def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Cha
     def size(steps: int) -> int:
         return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts).device
 
+    if stays_beyond(plan, capacity_bytes):
+        return
     least = max(-(-plan.layout.context // SEQUENCE_STEP), plan.tokens // 4 // SEQUENCE_STEP, 1)
     most = most_that_fit(size, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
     if most:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.plan import Plan
+from calc.planning.training_fit import stays_beyond
 from calc.training.changes import (
     HARDWARE,
     PRICES,
@@ -49,12 +50,17 @@ def changed(scenario: Scenario, fields: Mapping[str, object]) -> dict[str, objec
     return {name: value for name, value in {**scenario, **fields}.items() if value is not None}
 
 
-def tried(scenario: Scenario, fields: Mapping[str, object], facts: Catalog) -> Size | None:
-    """Return what a changed scenario takes, None where the change cannot be made."""
+def tried(
+    scenario: Scenario, fields: Mapping[str, object], facts: Catalog, capacity_bytes: int | None = None
+) -> Size | None:
+    """Return what a changed scenario takes, None where the change cannot be made, or is soon seen not to fit."""
     try:
-        return size_of(read_training(changed(scenario, fields), facts).plan, facts)
+        plan = read_training(changed(scenario, fields), facts).plan
     except ScenarioError:
         return None
+    if capacity_bytes is not None and stays_beyond(plan, capacity_bytes):
+        return None
+    return size_of(plan, facts)
 
 
 def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
@@ -71,7 +77,7 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
     for change in candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning):
         if change.id in found:
             continue
-        after = tried(scenario, change.fields, facts)
+        after = tried(scenario, change.fields, facts, capacity)
         if after and after.device <= capacity and size.device - after.device >= LEAST_GAIN_BYTES:
             found[change.id] = Repair(change, after.device, after.host, size.device - after.device)
     return sorted(found.values(), key=lambda repair: (repair.change.level, devices_of(repair)))

@@ -147,13 +147,13 @@ def test_a_larger_share_never_holds_less(engine: str, model: str, share: float, 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_most_sequences_fit_and_one_more_does_not(engine: str) -> None:
-    """`max_sequences` is the last count that fits."""
+    """`max_sequences` is the last count that fits, and "max" takes them where the engine has slots for them."""
     scenario = {"model": "llama-3.1-8b", "engine": engine, "accelerator": "l40s-48gb", "context_tokens": 4096}
     most = memory(**scenario)["max_sequences"]
     assert most > 0
     assert memory(**scenario, sequences=most)["fits"]
     assert not memory(**scenario, sequences=most + 1)["fits"]
-    assert memory(**scenario, sequences="max")["sequences"] == most
+    assert memory(**scenario, sequences="max", sequence_slots=most)["sequences"] == most
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -187,6 +187,29 @@ def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() ->
     wider: Any = estimate({**asked, "memory_fraction": 0.95})
     assert wider["memory"]["kv_pool_bytes"] == pytest.approx(3.33 * GIB, rel=0.06)
     assert not any(warning["code"] == "fewer-sequences-than-default" for warning in wider["warnings"])
+
+
+def test_stated_slots_size_the_profiled_sampler() -> None:
+    """vLLM's sampler is profiled with `max_num_seqs`: on a card of 16 GB 32 instead of 256 give the pool 1 GiB more.
+
+    What is stated is kept, with no warning of fewer; a vocabulary of 151,936 costs 38.3 bytes a logit and sequence.
+    """
+    asked = {"model": "qwen3-4b", "weights": "awq", "engine": "vllm", "accelerator": "rtx-4060-ti-16gb"}
+    usual, few = memory(**asked), memory(**asked, sequence_slots=32)
+    assert part(usual, "logits") == pytest.approx(256 * 151_936 * 38.3, rel=1e-3)
+    assert few["kv_pool_bytes"] - usual["kv_pool_bytes"] > GIB
+    most: Any = estimate({**asked, "model": "gpt-oss-120b", "weights": "mxfp4", "sequence_slots": 1024})
+    assert not any(warning["code"] == "fewer-sequences-than-default" for warning in most["warnings"])
+
+
+@pytest.mark.parametrize("engine", ["sglang", "tensorrt-llm"])
+def test_stated_slots_size_the_sampled_logits(engine: str) -> None:
+    """Logits are held for as many sequences as an engine is set up for."""
+    few, many = (
+        part(memory(model="qwen3-0.6b", engine=engine, accelerator="rtx-4090", sequence_slots=slots), "logits")
+        for slots in (512, 1024)
+    )
+    assert many == 2 * few > 0
 
 
 def test_vllm_leaves_the_a100_out_of_large_devices() -> None:
@@ -226,3 +249,12 @@ def test_a_usual_pairing_is_not_doubted(engine: str) -> None:
     report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "rtx-4090"})
     codes = {warning["code"] for warning in report["warnings"]}
     assert not codes & {"writes-no-text", "encoder-counted-twice", "engine-not-on-device"}
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_an_encoder_has_no_pool(engine: str) -> None:
+    """What passes over its text once keeps nothing of it: bge-small takes its weights and a step, not a share."""
+    report: Any = estimate({"model": "bge-small", "engine": engine, "accelerator": "h100-sxm-80gb"})
+    memory = report["memory"]
+    assert memory["kv_pool_bytes"] == memory["kv_pool_tokens"] == 0 and memory["kv_pool_bytes_range"] == [0, 0]
+    assert memory["fits"] and memory["device_bytes"] < 5 * 2**30
