@@ -211,15 +211,16 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
 
 def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
     """Return at which limit the most sequences ended where it was not memory: the engine's own, or the search's."""
-    if not question.most or not isinstance(room, int) or room < 1:
+    if not question.most or room == 0:
         return []
-    if demand.sequences < room:
-        message = f"memory has room for {room:,} sequences, and the engine runs {demand.sequences:,} at once"
-        return [Warn("sequences-at-limit", f"{message} unless sequence_slots says more", "sequences", INFO)]
     if demand.sequences >= MOST_SEQUENCES - 1:
         message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
-        return [Warn("sequences-at-limit", message, "sequences", INFO)]
-    return []
+    elif room is None or (isinstance(room, int) and demand.sequences < room):
+        known = "memory does not bound the sequences" if room is None else f"memory has room for {room:,} sequences"
+        message = f"{known}, and the engine runs {demand.sequences:,} at once unless sequence_slots says more"
+    else:
+        return []
+    return [Warn("sequences-at-limit", message, "sequences", INFO)]
 
 
 def without_engine(answer: Answer) -> Found:

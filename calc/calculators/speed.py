@@ -194,7 +194,7 @@ def bounds(report: Report) -> str:
         items.append(
             f"A step computes for longer than it reads weights from this many sequences on: <strong>{turn}</strong>"
         )
-    if bounded_by_memory(report):
+    if memory["max_sequences"] is not None and bounded_by_memory(report):
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
     items.append(f"Memory of the fullest device: <strong>{used}</strong>")

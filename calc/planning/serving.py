@@ -35,8 +35,12 @@ class Serving:
     ) -> None:
         self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
-        self.concurrency, self.traffic = concurrency, traffic
-        self.slots = slots or round(engine.values.get("slots", MOST_SEQUENCES))  # of each data-parallel rank
+        self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
+
+    @property
+    def most_running(self) -> int:
+        """Sequences that each data-parallel rank works on at a time: as it is set up, or the engine's own number."""
+        return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
@@ -49,6 +53,7 @@ class Serving:
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
+            slots=self.slots,
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:

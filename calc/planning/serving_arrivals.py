@@ -75,7 +75,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         return None
     prompt, output = (max(round(mean), 1) for mean in (traffic.arrivals.prompt_tokens, traffic.arrivals.output_tokens))
     demand = question.demand._replace(prompt_tokens=prompt)
-    slots, replicas = served.serving.slots, served.layout.data
+    slots, replicas = served.serving.most_running, served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question._replace(demand=demand, output_tokens=output), slots * replicas, mixes=mixes)
     limit = served.runtime.limit

@@ -40,7 +40,7 @@ def loaded_speed(
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
     """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
     layout, values = served.layout, served.serving.engine.values
-    slots = float(served.serving.slots)
+    slots = float(served.serving.most_running)
     if served.most:
         slots = min(slots, served.most / layout.data)
     return Load(
