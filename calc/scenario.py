@@ -47,6 +47,7 @@ FIELDS = (
     "engine_version",
     "sequences",
     "concurrency",
+    "arrivals",
     "sequence_slots",
     "prompt_tokens",
     "output_tokens",
@@ -337,12 +338,12 @@ def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:
 
 def read_cache_format(value: object, field: str, catalog: Catalog, architecture: Architecture) -> NumberFormat:
     """Return a number format that caches are kept in, whose blocks divide the model's heads."""
-    known = [number_format.id for number_format in catalog.number_formats() if number_format.cache]
-    if not isinstance(value, str):
-        raise ScenarioError(field, f"must be a number format, one of {', '.join(known)}, not {value!r:.60}")
-    number_format = catalog.number_format(value, field)
-    if not number_format.cache:
-        raise ScenarioError(field, f"caches in {number_format.id} are not modelled; those in {', '.join(known)} are")
+    number_format = catalog.number_format(value, field) if isinstance(value, str) else None
+    if number_format is None or not number_format.cache:
+        known = ", ".join(record.id for record in catalog.number_formats() if record.cache)
+        if number_format is None:
+            raise ScenarioError(field, f"must be a number format, one of {known}, not {value!r:.60}")
+        raise ScenarioError(field, f"caches in {number_format.id} are not modelled; those in {known} are")
     for cache in (cache for kind in architecture.kinds for cache in kind.caches):
         for size in (cache.key_dim, cache.value_dim):
             if number_format.group and size % number_format.group:

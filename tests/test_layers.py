@@ -14,13 +14,14 @@ FLOORS = (
     ("performance",),
     ("planning",),
     ("scenario",),
+    ("traffic",),
     ("training",),
     ("estimate",),
     ("files",),
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation",),
+    ("validation", "maintenance"),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 
