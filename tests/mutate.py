@@ -15,7 +15,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ REACHED_FROM = {
 }
 EXAMPLES = 20  # of each property, the same for each mutant
 KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read
-PATIENCE, LEAST_S = 10, 20  # a mutant whose tests take so many times as long, and so many seconds, has hung
+PATIENCE, LEAST_S = 10, 20  # a mutant with which a test takes so many times as long, and so many seconds, has hung
 
 
 class Mutant(NamedTuple):
@@ -45,17 +45,12 @@ class Mutant(NamedTuple):
     function: FunctionType
     faulty: FunctionType
     difference: str
+    lines: range  # of the function's body
 
     def put_in(self) -> None:
         """Put the fault into the function itself, so that all who hold it call it."""
         self.function.__code__ = self.faulty.__code__
         self.function.__defaults__, self.function.__kwdefaults__ = self.faulty.__defaults__, self.faulty.__kwdefaults__
-
-    @property
-    def lines(self) -> range:
-        """The lines of the function's body."""
-        source, first = inspect.getsourcelines(self.function)
-        return range(first + 1, first + len(source))
 
 
 def mutants_of(file: Path) -> Iterator[Mutant]:
@@ -85,7 +80,9 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
                 line for line in difference if not line.startswith(("---", "+++", "@@")) and "__mutmut_" not in line
             ]
             if isinstance(function, FunctionType):
-                yield Mutant(f"{name}.{key}", function, faulty, "\n".join(shown))
+                body, first = inspect.getsourcelines(function)
+                lines = range(first + 1, first + len(body))
+                yield Mutant(f"{name}.{key}", function, faulty, "\n".join(shown), lines)
 
 
 def tests_of(path: Path) -> list[str]:
@@ -133,7 +130,7 @@ class Trial:
             file = str(Path(inspect.getfile(mutant.function)))
             tests = set().union(*(reached.get((file, line), ()) for line in mutant.lines))
             chosen = sorted((item for item in session.items if item.nodeid in tests), key=lambda i: seconds[i.nodeid])
-            if not self.notices(mutant, chosen, sum(seconds[item.nodeid] for item in chosen)):
+            if not notices(mutant, {item: seconds[item.nodeid] for item in chosen}):
                 self.unnoticed.append((mutant, len(chosen)))
                 print(f"\n{mutant.name}: survived {len(chosen)} tests\n{mutant.difference}", flush=True)
             if not number % 20:
@@ -160,19 +157,23 @@ class Trial:
                 reached[file, line] = set(tests)
         return reached, seconds
 
-    @staticmethod
-    def notices(mutant: Mutant, items: list[pytest.Item], seconds: float) -> bool:
-        """Return whether one of the tests fails, or hangs, in a copy of this process that has the fault."""
-        child = os.fork()
-        if not child:
-            signal.alarm(int(LEAST_S + PATIENCE * seconds))
-            try:
-                mutant.put_in()
-                found = all(passes(item) for item in items)
-            except BaseException:
-                found = False
-            os._exit(0 if found else 1)
-        return os.waitpid(child, 0)[1] != 0
+
+def notices(mutant: Mutant, seconds: Mapping[pytest.Item, float]) -> bool:
+    """Return whether a test fails, or hangs, in a copy of this process that has the fault; `seconds` are of each."""
+    child = os.fork()
+    if not child:
+        status = 0
+        try:
+            mutant.put_in()
+            for item, usual in seconds.items():
+                signal.alarm(int(LEAST_S + PATIENCE * usual))  # ends the copy
+                if not passes(item):
+                    status = 1
+                    break
+        except BaseException:
+            status = 1
+        os._exit(status)
+    return os.waitpid(child, 0)[1] != 0
 
 
 def passes(item: pytest.Item) -> bool:
