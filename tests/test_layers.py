@@ -16,6 +16,7 @@ FLOORS = (
     ("scenario",),
     ("training",),
     ("estimate",),
+    ("planner",),
     ("files",),
     ("calculators",),
     ("plots",),
