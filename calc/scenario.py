@@ -335,14 +335,19 @@ def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:
     return catalog.weights_format(name, field)
 
 
+def cache_formats(catalog: Catalog) -> str:
+    """Return the number formats that caches are kept in, in words."""
+    return ", ".join(number_format.id for number_format in catalog.number_formats() if number_format.cache)
+
+
 def read_cache_format(value: object, field: str, catalog: Catalog, architecture: Architecture) -> NumberFormat:
     """Return a number format that caches are kept in, whose blocks divide the model's heads."""
-    known = [number_format.id for number_format in catalog.number_formats() if number_format.cache]
     if not isinstance(value, str):
-        raise ScenarioError(field, f"must be a number format, one of {', '.join(known)}, not {value!r:.60}")
+        raise ScenarioError(field, f"must be a number format, one of {cache_formats(catalog)}, not {value!r:.60}")
     number_format = catalog.number_format(value, field)
     if not number_format.cache:
-        raise ScenarioError(field, f"caches in {number_format.id} are not modelled; those in {', '.join(known)} are")
+        known = cache_formats(catalog)
+        raise ScenarioError(field, f"caches in {number_format.id} are not modelled; those in {known} are")
     for cache in (cache for kind in architecture.kinds for cache in kind.caches):
         for size in (cache.key_dim, cache.value_dim):
             if number_format.group and size % number_format.group:

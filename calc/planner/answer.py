@@ -86,7 +86,7 @@ def why(question: Question, search: Search, option: Option) -> str:
     report, devices = option.report, option.candidate.devices
     known = {
         "cost": ("price" if question.limits.buys else "rent of a month", search.price(option.candidate), "USD"),
-        "devices": ("devices", devices.count, ""),
+        "devices": ("devices", devices.number, ""),
         "size": ("parameters", report["model"]["parameters_total"], ""),
         "margin": ("bytes left", option.spare_bytes, "B"),
         "energy": ("energy of a million output tokens", energy_of(option), "kWh"),
@@ -121,11 +121,14 @@ def frontier(search: Search, options: list[Option]) -> list[int]:
 
 def warnings(question: Question, search: Search, options: list[Option]) -> list[Answer]:
     """Return what a reader should know of the answer as a whole."""
-    found = []
+    found: list[Answer] = []
     if not options:
         reasons = ", ".join(f"{reason} ({entry['count']})" for reason, entry in search.rejected.items())
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
         found.append({"code": "no-option", "message": message, "field": "want", "severity": "caution"})
+    if question.want == "limit" and options and not search.rejected:
+        message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
+        found.append({"code": "limit-not-met", "message": message, "field": "of", "severity": "info"})
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
         message = "options whose price is in no source come last"
         found.append({"code": "price-not-known", "message": message, "field": "rank_by", "severity": "info"})

@@ -9,12 +9,12 @@ from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked
 from calc.memory.budget import Layout
-from calc.planning.bounds import Least, least
 from calc.planner.question import Question
+from calc.planning.bounds import Least, least
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import sold_in_multiples
-from calc.scenario import PUBLISHED, USUAL, Reader, read_accelerator
+from calc.scenario import PUBLISHED, USUAL, Reader, named_count, read_accelerator
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
@@ -26,21 +26,30 @@ class Devices(NamedTuple):
     """So many of a kind, with what they cost; None where nobody says."""
 
     accelerator: Accelerator
-    count: int
+    number: int
     rent_per_hour: float | None
     purchase: float | None
+
+    def times(self, number: int) -> "Devices":
+        """Return so many of one device."""
+        rent, price = self.rent_per_hour, self.purchase
+        return self._replace(
+            number=number,
+            rent_per_hour=None if rent is None else number * rent,
+            purchase=None if price is None else number * price,
+        )
 
     @property
     def power_w(self) -> float | None:
         """The limit of the boards."""
         each = self.accelerator.quantity("power")
-        return self.count * each if each else None
+        return self.number * each if each else None
 
     @property
     def seconds_each_byte(self) -> float:
         """The least time to read a byte that all of them share."""
         rate = self.accelerator.quantity("bandwidth")
-        return 1 / (self.count * rate) if rate else 0.0
+        return 1 / (self.number * rate) if rate else 0.0
 
     def rent_per_month(self, hours_a_day: float) -> float | None:
         """Return the rent of a month of so many hours a day."""
@@ -72,14 +81,15 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
         return
     order = 0
     for accelerator in kinds(question, facts):
+        one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
         for count in counts(question, accelerator):
-            owned = devices(question, facts, accelerator, count)
+            several = one.times(count)
             for model in question.models:
-                for engine, formats in ways(question, facts, accelerator):
+                for engine, formats in found:
                     base = {**question.fields, **placed(question, accelerator, count), "engine": engine}
                     scenarios = tuple({**base, "model": model, "weights": weights} for weights in formats)
                     group = accelerator.id if question.want == "hardware" else str(model)
-                    yield Candidate(group, owned, scenarios, order)
+                    yield Candidate(group, several, scenarios, order)
                     order += 1
 
 
@@ -115,7 +125,7 @@ def owned(question: Question, facts: Catalog) -> Accelerator:
 def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
     """Return the numbers of devices that are tried: as many as there are, or up to the limit."""
     if question.have:
-        given = question.have.get("accelerators", 1)
+        given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
         if type(given) is not int or not 1 <= given <= COUNTS[-1]:
             raise ScenarioError(
                 "have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}"
@@ -125,12 +135,12 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
     return tuple(count for count in COUNTS if count <= most)
 
 
-def devices(question: Question, facts: Catalog, accelerator: Accelerator, count: int) -> Devices:
-    """Return so many devices with what they cost."""
+def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
+    """Return one device with what it costs."""
     own = question.fields.get("price_per_hour")
     rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
     each = float(own) if isinstance(own, int | float) else rent.each if rent else None
-    return Devices(accelerator, count, None if each is None else count * each, count * price.each if price else None)
+    return Devices(accelerator, 1, each, price.each if price else None)
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
@@ -167,7 +177,7 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
         raise ScenarioError("parallelism", 'does not apply: want "layout" looks for it')
     base = {**question.fields, **placed(question, accelerator, count), "model": question.models[0]}
     architecture = read_asked(Reader({"model": question.models[0]})).demand.architecture
-    own = devices(question, facts, accelerator, count)
+    own = devices(question, facts, accelerator).times(count)
     found = [
         Layout(tensor=tensor, pipeline=count // tensor // data, data=data, expert=expert)
         for tensor in tensor_degrees(architecture)

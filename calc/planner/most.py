@@ -67,7 +67,7 @@ def most(question: Question, facts: Catalog, search: Search) -> tuple[list[Optio
     training = question.of == "sequence_tokens"
     accelerator = owned(question, facts)
     count = counts(question, accelerator)[0]
-    own, model = devices(question, facts, accelerator, count), question.models[0]
+    own, model = devices(question, facts, accelerator).times(count), question.models[0]
     base = {**question.fields, **placed(question, accelerator, count), "model": model}
     asked = [
         {"engine": engine, "weights": item} for engine, items in ways(question, facts, accelerator) for item in items
@@ -97,7 +97,9 @@ def check(question: Question) -> None:
             field = "need.users" if question.need.users is not None and name == "sequences" else name
             raise ScenarioError(field, f"does not apply: {question.of} is what is asked for")
     need = question.need
-    if question.of == "users" and need.step_s is None and need.ttft_s is None:
-        raise ScenarioError("need", "is needed: any number of users is served, if they may wait as long as it takes")
+    if question.of == "users" and need.ttft_s is None:
+        raise ScenarioError(
+            "need.ttft_s", "is needed: any number of users is served, if they wait for as long as it takes"
+        )
     if question.of == "sequence_tokens" and (need.step_s is not None or need.ttft_s is not None):
         raise ScenarioError("need", "does not apply to training")

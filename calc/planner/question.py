@@ -1,7 +1,7 @@
 """Reading a question of the planner: every field checked, and what is not answered refused by its name."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -72,7 +72,7 @@ class Question(NamedTuple):
     limits: Limits
     of: str
     rank_by: str
-    count: int
+    shown: int  # options at most
 
 
 def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
@@ -80,7 +80,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     if not isinstance(question, Mapping):
         raise ScenarioError("", "a question is an object of fields; needed is at least want")
     given = {name: value for name, value in question.items() if value is not None}
-    allowed = (*OWN, *(TRAINING_FIELDS if given.get("workload") == "training" else FIELDS))
+    allowed = dict.fromkeys((*OWN, *(TRAINING_FIELDS if given.get("workload") == "training" else FIELDS)))
     check_names(given, "", tuple(name for name in allowed if name not in HAVE))
     want = one_of(given.get("want"), "want", WANTS)
     of = one_of(given["of"], "of", OF) if want == "limit" and "of" in given else ""
@@ -115,7 +115,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         limits=read_limits(table(given, "limits", LIMITS)),
         of=of,
         rank_by=one_of(given.get("rank_by", USUAL_RANK[want]), "rank_by", RANKS),
-        count=whole(given.get("count", COUNT), "count", 1, MOST_COUNT),
+        shown=whole(given.get("count", 1 if want == "limit" else COUNT), "count", 1, MOST_COUNT),
     )
 
 
@@ -217,17 +217,15 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
 
     check_names(wanted, "models", ("parameters", "kind"))
     writes = one_of(wanted.get("kind", "text"), "models.kind", KINDS) == "text"
-    ends = wanted.get("parameters", (0, MOST_AMOUNT * 1000))
-    numbers = isinstance(ends, list | tuple) and len(ends) == 2
-    if not numbers or not all(type(end) in (int, float) for end in ends):  # type: ignore[attr-defined]
+    ends = wanted.get("parameters", [0, inf])
+    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
         raise ScenarioError("models.parameters", f"must be the fewest and the most, not {ends!r:.60}")
-    low, high = ends  # type: ignore[misc]
     found = [(name, known_architecture(facts, name)) for name in facts.ids("models")]
     return tuple(
         name
         for name, architecture in found
         if architecture.writes == writes
-        and ("parameters" not in wanted or low <= parameters_total(architecture) <= high)
+        and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
     )
 
 

@@ -4,17 +4,20 @@ Whatever is shown went through `estimate` itself. What is not shown was tried to
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, NamedTuple
 
+from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import estimate
-from calc.planning.bounds import chance_of_fitting
+from calc.estimate import estimate, read_question
 from calc.planner.candidates import Bound, Candidate, bound_of
 from calc.planner.question import Question
+from calc.planning.bounds import chance_of_fitting
+from calc.scenario import known_architecture
 from calc.units import KWH_J, show_gib, show_number
 
 LEAST_CHANCE, SURE = 0.5, 0.95
@@ -30,6 +33,12 @@ OPEN = (
     "memory_fraction",
 )
 BY_SPEED = ("speed", "latency", "energy")
+
+
+@lru_cache(maxsize=1024)  # each question asks for those of every model
+def parameters(architecture: Architecture) -> int:
+    """Return the number of parameters of a model."""
+    return parameters_total(architecture)
 
 
 class Option(NamedTuple):
@@ -65,7 +74,7 @@ class Search:
                 line.append((self.at_best(candidate), candidate.order, 0, candidate, None))
         heapify(line)
         found: dict[str, Option] = {}
-        while line and len(found) < self.question.count:
+        while line and len(found) < self.question.shown:
             _, order, _, candidate, option = heappop(line)
             if candidate.group in found:
                 continue
@@ -85,10 +94,13 @@ class Search:
         """Return what ranks a candidate, no worse than that of any of its scenarios; less is better."""
         rank, devices = self.question.rank_by, candidate.devices
         if rank == "devices":
-            return False, devices.count
+            return False, devices.number
         if rank == "cost":
             price = self.price(candidate)
-            return price is None, devices.count if price is None else price
+            return price is None, devices.number if price is None else price
+        model = candidate.scenario["model"]
+        if rank == "size" and isinstance(model, str) and model in self.facts.entries("models"):
+            return False, -parameters(known_architecture(self.facts, model))
         bounds = [bound_of(candidate, scenario) for scenario in candidate.scenarios]
         return min(self.bounded(rank, candidate, bound) for bound in bounds)
 
@@ -98,9 +110,9 @@ class Search:
         if bound.asked is None:
             return False, -inf
         if rank == "size":
-            return False, -parameters_total(bound.asked.demand.architecture)
+            return False, -parameters(bound.asked.demand.architecture)
         if rank == "margin":
-            return False, bound.least.held / devices.count - devices.accelerator.capacity_bytes
+            return False, bound.least.held / devices.number - devices.accelerator.capacity_bytes
         if rank == "latency":
             return False, step_s
         if rank == "speed":
@@ -135,8 +147,10 @@ class Search:
         miss = self.beyond_limits(candidate) or self.below_bounds(candidate, bound_of(candidate, candidate.scenario))
         if miss:
             return miss
-        self.estimated += 1
         try:
+            if miss := self.too_large(candidate):
+                return miss
+            self.estimated += 1
             report: dict[str, Any] = estimate(candidate.scenario)
         except ScenarioError as error:
             if error.field.split(".")[0] not in OPEN:
@@ -161,7 +175,7 @@ class Search:
 
     def below_bounds(self, candidate: Candidate, bound: Bound) -> Miss | None:
         """Return what no layout and no engine gives: room for the weights, or the time to read them."""
-        room = candidate.devices.count * candidate.devices.accelerator.capacity_bytes
+        room = candidate.devices.number * candidate.devices.accelerator.capacity_bytes
         if bound.least.held > room:
             lacks = f"the weights alone need {show_gib(bound.least.held)} of {show_gib(room)}"
             return Miss("memory", lacks, bound.least.held / max(room, 1))
@@ -174,17 +188,28 @@ class Search:
             return Miss("context", lacks, asked.demand.tokens / asked.context_limit)
         return None
 
+    def too_large(self, candidate: Candidate) -> Miss | None:
+        """Return what the fullest device lacks, by what `estimate` itself asks: no repairs are looked for."""
+        if self.question.of == "sequence_tokens":
+            return None
+        read = read_question(candidate.scenario)
+        serving = read.asked.serving(read.accelerator)
+        if serving is None:
+            return Miss("engine", "no engine is known to run it", inf)
+        if read.most or serving.concurrency is not None:
+            return None
+        runtime = serving.fullest(read.demand, read.layout)[1]
+        if runtime.fits or runtime.capacity is None:
+            return None
+        return short(runtime.device - runtime.capacity, runtime.capacity)
+
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
         """Return the option that a report is of, or what it lacks."""
         memory, need = report["memory"], self.question.need
-        if self.question.of != "sequence_tokens" and report["scenario"]["engine"] == "none":
-            return Miss("engine", "no engine is known to run it", inf)
         spare, upper = room_of(memory)
         chance = chance_of_fitting(spare_bytes=spare, upper_bytes=upper)
         if memory["fits"] is not True or chance < LEAST_CHANCE:
-            lacking = max(-spare, 0)
-            ratio = 1 + lacking / max(memory["capacity_bytes"], 1)
-            return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", ratio)
+            return short(max(-spare, 0), memory["capacity_bytes"])
         for name, most in (("time_per_output_token_s", need.step_s), ("time_to_first_token_s", need.ttft_s)):
             if most is None:
                 continue
@@ -207,6 +232,11 @@ def does_not_run(report: dict[str, Any]) -> Miss:
     """Return why it does not run."""
     said = "; ".join(item["message"] for item in report["runs_because"])
     return Miss("runs", f"{report['scenario']['engine']}: {said}", inf)
+
+
+def short(lacking: int, capacity: int) -> Miss:
+    """Return how much more memory the fullest device would have to have."""
+    return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", 1 + lacking / max(capacity, 1))
 
 
 def slow(value: float, most: float) -> str:
