@@ -37,6 +37,7 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.performance.arrivals import Traffic
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -58,6 +59,7 @@ class Asked(NamedTuple):
     gpu_layers: int | None
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
+    traffic: "Traffic | None"  # requests that come on their own
 
     def serving(self, accelerator: Accelerator | None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -74,6 +76,7 @@ class Asked(NamedTuple):
             gpu_layers=self.gpu_layers,
             concurrency=self.concurrency,
             slots=self.slots,
+            traffic=self.traffic,
         )
 
 
@@ -208,15 +211,16 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
 
 def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
     """Return at which limit the most sequences ended where it was not memory: the engine's own, or the search's."""
-    if not question.most or not isinstance(room, int) or room < 1:
+    if not question.most or room == 0:
         return []
-    if demand.sequences < room:
-        message = f"memory has room for {room:,} sequences, and the engine runs {demand.sequences:,} at once"
-        return [Warn("sequences-at-limit", f"{message} unless sequence_slots says more", "sequences", INFO)]
     if demand.sequences >= MOST_SEQUENCES - 1:
         message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
-        return [Warn("sequences-at-limit", message, "sequences", INFO)]
-    return []
+    elif room is None or (isinstance(room, int) and demand.sequences < room):
+        known = "memory does not bound the sequences" if room is None else f"memory has room for {room:,} sequences"
+        message = f"{known}, and the engine runs {demand.sequences:,} at once unless sequence_slots says more"
+    else:
+        return []
+    return [Warn("sequences-at-limit", message, "sequences", INFO)]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -286,6 +290,7 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=reader.count("batched_tokens"),
         all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
     )
+    traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
         model_id=model.id,
         model_name=model.name,
@@ -298,9 +303,21 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
-        concurrency=read_concurrency(reader, engine),
+        concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
+        traffic=traffic,
     )
+
+
+def read_arrivals(
+    reader: Reader, engine: Engine | None, *, prompt_tokens: int, output_tokens: int, writes: bool
+) -> "Traffic | None":
+    """Return how requests come to a server, None where a scenario does not say."""
+    if "arrivals" not in reader.given:
+        return None
+    from calc.traffic import read_traffic  # few scenarios ask for it
+
+    return read_traffic(reader, engine, prompt_tokens=prompt_tokens, output_tokens=output_tokens, writes=writes)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

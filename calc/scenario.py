@@ -47,6 +47,7 @@ FIELDS = (
     "engine_version",
     "sequences",
     "concurrency",
+    "arrivals",
     "sequence_slots",
     "prompt_tokens",
     "output_tokens",
@@ -335,18 +336,13 @@ def named_format(name: object, field: str, catalog: Catalog) -> WeightsFormat:
     return catalog.weights_format(name, field)
 
 
-def cache_formats(catalog: Catalog) -> str:
-    """Return the number formats that caches are kept in, in words."""
-    return ", ".join(number_format.id for number_format in catalog.number_formats() if number_format.cache)
-
-
 def read_cache_format(value: object, field: str, catalog: Catalog, architecture: Architecture) -> NumberFormat:
     """Return a number format that caches are kept in, whose blocks divide the model's heads."""
-    if not isinstance(value, str):
-        raise ScenarioError(field, f"must be a number format, one of {cache_formats(catalog)}, not {value!r:.60}")
-    number_format = catalog.number_format(value, field)
-    if not number_format.cache:
-        known = cache_formats(catalog)
+    number_format = catalog.number_format(value, field) if isinstance(value, str) else None
+    if number_format is None or not number_format.cache:
+        known = ", ".join(record.id for record in catalog.number_formats() if record.cache)
+        if number_format is None:
+            raise ScenarioError(field, f"must be a number format, one of {known}, not {value!r:.60}")
         raise ScenarioError(field, f"caches in {number_format.id} are not modelled; those in {known} are")
     for cache in (cache for kind in architecture.kinds for cache in kind.caches):
         for size in (cache.key_dim, cache.value_dim):

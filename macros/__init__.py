@@ -52,6 +52,7 @@ from macros.format_tables import (
     rounding_table,
 )
 from macros.formula_tables import formula_count, formula_table
+from macros.framework_tables import framework_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
@@ -106,6 +107,7 @@ from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
+    framework_table,
     accelerator_table,
     accuracy,
     accuracy_figure,

@@ -45,7 +45,7 @@ COLUMNS = {
     "devices": "Fewest GPUs",
 }
 WORDS = ("phase", "fits", "bound")
-FINE_TUNE = ("model", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
+FINE_TUNE = ("model", "framework", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
 COUNTS = ("micro_batch", "gradient_accumulation", "sequence_tokens", "accelerators")
 UNASKED = (  # fields that no calculator asks for
     "selective",

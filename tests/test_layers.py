@@ -14,6 +14,7 @@ FLOORS = (
     ("performance",),
     ("planning",),
     ("scenario",),
+    ("traffic",),
     ("training",),
     ("estimate",),
     ("planner",),
@@ -21,7 +22,7 @@ FLOORS = (
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation",),
+    ("validation", "maintenance"),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from calc import estimate
+from calc.calculators.rendering import SEVERITIES, by_severity
+from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "data" / "questions.csv").read_text().splitlines()))
 STARTS, REFUSED, FULL = "starts", "does not start", "out of memory"
@@ -58,3 +60,63 @@ def test_no_outcome_is_neglected(answers: list[tuple[dict[str, str], str]], outc
 def test_what_is_known_not_to_start_never_fits(answers: list[tuple[dict[str, str], str]]) -> None:
     """No question that an engine's own table answers with no gets a yes."""
     assert not [row for row, answer in answers if row["outcome"] == REFUSED and answer == STARTS]
+
+
+ASKED: list[tuple[dict[str, Any], str, float, float]] = [  # asked, answer, range of the memory in GiB
+    ({"model": "gpt-oss-120b", "accelerator": "h100-sxm-80gb", "engine": "none"}, STARTS, 59, 64),
+    ({"model": "gpt-oss-120b", "accelerator": "h100-sxm-80gb", "engine": "vllm"}, STARTS, 65, 80),
+    ({"model": "Qwen/Qwen3-32B-AWQ", "accelerator": "rtx-4090", "engine": "none"}, STARTS, 17, 20),
+    ({"model": "Qwen/Qwen3-32B-FP8", "accelerator": "rtx-5090", "engine": "none"}, FULL, 31, 34),
+    ({"model": "nvidia/Qwen3-32B-NVFP4", "accelerator": "rtx-5090", "engine": "none"}, STARTS, 17, 21),
+    ({"model": "unsloth/Qwen3-32B-bnb-4bit", "accelerator": "rtx-4090", "engine": "none"}, STARTS, 17, 20),
+    ({"model": "mlx-community/Qwen3-32B-4bit", "accelerator": "m4-max-64gb", "engine": "mlx"}, STARTS, 17, 20),
+    ({"model": "DeepSeek-V3", "accelerator": "h200-sxm-141gb", "accelerators": 8, "engine": "vllm"}, STARTS, 120, 140),
+    ({"model": "kimi-k2.5", "accelerator": "h200-sxm-141gb", "accelerators": 8, "engine": "vllm"}, STARTS, 120, 140),
+    ({"model": "llama-3.3-70b", "weights": "q6_k", "accelerator": "m4-max-64gb", "engine": "usual"}, FULL, 53, 57),
+    ({"model": "llama-3.1-8b", "accelerator": "m4-max-64gb", "engine": "tensorrt-llm"}, REFUSED, 0, 80),
+    ({"model": "llama-3.1-8b", "accelerator": "tpu-v5e", "engine": "llama.cpp"}, REFUSED, 0, 80),
+    ({"model": "llama-3.1-8b", "weights": "awq", "accelerator": "rtx-4090", "engine": "llama.cpp"}, REFUSED, 0, 80),
+    ({"model": "llama-3.1-8b", "weights": "awq", "accelerator": "gtx-1080-ti", "engine": "vllm"}, REFUSED, 0, 80),
+    ({"model": "llama-3.1-8b", "weights": "fp8", "accelerator": "v100-sxm2-32gb", "engine": "vllm"}, REFUSED, 0, 80),
+    ({"model": "BAAI/bge-small-en-v1.5", "accelerator": "h100-sxm-80gb", "engine": "vllm"}, STARTS, 0.5, 2),
+    ({"model": "nvidia/Gemma-4-31B-IT-NVFP4", "accelerator": "rtx-4090", "engine": "none"}, FULL, 30, 33),
+    ({"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2, "engine": "usual"}, FULL, 60, 80),
+]
+
+
+@pytest.mark.parametrize(("scenario", "answer", "least", "most"), ASKED)
+def test_what_was_answered_wrongly_once(scenario: dict[str, Any], answer: str, least: float, most: float) -> None:
+    """Models count in the format that they are published in, devices with what programs can use of them."""
+    report: Any = estimate(scenario)
+    outcome = REFUSED if report["runs"] is False else STARTS if report["memory"]["fits"] else FULL
+    assert outcome == answer
+    assert least <= report["memory"]["device_bytes"] / 2**30 <= most
+    assert outcome != REFUSED or report["speed"] is None
+
+
+def test_what_would_make_it_fit_comes_at_once() -> None:
+    """A 70B on two RTX 3090 is told of a format that they hold before it is told of more cards."""
+    first: Any = estimate(ASKED[-1][0])["repairs"]
+    assert "Q4_K_M" in first[0]["message"] and first[0]["headroom_bytes"] > 2**30
+
+
+def test_an_encoder_has_no_cache() -> None:
+    """Nothing is set aside for it, and memory does not bound its texts."""
+    memory: Any = estimate(ASKED[-3][0])["memory"]
+    assert memory["kv_pool_bytes"] == 0 and memory["max_sequences"] is None
+
+
+def test_the_verdict_names_model_format_and_context() -> None:
+    """A reader sees what was computed, whatever the form was set to before."""
+    for scenario, _, _, _ in ASKED:
+        report: Any = estimate(scenario)
+        for part in (report["model"]["name"], report["model"]["weights"], "2,304 tokens"):
+            assert part in WILL_IT_FIT.status(report)
+
+
+def test_every_warning_has_a_severity() -> None:
+    """As a word before it, the gravest first."""
+    report: Any = estimate(ASKED[10][0])
+    assert all(warning["severity"] in SEVERITIES for warning in report["warnings"])
+    assert by_severity(report["warnings"])[0]["severity"] == "wrong"
+    assert "Wrong:" in WILL_IT_FIT.render(report)

@@ -82,12 +82,22 @@ def bare_bytes(report: Report) -> int:
     return int(found["memory"]["device_bytes"])
 
 
+def subject(report: Report) -> str:
+    """Return what is asked about: the model, its format, and the tokens of a sequence."""
+    model, tokens = report["model"], report["scenario"]["context_tokens"]
+    sequences = report["scenario"]["sequences"]
+    length = (
+        f"{show_count(tokens)} tokens" if sequences == 1 else f"{show_count(sequences)} × {show_count(tokens)} tokens"
+    )
+    return f"{model['name'] or 'The model'} ({model['weights']}) with {length}"
+
+
 def does_not_run(report: Report) -> tuple[bool, str, str] | None:
     """Return why something does not run at all, as a headline and a sentence; None where it runs or nobody knows."""
     if report.get("runs") is not False:
         return None
     said = "; ".join(item["message"] for item in report["runs_because"])
-    return False, "It does not run:", f"{said}.{first_repair(report)}"
+    return False, "It does not run:", f"{subject(report)}, {place(report)}: {said}.{first_repair(report)}"
 
 
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
@@ -102,10 +112,10 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
         unused = show_gib(part_bytes(report, "kv_pool_free"))
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
-        return True, headline, f"{engine.name} takes {amounts}{full} {place(report)}{free}."
+        return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
     asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
     where = f"{full} {place(report)}"
-    rest = f"{engine.name} needs {asked}{where}.{first_repair(report)}"
+    rest = f"{subject(report)} needs {asked}{where} under {engine.name}.{first_repair(report)}"
     return False, f"It does not fit, {spare} are missing:", rest
 
 

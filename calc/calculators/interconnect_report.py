@@ -7,7 +7,7 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Link
-from calc.derivation import Step, Warn
+from calc.derivation import INFO, WRONG, Step, Warn
 from calc.errors import ScenarioError
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
 from calc.performance.fabric import (
@@ -201,7 +201,7 @@ def warnings(accelerator: Accelerator, link: Link | None, group: Joined) -> list
         found.append(Warn("bridge-joins-two", message, "link"))
     if group.link.kind == "device" and accelerator.id not in group.link.accelerators:
         message = f"{accelerator.name} has no {group.link.name}: this is what it would be if it had"
-        found.append(Warn("link-not-on-device", message, "link"))
+        found.append(Warn("link-not-on-device", message, "link", WRONG))
     if group.kind == STAGED:
         message = (
             f"the driver lets no {accelerator.name} read another's memory over PCIe: messages go through the host's,"
@@ -213,10 +213,10 @@ def warnings(accelerator: Accelerator, link: Link | None, group: Joined) -> list
             f"{group.ranks} do not stand in one machine: {group.inside} are joined by {group.link.name},"
             f" and {group.machines} machines by {group.network.name}, {ports_text(group)}"
         )
-        found.append(Warn("over-network", message, "accelerators"))
+        found.append(Warn("over-network", message, "accelerators", INFO))
     if group.kind in (HOST, STAGED) and link is None and is_bridge_sold(accelerator):
         message = f"{accelerator.name} takes an NVLink bridge, which is bought apart: choose it as the link to see it"
-        found.append(Warn("link-needs-bridge", message, "link"))
+        found.append(Warn("link-needs-bridge", message, "link", INFO))
     return found
 
 

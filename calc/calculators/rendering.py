@@ -9,11 +9,14 @@ from typing import Any
 from calc.calculators.html import element, table, text
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
+from calc.derivation import CAUTION, INFO, WRONG
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
 Report = dict[str, Any]
 METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
 Verdict = tuple[bool | None, str, str]  # whether it fits or can be, a headline, and the sentence that follows it
+
+SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
 def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str = "", assumptions: list[str]) -> str:
@@ -138,13 +141,24 @@ def details(title: str, key: str, body: str) -> str:
     return element("details", element("summary", text(title)) + body, class_=f"calc-{key}", data_key=key)
 
 
+def by_severity(warnings: list[Report]) -> list[Report]:
+    """Return warnings with the gravest first."""
+    order = list(SEVERITIES)
+    return sorted(warnings, key=lambda warning: order.index(warning["severity"]))
+
+
 def warnings_html(warnings: list[Report]) -> str:
-    """Return the warnings, open, each with its sign as a word."""
+    """Return the warnings, open, the gravest first, each with its severity as a word."""
     if not warnings:
         return ""
     items = "".join(
-        element("li", f"{element('strong', 'Note:')} {text(warning['message'])}.", data_code=warning["code"])
-        for warning in warnings
+        element(
+            "li",
+            f"{element('strong', SEVERITIES[warning['severity']] + ':')} {text(warning['message'])}.",
+            data_code=warning["code"],
+            data_severity=warning["severity"],
+        )
+        for warning in by_severity(warnings)
     )
     return element("ul", items, class_="calc-warnings")
 
@@ -193,7 +207,7 @@ def asked_words(report: Report) -> str:
 
 def served(scenario: Report) -> list[str]:
     """Return what is asked of inference, in words: format, lengths, engine."""
-    tokens, sequences = scenario["context_tokens"], scenario["sequences"]
+    tokens, sequences = scenario["context_tokens"], scenario.get("sequences", 1)
     times = f"{show_count(sequences)} × " if sequences not in (1, "max") else ""
     engine = scenario["engine"]
     program = "no engine" if engine == "none" else catalog().engine(engine).name

@@ -6,6 +6,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
 from calc.units import DAY_S, HOUR_S, show_count, show_dollars, show_number
@@ -109,7 +110,7 @@ def warnings(found: SpeedUp) -> list[Report]:
     for name, seconds in (("before", found.before_s), ("after", found.after_s)):
         if found.hours(seconds) > 24:
             message = f"one after another, {show_count(found.items)} take more than a day {name} the change"
-            told.append({"code": f"day-too-short-{name}", "message": message, "field": "items"})
+            told.append(Warn(f"day-too-short-{name}", message, "items")._asdict())
     return told
 
 

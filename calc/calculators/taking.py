@@ -5,6 +5,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.inputs import Choice, Input, Values, label_of, options_of
+from calc.calculators.rendering import SEVERITIES, by_severity
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
@@ -46,7 +47,8 @@ def markdown(calculator: Calculator, fields: Values, address: str) -> str:
     if parts:
         lines += ["", "| Part | GiB | GB |", "|---|--:|--:|"]
         lines += [f"| {part['label']} | {show_gib(part['bytes'])} | {show_gb(part['bytes'])} |" for part in parts]
-    notes = [f"- Note: {warning['message']}." for warning in report.get("warnings", [])]
+    warnings = by_severity(report.get("warnings", []))
+    notes = [f"- {SEVERITIES[warning['severity']]}: {warning['message']}." for warning in warnings]
     lines += ["", *notes, ""] if notes else [""]
     return "\n".join([*lines, f"GPU Sizing Guide, facts of {catalog().version}: <{address}>", ""])
 

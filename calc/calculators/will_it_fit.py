@@ -13,6 +13,7 @@ from calc.calculators.engines import (
     keeps_cache,
     place,
     repairs_html,
+    subject,
 )
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
@@ -107,8 +108,8 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     on_each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
     spare = show_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
-        return True, f"It fits, with {spare} to spare:", f"{on_each}."
-    return False, f"It does not fit, {spare} are missing:", f"{on_each}.{first_repair(report)}"
+        return True, f"It fits, with {spare} to spare:", f"{subject(report)} takes {on_each}."
+    return False, f"It does not fit, {spare} are missing:", f"{subject(report)} needs {on_each}.{first_repair(report)}"
 
 
 def room(report: Report) -> str:

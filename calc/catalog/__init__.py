@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
+from calc.catalog.frameworks import Framework
 from calc.catalog.loader import (
     DATA,
     fold,
@@ -60,6 +61,7 @@ DATED = (
     "machines",
     "processors",
     "engines",
+    "frameworks",
     "support",
 )
 MOST_LISTED = 40  # names in a message
@@ -235,6 +237,12 @@ class Catalog:
         """Return the engine of that id or name."""
         record = self._record("engines", self.find("engines", name, field))
         assert isinstance(record, Engine)
+        return record
+
+    def framework(self, name: str, field: str = "framework") -> Framework:
+        """Return the framework of training of that id or name."""
+        record = self._record("frameworks", self.find("frameworks", name, field))
+        assert isinstance(record, Framework)
         return record
 
     @property

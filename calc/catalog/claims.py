@@ -228,7 +228,11 @@ def check_term(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.choice(f"{where}.group", entry["group"], TERM_GROUPS)
         if entry.get("source"):
             check_reference(check, f"{where}.source", entry["source"], tables)
-        if entry.get("page") and PAGES.is_dir() and not (PAGES / str(entry["page"]).partition("#")[0]).is_file():
+        if (
+            entry.get("page")
+            and (PAGES / "index.md").is_file()
+            and not (PAGES / str(entry["page"]).partition("#")[0]).is_file()
+        ):
             check.problem(f"{where}.page", f"{entry['page']!r:.60} is no page under docs/")
 
 

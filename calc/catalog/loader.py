@@ -9,6 +9,7 @@ from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
 from calc.catalog.coefficients import MEASURED, check_value
+from calc.catalog.frameworks import check_framework
 from calc.catalog.hardware import (
     check_accelerator,
     check_link,
@@ -73,6 +74,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("mixtures", "mixtures.toml"),
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
+        ("frameworks", "frameworks.toml"),
         ("accelerators", "accelerators/*.toml"),
         ("support", "support.toml"),
         ("links", "links.toml"),
@@ -308,6 +310,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "mixtures": check_mixture,
     "engines": check_engine,
     "trainers": check_engine,
+    "frameworks": check_framework,
     "accelerators": check_accelerator,
     "support": check_support,
     "links": check_link,
@@ -324,9 +327,30 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
 }
 # What only pages show, when the site is built.
 NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")
+FIELDS_NOT_IN_THE_BROWSER = {"accelerators": ("also", "exceptions"), "models": ("note",)}
+OF_THE_ENTRY = ("source", "checked")  # what a fact takes from its entry where it has the same
+
+
+def carried_entry(kind: str, entry: Entry) -> Entry:
+    """Return what the browser needs of an entry, its facts without what the entry says too."""
+    left = FIELDS_NOT_IN_THE_BROWSER.get(kind, ())
+    kept = {name: value for name, value in entry.items() if name not in left}
+    if kind != "accelerators":
+        return kept
+    return {name: shared_left_out(value, entry) if isinstance(value, dict) else value for name, value in kept.items()}
+
+
+def shared_left_out(fact: Entry, entry: Entry) -> Entry:
+    """Return a fact without the source and the day that are its entry's."""
+    return {name: value for name, value in fact.items() if name not in OF_THE_ENTRY or value != entry[name]}
 
 
 def snapshot(tables: Tables) -> str:
     """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML."""
-    carried = {kind: table for kind, table in tables.items() if kind not in NOT_IN_THE_BROWSER}
+    carried = {
+        kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
+        for kind, table in tables.items()
+        if kind not in NOT_IN_THE_BROWSER
+    }
+    carried["prices"] = {name: price for name, price in carried["prices"].items() if price["of"] != "models"}
     return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from calc.catalog.check import Entry
+from calc.catalog.frameworks import make_framework
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -29,9 +30,10 @@ from calc.catalog.support import make_support
 
 
 def make_facts(entry: Entry) -> dict[str, Fact]:
-    """Return the facts among the fields of a checked entry."""
+    """Return the facts of a checked entry; its source and day are theirs where they have none."""
+    shared = {name: entry[name] for name in ("source", "checked") if name in entry}
     return {
-        name: Fact(**{"unit": "", "basis": "", "note": "", **fact})
+        name: Fact(**{"unit": "", "basis": "", "note": "", **shared, **fact})
         for name, fact in entry.items()
         if isinstance(fact, dict)
     }
@@ -185,6 +187,7 @@ MAKERS = {
     "number_formats": make_number_format,
     "engines": make_engine,
     "trainers": make_engine,
+    "frameworks": make_framework,
     "sources": make_source,
     "kernel_families": make_kernel_family,
     "kernels": make_kernel_law,

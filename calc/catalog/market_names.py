@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog.loader import DROPPED_WORDS, lookup_names
-from calc.derivation import Warn
+from calc.derivation import INFO, Warn
 
 if TYPE_CHECKING:
     from calc.catalog import Catalog
@@ -159,13 +159,13 @@ def doubts(name: str, devices: int, facts: "Catalog") -> list[Warn]:
     if read is not None and read.others:
         others = ", ".join(facts.accelerator(other).name for other in read.others)
         message = f"{name:.80} may be any of {chosen.name}, {others}: {chosen.name} is taken"
-        found.append(Warn("accelerator-ambiguous", message, field))
+        found.append(Warn("accelerator-ambiguous", message, field, INFO))
     cores, known = cores_in(name), chosen.quantity("compute_units")
     if cores is not None and known is not None and cores != known:
         message = f"{name:.80} has {cores} GPU cores; {chosen.name} is computed with {known:.0f}"
-        found.append(Warn("accelerator-cores", message, field))
+        found.append(Warn("accelerator-cores", message, field, INFO))
     count = count_in(name)
     if count is not None and count != devices:
         message = f"{name:.80} names {count}, and the other fields make {devices}: {devices} are taken"
-        found.append(Warn("accelerator-count", message, field))
+        found.append(Warn("accelerator-count", message, field, INFO))
     return found

@@ -76,6 +76,7 @@ class Case(NamedTuple):
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
+    slots: int | None = None  # sequences that it is set up for; None: the engine's own number
 
     @property
     def visible(self) -> int | None:
@@ -128,6 +129,7 @@ def make_case(
     fraction: float | None,
     batched_tokens: int | None,
     attention: str,
+    slots: int | None = None,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
@@ -142,6 +144,7 @@ def make_case(
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,
+        slots=slots,
     )
 
 

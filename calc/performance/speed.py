@@ -98,6 +98,19 @@ class Question(NamedTuple):
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
+def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
+    """Return the passes that a question is about, None where the device's rates are not known."""
+    return passes_of(
+        demand=question.demand,
+        layout=question.layout,
+        accelerator=question.accelerator,
+        engine=question.engine,
+        era=question.era,
+        values=values,
+        attention=question.attention,
+    )
+
+
 def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known.
 
@@ -106,15 +119,7 @@ def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     their weights to the device in each pass, which multiplies there.
     """
     demand, layout, accelerator = question.demand, question.layout, question.accelerator
-    passes = passes_of(
-        demand=demand,
-        layout=layout,
-        accelerator=accelerator,
-        engine=question.engine,
-        era=question.era,
-        values=values,
-        attention=question.attention,
-    )
+    passes = passes_for(question, values)
     if passes is None:
         return None
     waves = ceil(demand.sequences / question.most) if question.most else 1

@@ -121,7 +121,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
 
 def under(serving: Serving, **changes: object) -> Serving:
     """Return a demand's engine and device with something changed."""
-    kept = ("engine", "accelerator", "fraction", "batched_tokens", "attention", "gpu_layers")
+    kept = ("engine", "accelerator", "fraction", "batched_tokens", "attention", "gpu_layers", "slots")
     return Serving(**{**{name: getattr(serving, name) for name in kept}, **changes})
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
@@ -11,6 +12,9 @@ from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES, fewest
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
 from calc.planning.support import sold_in_multiples
+
+if TYPE_CHECKING:
+    from calc.performance.arrivals import Traffic
 
 
 class Serving:
@@ -27,11 +31,16 @@ class Serving:
         gpu_layers: int | None = None,
         concurrency: int | None = None,
         slots: int | None = None,
+        traffic: "Traffic | None" = None,
     ) -> None:
         self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
-        self.concurrency = concurrency
-        self.slots = slots or round(engine.values.get("slots", MOST_SEQUENCES))  # of each data-parallel rank
+        self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
+
+    @property
+    def most_running(self) -> int:
+        """Sequences that each data-parallel rank works on at a time: as it is set up, or the engine's own number."""
+        return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
@@ -44,6 +53,7 @@ class Serving:
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
+            slots=self.slots,
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:

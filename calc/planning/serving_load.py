@@ -2,8 +2,7 @@
 
 from calc.derivation import Step
 from calc.performance.load import DEVIATES, Load, State, steady_state
-from calc.performance.passes import passes_of
-from calc.performance.speed import Question
+from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.serving_report import Report, Served, speed_factor, speed_question
 from calc.units import show_count, show_number
@@ -19,15 +18,7 @@ def loaded_speed(
     if question is None:
         return None
     serving, ranks = served.serving, served.layout.data
-    passes = passes_of(
-        demand=question.demand,
-        layout=question.layout,
-        accelerator=question.accelerator,
-        engine=question.engine,
-        era=question.era,
-        values=serving.engine.values,
-        attention=question.attention,
-    )
+    passes = passes_for(question, serving.engine.values)
     if passes is None:
         return None
     load = load_of(served, question, concurrency, mixes=bool(passes.schedule.of("mixes_prompts")))
@@ -49,7 +40,7 @@ def loaded_speed(
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
     """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
     layout, values = served.layout, served.serving.engine.values
-    slots = float(served.serving.slots)
+    slots = float(served.serving.most_running)
     if served.most:
         slots = min(slots, served.most / layout.data)
     return Load(

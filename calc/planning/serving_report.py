@@ -16,6 +16,7 @@ from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, C
 from calc.memory.weights_working import weights_steps
 from calc.performance.speed import Question, Speed, speed_of
 from calc.performance.working import prefill_steps, speed_steps
+from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import division
 from calc.planning.measured import SPEED, bucket, format_of, measured, range_factor
 from calc.planning.serving import Serving
@@ -44,7 +45,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
 
     No more than the engine is set up for; of requests in a server those that it works on at a time.
     """
-    slots = serving.slots * layout.data
+    slots = serving.most_running * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
     if serving.accelerator is None:
@@ -183,13 +184,22 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // cache if cache else 0
 
 
+def cache_pool(served: Served, limit: int) -> tuple[int, int]:
+    """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
+    runtime = served.runtime
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
+    if not cache:  # nothing is kept of a sequence
+        return 0, 0
+    pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    return pool, pool_tokens(served, pool, cache)
+
+
 def serving_fit(served: Served) -> Report:
     """Return what fits on the devices under the engine."""
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
-    pool = max(runtime.limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    pool, tokens = cache_pool(served, runtime.limit)
     needed = serving.devices_needed(demand, served.layout)
     return {
         "capacity_bytes": runtime.capacity,
@@ -197,16 +207,26 @@ def serving_fit(served: Served) -> Report:
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
-        "kv_pool_tokens": pool_tokens(served, pool, cache),
-        "max_sequences": served.most,
+        "kv_pool_tokens": tokens,
+        "max_sequences": bounded(served),
         "devices_needed": needed[0] if needed else None,
         "devices_needed_parallelism": division(needed[1]) if needed else None,
     }
 
 
+def bounded(served: Served) -> int | None:
+    """Return the most sequences that fit, None where memory does not bound them."""
+    most = served.most
+    return most if most is not None and most < MOST_SEQUENCES - 1 else None
+
+
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
+    if serving.traffic is not None:
+        from calc.planning.serving_arrivals import arriving_speed  # few scenarios ask for it
+
+        return arriving_speed(served, serving.traffic, output_tokens, cached_tokens)
     if serving.concurrency is not None and served.demand.architecture.writes:
         from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
 
@@ -224,7 +244,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     }
     if not served.demand.architecture.writes:  # one pass is all there is
         return one_pass_speed(served, report, speed)
-    report["max_sequences"] = served.most
+    report["max_sequences"] = bounded(served)
     report["bound_by"] = speed.decode.time.bound_by
     report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
@@ -279,7 +299,7 @@ def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report
     kept = ("prefill_tokens_per_s", "time_to_first_token_s")
     bound = speed.prefill.time.bound_by
     found: Report = {name: report[name] for name in kept}
-    found |= {"max_sequences": served.most, "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
+    found |= {"max_sequences": bounded(served), "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)
 
 

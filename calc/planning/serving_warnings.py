@@ -41,12 +41,13 @@ def model_warnings(served: Served) -> list[Warn]:
 
 def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
-    engine, runtime = served.serving.engine, served.runtime
+    engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    if engine.id == "vllm" and (limit := sequence_limit(served.case)) < (usual := default_sequences(served.case)):
+    limit, usual = (sequence_limit(case), default_sequences(case)) if engine.id == "vllm" else (0, 0)
+    if case.slots is None and limit < usual:
         message = (
             f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "
-            f"start it with --max-num-seqs {limit}, as is counted here"
+            f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
         )
         found.append(Warn("fewer-sequences-than-default", message, "sequences"))
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
@@ -65,5 +66,5 @@ def link_warnings(served: Served, device: Accelerator) -> list[Warn]:
         found.append(Warn("no-peer-to-peer", message, "parallelism.tensor"))
     if ranks > 1 and "bridge" in link:
         message = f"{device.name} has a link only with a bridge, which joins two cards; PCIe is counted on"
-        found.append(Warn("link-needs-bridge", message, "parallelism.tensor"))
+        found.append(Warn("link-needs-bridge", message, "parallelism.tensor", INFO))
     return found

@@ -1,7 +1,7 @@
 """What excludes each other in a training run, and what is risky."""
 
 from calc.catalog.records import Accelerator
-from calc.derivation import INFO, Warn
+from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError
 from calc.memory.training.plan import (
     GRADIENTS,
@@ -69,10 +69,10 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
         found.append(Warn("context-beyond-trained", message, "sequence_tokens"))
     if plan.stage_of_zero and plan.shard_ranks == 1:
         message = "nothing is divided: there is one data-parallel rank"
-        found.append(Warn("sharding-without-ranks", message, "sharding"))
+        found.append(Warn("sharding-without-ranks", message, "sharding", INFO))
     if plan.method.optimizer.kind == FACTORED and plan.stage_of_zero:
         message = "Adafactor keeps rows and columns of whole matrices; sharding that flattens them breaks it"
-        found.append(Warn("optimizer-sharding", message, "optimizer"))
+        found.append(Warn("optimizer-sharding", message, "optimizer", WRONG))
     if plan.layout.pipeline > 1 and plan.stage_of_zero >= GRADIENTS:
         message = (
             "with pipeline stages gradients of all micro-batches add up, so ZeRO-1 is usual; DeepSpeed refuses more"
@@ -84,7 +84,7 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     mixed = any(k.recurrence is not None for k in plan.architecture.kinds)
     if mixed:
         message = "activations of recurrent layers are estimated from their width, not from each operation"
-        found.append(Warn("activations-approximate", message, "model"))
+        found.append(Warn("activations-approximate", message, "model", INFO))
     if not plan.choices.flash and plan.tokens > 4096:
         message = "eager attention keeps the scores of every pair of tokens; flash keeps none"
         found.append(Warn("scores-kept", message, "attention"))

@@ -27,6 +27,7 @@ FIELDS = (
     "accelerator",
     "accelerators",
     "parallelism",
+    "framework",
     "method",
     "lora",
     "base_weights",
@@ -93,14 +94,16 @@ class TrainingReader(Reader):
         self.given = {name: value for name, value in scenario.items() if value is not None}
         self.filled = {}
         self.defaults = []
+        self.presets: dict[str, object] = {}  # what the framework does where nothing is said
         for name in self.given:
             if name not in FIELDS:
                 hint = nearest(str(name), FIELDS)
                 raise ScenarioError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
 
     def take(self, name: str, default: object = None) -> object:
-        """Return the field's value, or its default, and note which."""
-        return super().take(name, DEFAULTS.get(name) if default is None else default)
+        """Return the field's value, what its framework does, or its default, and note which."""
+        usual = DEFAULTS.get(name) if default is None else default
+        return super().take(name, self.presets.get(name, usual))
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """Return the field as true or false."""

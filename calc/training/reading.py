@@ -51,6 +51,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
+from calc.training.frameworks import follow_framework
 
 LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
 
@@ -76,6 +77,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
+    follow_framework(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture, context_limit = model.architecture, model.context_tokens
     reader.filled["model"] = model.id or reader.given["model"]
@@ -129,7 +131,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=varied is True,
-        stated=compiled is not None and varied is not None,
+        stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),

@@ -51,7 +51,8 @@ class Ties(NamedTuple):
     """What coefficients are drawn to: each row of the matrix is one of them less the one above it."""
 
     matrix: "Array"
-    targets: "Array"  # logarithms: 0, or that of the start where none is above
+    targets: "Array"  # logarithms: of the start over that of the one above it, or of the start where none is above
+    hold: float  # how strongly, a source being 1
 
     def away(self, values: Mapping[str, float], names: Sequence[str]) -> "Array":
         """Return how far each coefficient is from what it is drawn to, as a logarithm."""
@@ -84,11 +85,11 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
     )
 
 
-def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float]) -> Fit:
+def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD) -> Fit:
     """Return the coefficients named by `start` estimated from items, all others as in `values`."""
     import numpy as np  # what a build computes needs none of it
 
-    looked_at, names, ties = chosen(items), tuple(start), ties_of(start)
+    looked_at, names, ties = chosen(items), tuple(start), ties_of(start, hold)
     found = {**values, **start}
     matrix, errors = np.empty((0, 0)), np.empty(0)
     for _ in range(ROUNDS):
@@ -137,7 +138,7 @@ def sensitivities(items: Sequence[Item], values: Values, names: Sequence[str], e
     return np.array(columns).T.reshape(len(items), len(names))
 
 
-def ties_of(start: Mapping[str, float]) -> Ties:
+def ties_of(start: Mapping[str, float], hold: float = HOLD) -> Ties:
     """Return what coefficients are drawn to, by their names.
 
     >>> ties_of({"share": 0.5, "share_awq": 0.5, "share_awq@Hopper": 0.5}).matrix.tolist()
@@ -150,8 +151,8 @@ def ties_of(start: Mapping[str, float]) -> Ties:
     for place, name in enumerate(names):
         if above := above_of(name, names):
             matrix[place, names.index(above)] = -1
-            targets[place] = 0
-    return Ties(matrix, targets)
+            targets[place] = math.log(start[name] / start[above])
+    return Ties(matrix, targets, hold)
 
 
 def above_of(name: str, names: Iterable[str]) -> str | None:
@@ -175,7 +176,7 @@ def moves(
     for _ in range(WEIGHINGS):
         left = np.abs(errors + matrix @ moved)
         pull = weight / np.clip(left, SMALLEST, None) * np.where(left > LARGEST, LARGEST / np.maximum(left, 1e-9), 1)
-        hold = HOLD / np.clip(np.abs(away + ties.matrix @ moved), NEAREST, None)
+        hold = ties.hold / np.clip(np.abs(away + ties.matrix @ moved), NEAREST, None)
         normal = matrix.T @ (pull[:, None] * matrix) + ties.matrix.T @ (hold[:, None] * ties.matrix)
         moved = np.linalg.solve(normal, -(matrix.T @ (pull * errors)) - ties.matrix.T @ (hold * away))
     return moved
@@ -205,4 +206,4 @@ def loss(items: Sequence[Item], values: Mapping[str, float], names: Sequence[str
     errors = sum(
         weight * min(abs(item.error(values)), LARGEST) for weight, item in zip(weights(items), items, strict=True)
     )
-    return errors + HOLD * float(abs(ties.away(values, names)).sum())
+    return errors + ties.hold * float(abs(ties.away(values, names)).sum())

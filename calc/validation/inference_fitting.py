@@ -26,7 +26,28 @@ START = {
     "cache_passes": 2.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
-    "launch_s": 1e-5,
+    "launch_s": 5e-6,
+    "request_s": 0.03,
+}
+# The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
+# before they are multiplied, kernels around a product that PyTorch launches one by one from Python.
+CODE = {
+    "attention_factor_eager": 3.0,
+    "cache_factor_eager": 2.0,
+    "launch_s@2023": 2e-5,
+}
+EAGER = {
+    "launch_s": 2e-5,
+    "weights_factor_quantized": 2.0,
+    "matrix_factor_quantized": 1.5,
+    "matrix_factor_awq": 2.0,
+    "product_launches_awq": 2.0,
+    "product_launches_nf4": 3.0,
+    "product_launches_nf4-dq": 3.0,
+    "product_launches_fp8": 6.0,
+    "product_launches_fp8-block": 6.0,
+    "product_launches_gptq-int8": 5.0,
+    "product_launches_int8": 8.0,
 }
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
@@ -52,10 +73,15 @@ def memory_start_of(engine: str) -> dict[str, float]:
 def start_of(engine: str) -> dict[str, float]:
     """Return the coefficients of an engine that rows set, at the values where an estimate begins."""
     found = {}
+    known = START | CODE | (EAGER if engine == "transformers" else {})
     for name, value in catalog().engine(engine).values.items():
-        plain = next((known for known in START if name.startswith(known)), "")
-        if plain and value > 0:
-            found[name] = START[plain]
+        begins = max(
+            (start for start in known if name == start or name.startswith((f"{start}_", f"{start}@"))),
+            key=len,
+            default="",
+        )
+        if begins and value > 0:
+            found[name] = known[begins]
     return found
 
 

@@ -114,10 +114,12 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 
 def concurrency_of(row: Row) -> int:
     """Return the requests that were in a server at a time; a burst is all of them at once."""
-    found = re.search(r"max_concurrency (\d+)|peak concurrent (\d+)|(\d+) requests", row["batch"])
+    if "infinite rate" in row["batch"]:
+        raise SkipError("requests came all at once and drained, with lengths of a long tail: no steady state")
+    found = re.search(r"max_concurrency (\d+)", row["batch"])
     if found is None:
         raise SkipError("how many requests ran at a time is not stated")
-    return int(next(text for text in found.groups() if text))
+    return int(found.group(1))
 
 
 def batch_of(row: Row) -> object:

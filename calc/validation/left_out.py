@@ -23,7 +23,7 @@ from calc.validation import (
     training_left_out,
     training_speed,
 )
-from calc.validation.fitting import Item, fit, without
+from calc.validation.fitting import HOLD, Item, fit, without
 from calc.validation.inference_fitting import item_of, memory_item_of, memory_start_of, start_of
 from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, known_rows
@@ -31,6 +31,7 @@ from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, re
 from calc.validation.training_fitting import start_of as training_start
 
 Scenario = Mapping[str, Any]
+STIFF = 0.15  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
 def inference_items() -> dict[str, list[Item]]:
@@ -76,7 +77,7 @@ def inference_residuals() -> list[Residual]:
     return [
         residual
         for engine, items in inference_items().items()
-        for residual in residuals_of(engine, items, catalog().engine(engine).values, start_of(engine))
+        for residual in residuals_of(engine, items, catalog().engine(engine).values, start_of(engine), hold=STIFF)
     ]
 
 
@@ -102,10 +103,10 @@ def training_residuals() -> list[Residual]:
 
 
 def residuals_of(
-    engine: str, items: list[Item], values: Mapping[str, float], start: Mapping[str, float]
+    engine: str, items: list[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD
 ) -> list[Residual]:
     """Return the errors of an engine's rows, with the source of each among those estimated from and without it."""
-    fitted = fit(items, values, start)
+    fitted = fit(items, values, start, hold=hold)
     sources = sorted({item.source for item in items})
     left = {source: without(fitted, source) for source in sources} if len(sources) > 1 else {}
     known = known_rows((item.source, item.bucket) for item in items)

@@ -99,7 +99,7 @@ def test_back_to_the_list(watched: Watched, site: str, tmp_path: Path) -> None:
     page.fill("[name=context_tokens]", "4096")
     page.fill("[name=context_tokens]", "8192")
     pick(page, "Model", "llama 3.2 1b")
-    expect(page.locator("[name=weights]")).to_have_value("bf16")
+    expect(page.locator("[name=weights]")).to_have_value("published")
     expect(page.locator(".calc-legend")).to_contain_text("Weights 2.30 GiB")
     page.wait_for_url("**model=llama-3.2-1b**")
     page.go_back()

@@ -15,7 +15,9 @@ LIVING = [
     ("will-it-fit", "format-ladder", {"model": "qwen3-14b"}),
     ("kv-cache", "cache-over-context", {"context_tokens": "16384"}),
     ("speed", "speed-over-batch", {"sequences": "8"}),
+    ("speed", "latency-over-load", {"accelerator": "h100-sxm-80gb", "requests_per_s": "2"}),
     ("speed", "roofline", {"sequences": "8"}),
+    ("speed", "pass-timeline", {"sequences": "8"}),
 ]
 
 
@@ -90,7 +92,7 @@ def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: 
     ]
     reach(page, "memory-over-context")
     wanted = draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"})
-    drawing = page.locator("gpu-plot svg")
+    drawing = page.locator("gpu-plot[data-plot=memory-over-context] svg")
     expect(drawing).to_have_attribute("aria-label", wanted.summary)
 
 
@@ -99,7 +101,7 @@ def test_a_mark_tells_its_numbers(watched: Watched, site: str) -> None:
     page = watched.page
     page.goto(site + "calculators/will-it-fit/")
     reach(page, "memory-over-context")
-    page.locator("gpu-plot .plot-drawing svg path[stroke-width='2']").last.hover()
+    page.locator("[data-plot=memory-over-context] .plot-drawing svg path[stroke-width='2']").last.hover()
     expect(page.locator(".plot-tooltip")).to_contain_text("Memory: 15.68 GiB")
 
 

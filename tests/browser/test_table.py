@@ -29,9 +29,9 @@ def test_typing_filters_and_the_status_says_how_many(watched: Watched, site: str
     status = page.locator("gpu-table [role=status]")
     expect(status).to_have_text(f"{COUNT} of {COUNT} models")
     field = page.get_by_label("Filter models")
-    field.fill("8B LLAMA-3.1")
+    field.fill("405B LLAMA-3.1")
     expect(status).to_have_text(f"1 of {COUNT} models")
-    assert column(page, 1) == ["Llama 3.1 8B"]
+    assert column(page, 1) == ["Llama 3.1 405B"]
     field.fill("no such model")
     expect(status).to_have_text(f"0 of {COUNT} models")
     field.fill("")

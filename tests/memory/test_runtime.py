@@ -189,6 +189,29 @@ def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() ->
     assert not any(warning["code"] == "fewer-sequences-than-default" for warning in wider["warnings"])
 
 
+def test_stated_slots_size_the_profiled_sampler() -> None:
+    """vLLM's sampler is profiled with `max_num_seqs`: on a card of 16 GB 32 instead of 256 give the pool 1 GiB more.
+
+    What is stated is kept, with no warning of fewer; a vocabulary of 151,936 costs 38.3 bytes a logit and sequence.
+    """
+    asked = {"model": "qwen3-4b", "weights": "awq", "engine": "vllm", "accelerator": "rtx-4060-ti-16gb"}
+    usual, few = memory(**asked), memory(**asked, sequence_slots=32)
+    assert part(usual, "logits") == pytest.approx(256 * 151_936 * 38.3, rel=1e-3)
+    assert few["kv_pool_bytes"] - usual["kv_pool_bytes"] > GIB
+    most: Any = estimate({**asked, "model": "gpt-oss-120b", "weights": "mxfp4", "sequence_slots": 1024})
+    assert not any(warning["code"] == "fewer-sequences-than-default" for warning in most["warnings"])
+
+
+@pytest.mark.parametrize("engine", ["sglang", "tensorrt-llm"])
+def test_stated_slots_size_the_sampled_logits(engine: str) -> None:
+    """Logits are held for as many sequences as an engine is set up for."""
+    few, many = (
+        part(memory(model="qwen3-0.6b", engine=engine, accelerator="rtx-4090", sequence_slots=slots), "logits")
+        for slots in (512, 1024)
+    )
+    assert many == 2 * few > 0
+
+
 def test_vllm_leaves_the_a100_out_of_large_devices() -> None:
     """vLLM's defaults: 8,192 tokens and 1,024 sequences from 70 GiB on, but not where the name has A100 in it."""
     devices = {"h100-sxm-80gb": 8192, "a100-sxm-80gb": 2048, "rtx-4090": 2048}

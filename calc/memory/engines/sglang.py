@@ -1,6 +1,6 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
-from calc.memory.engines.vllm import default_sequences, step_amounts
+from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
@@ -13,7 +13,7 @@ def sglang(case: Case) -> Runtime:
     `_handle_gpu_memory_settings` in SGLang's server_args.py.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    step = step_amounts(case, max(default_sequences(case), case.sequences))
+    step = step_amounts(case, running_sequences(case))
     amounts += step.all
     fixed = case.budget.weights + step.context.bytes + total(step.links)
     limit = None if case.visible is None else int(static_fraction(case) * case.visible)

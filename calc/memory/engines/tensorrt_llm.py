@@ -1,6 +1,6 @@
 """TensorRT-LLM: a share of what is free after weights and activations becomes the cache."""
 
-from calc.memory.engines.vllm import default_sequences, step_amounts
+from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
 
 
@@ -11,7 +11,7 @@ def tensorrt_llm(case: Case) -> Runtime:
     TensorRT-LLM", `free_gpu_memory_fraction`.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    step = step_amounts(case, max(default_sequences(case), case.sequences))
+    step = step_amounts(case, running_sequences(case))
     amounts += step.all
     fixed = case.budget.weights + total(step.all)
     share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction

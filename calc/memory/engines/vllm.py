@@ -18,13 +18,15 @@ def vllm(case: Case) -> Runtime:
     as a step may hold, then samples for as many sequences as may run. CUDA graphs are captured afterwards and, like
     the context of the driver, lie outside of the share. Source: vLLM's `determine_available_memory`.
     Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
-    as an operator would set it.
+    as an operator would set it; a limit that is stated is kept.
     """
     return limited(case, sequence_limit(case))
 
 
 def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: the default of the device, of a small one, or what is asked for, as one sequence fits."""
+    """Return `max_num_seqs`: as stated, or the default of the device or of a small one, as one sequence fits."""
+    if case.slots is not None:
+        return case.slots
     limits = [max(limit, case.sequences) for limit in (default_sequences(case), case.engine.whole("sequences"), 1)]
     return next((limit for limit in limits if starts(case, limit)), limits[0])
 
@@ -44,6 +46,11 @@ def cached_bytes(case: Case) -> int:
 def default_sequences(case: Case) -> int:
     """Return the engine's own `max_num_seqs` on the device."""
     return case.engine.whole("sequences_large" if is_large(case) else "sequences")
+
+
+def running_sequences(case: Case) -> int:
+    """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
+    return case.slots or max(default_sequences(case), case.sequences)
 
 
 def limited(case: Case, sequences: int) -> Runtime:

@@ -1,0 +1,272 @@
+"""Requests in a server, event by event: waiting for room, prompts in chunks beside decoding, answers token by token.
+
+A run of continuous batching (Orca, 2022) with prompts in chunks (Sarathi-Serve, 2024), first come first served.
+Between two events, an arrival, a prompt read or an answer done, all steps are alike and are taken at once.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import ceil, inf, sqrt
+from typing import NamedTuple
+
+from calc.performance.arrivals import Objective, Request
+from calc.performance.load import LEAST_ROOM
+from calc.performance.step_times import StepTimes
+
+NO_GROWTH = 1e-9  # of a step, over the time until an arrival, that rounding would make nothing of
+
+
+UNBOUNDED = 2**60  # tokens of a cache that never fills
+
+
+class Server(NamedTuple):
+    """What bounds the work of a data-parallel rank."""
+
+    slots: int  # sequences that it works on at a time
+    room_tokens: int  # that its cache holds
+    batched_tokens: int | None  # of a step; None: whole prompts pass at once
+    mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
+    request_s: float  # of each request, beside the device
+    step_factor: float = 1.0  # by which steps take longer than their times say
+    prompt_factor: float = 1.0
+
+
+class Served(NamedTuple):
+    """When a request came, had its first token, and its last."""
+
+    at_s: float
+    first_s: float
+    last_s: float
+    output_tokens: int
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds to the first token."""
+        return self.first_s - self.at_s
+
+    @property
+    def whole_s(self) -> float:
+        """Seconds to the last token."""
+        return self.last_s - self.at_s
+
+    @property
+    def token_s(self) -> float | None:
+        """Mean seconds between tokens; None of a single one."""
+        return (self.last_s - self.first_s) / (self.output_tokens - 1) if self.output_tokens > 1 else None
+
+    def keeps(self, objective: Objective) -> bool:
+        """Return whether the request keeps within all that is asked of it."""
+        pairs = zip((self.wait_s, self.token_s, self.whole_s), objective, strict=True)
+        return all(most is None or found is None or found <= most for found, most in pairs)
+
+
+class Begun(NamedTuple):
+    """An answer that a run finds half written."""
+
+    request: Request
+    written_tokens: int
+
+
+class Run(NamedTuple):
+    """What became of all requests, and what the server did until the last of them came."""
+
+    served: list[Served]
+    seconds: float  # until the last came, or all were done if that was sooner
+    running_s: float  # sequences that were decoded, times the seconds
+    answered: int  # requests that were done
+    written_tokens: int  # of these
+    writing_s: float  # sequences that were decoded, times the seconds, until all were done
+    preempted: int  # times that a request lost its cache to others
+
+
+class Reading:
+    """A prompt that is being read; after a request lost its cache, its answer so far is part of it."""
+
+    __slots__ = ("done", "index", "left", "tokens")
+
+    def __init__(self, index: int, tokens: int) -> None:
+        self.index, self.tokens = index, tokens
+        self.left, self.done = tokens, 0
+
+
+class Queue:
+    """A server at work on requests in the order in which they come."""
+
+    def __init__(self, asked: Sequence[Request], begun: Sequence[Begun], server: Server, times: StepTimes) -> None:
+        self.asked = [*(answer.request for answer in begun), *asked]
+        self.server, self.times = server, times
+        self.clock = 0.0
+        self.steps = 0  # of decoding, so far
+        self.coming = len(begun)  # the next request
+        self.waiting: deque[Reading] = deque()
+        self.reading: deque[Reading] = deque()
+        self.writing: list[tuple[int, int]] = []  # the step with which an answer ends, and whose it is; a heap
+        self.held = 0  # tokens in the cache, those of prompts that are being read among them
+        self.context = 0  # tokens of the sequences that are being decoded
+        self.written = [0] * len(self.asked)
+        self.first = [0.0] * len(self.asked)
+        self.last = [0.0] * len(self.asked)
+        self.running_s = 0.0
+        self.answered = self.answered_tokens = self.preempted = 0
+        for index, answer in enumerate(begun):
+            self.written[index] = answer.written_tokens - 1
+            self.held += answer.request.prompt_tokens + self.written[index]
+            self.begin(Reading(index, answer.request.prompt_tokens + self.written[index]), 0.0)
+
+    def run(self) -> Run:
+        """Return what becomes of all requests."""
+        before, at_end = len(self.asked), None
+        first = self.coming
+        while True:
+            self.admit()
+            if at_end is None and self.coming == before:
+                at_end = self.clock, self.running_s, self.answered, self.answered_tokens
+            if self.reading:
+                self.read()
+            elif self.writing:
+                self.write()
+            elif self.coming < before:
+                self.clock = max(self.clock, self.asked[self.coming].at_s)
+            else:
+                break
+        extra = self.server.request_s
+        served = [
+            Served(request.at_s, first_s + extra, last_s + extra, request.output_tokens)
+            for request, first_s, last_s in zip(self.asked[first:], self.first[first:], self.last[first:], strict=True)
+        ]
+        seconds, running_s, answered, tokens = at_end or (self.clock, 0.0, 0, 0)
+        return Run(
+            served=served,
+            seconds=seconds,
+            running_s=running_s,
+            answered=answered,
+            written_tokens=tokens,
+            writing_s=self.running_s,
+            preempted=self.preempted,
+        )
+
+    def admit(self) -> None:
+        """Let requests in that have come, as long as there are slots and room for their prompts."""
+        asked, waiting, server = self.asked, self.waiting, self.server
+        while self.coming < len(asked) and asked[self.coming].at_s <= self.clock:
+            waiting.append(Reading(self.coming, asked[self.coming].prompt_tokens))
+            self.coming += 1
+        active = len(self.reading) + len(self.writing)
+        while waiting and active < server.slots and (not active or self.held + waiting[0].tokens <= server.room_tokens):
+            taken = waiting.popleft()
+            self.held += taken.tokens
+            self.reading.append(taken)
+            active += 1
+
+    def read(self) -> None:
+        """Take a step that reads prompts, first come first, as far as its tokens reach."""
+        server, count = self.server, len(self.writing)
+        if server.mixes and self.held + count > server.room_tokens:
+            self.make_room(count)
+            count = len(self.writing)
+        left = inf if server.batched_tokens is None else float(server.batched_tokens)
+        if server.mixes:
+            left = max(left - count, LEAST_ROOM)
+        tokens, pairs = 0, 0.0
+        done: list[Reading] = []
+        for prompt in self.reading:
+            chunk = prompt.left if prompt.left < left else int(left)
+            tokens += chunk
+            pairs += chunk * (prompt.done + chunk / 2.0)
+            prompt.done += chunk
+            prompt.left -= chunk
+            left -= chunk
+            if not prompt.left:
+                done.append(prompt)
+            if left < 1:
+                break
+        seconds = self.times.prompts(count, tokens, pairs / tokens) * server.prompt_factor
+        late = seconds * (self.times.stages - 1)  # until the last stage has read what the first one has
+        if server.mixes and count:
+            self.decode(1, seconds)
+        else:
+            self.clock += seconds
+            self.running_s += count * seconds
+        for prompt in done:
+            self.reading.popleft()
+            self.begin(prompt, self.clock + late)
+
+    def begin(self, prompt: Reading, now: float) -> None:
+        """Write the first token after a prompt, or the next one of an answer that lost its cache."""
+        index = prompt.index
+        if not self.written[index]:
+            self.first[index] = now
+        self.written[index] += 1
+        self.held += 1
+        left = self.asked[index].output_tokens - self.written[index]
+        if left > 0:
+            heappush(self.writing, (self.steps + left, index))
+            self.context += prompt.tokens + 1
+        else:
+            self.finish(index, now)
+
+    def finish(self, index: int, now: float) -> None:
+        """End an answer, whose cache is free again."""
+        self.last[index] = now
+        self.held -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
+        self.answered += 1
+        self.answered_tokens += self.asked[index].output_tokens
+
+    def write(self) -> None:
+        """Take the steps of decoding until something happens."""
+        count, server = len(self.writing), self.server
+        if self.held + count > server.room_tokens and count > 1:
+            self.make_room(count)
+            return
+        steps = self.writing[0][0] - self.steps
+        if count > 1:
+            steps = min(steps, max((server.room_tokens - self.held) // count, 1))
+        if self.coming < len(self.asked) and not self.waiting and count < server.slots:
+            steps = min(steps, self.steps_until(self.asked[self.coming].at_s))
+        self.decode(steps, 0.0)
+
+    def steps_until(self, time_s: float) -> int:
+        """Return the steps of decoding after which a time has come, one at least; each is longer than the last."""
+        count, factor = len(self.writing), self.server.step_factor
+        fixed, slope = self.times.decode(count)
+        gap, first, growth = time_s - self.clock, (fixed + slope * self.context / count) * factor, slope * factor
+        if growth * gap < NO_GROWTH * first:
+            return max(ceil(gap / first), 1)
+        linear = first - growth / 2.0
+        return max(ceil((sqrt(linear**2 + 2.0 * growth * gap) - linear) / growth), 1)
+
+    def decode(self, steps: int, extra_s: float) -> None:
+        """Give each running answer so many tokens more; steps grow with the cache, so the one half-way is the mean."""
+        count = len(self.writing)
+        fixed, slope = self.times.decode(count)
+        context = self.context / count + (steps - 1) / 2.0
+        seconds = steps * (fixed + slope * context) * self.server.step_factor + extra_s
+        self.clock += seconds
+        self.running_s += count * seconds
+        self.steps += steps
+        self.held += steps * count
+        self.context += steps * count
+        while self.writing and self.writing[0][0] <= self.steps:
+            index = heappop(self.writing)[1]
+            self.context -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
+            self.finish(index, self.clock)
+
+    def make_room(self, needed: int) -> None:
+        """Take the cache from those that came last until the others have room; they are read again from the start."""
+        while self.held + needed > self.server.room_tokens and len(self.writing) > 1:
+            end, index = max(self.writing, key=lambda pair: pair[1])
+            self.writing.remove((end, index))
+            self.written[index] = self.asked[index].output_tokens - (end - self.steps)
+            tokens = self.asked[index].prompt_tokens + self.written[index]
+            self.held -= tokens
+            self.context -= tokens
+            needed -= 1
+            self.waiting.appendleft(Reading(index, tokens))
+            self.preempted += 1
+        self.writing.sort()
+
+
+def run_queue(asked: Sequence[Request], *, server: Server, times: StepTimes, begun: Sequence[Begun] = ()) -> Run:
+    """Return when each of the requests has its tokens, at a server that has some answers half written."""
+    return Queue(asked, begun, server, times).run()

@@ -1,0 +1,114 @@
+"""Seconds of any step of a server, from a table of a few: a run under load takes thousands of steps."""
+
+from bisect import bisect_right
+
+from calc.performance.passes import Passes
+
+RATIO = 1.5  # between the sequences, and tokens, of neighbours in the table
+FEWEST_TOKENS = 16  # of prompts in a step that the table begins with
+
+
+class StepTimes:
+    """Steps of decoding sequences and of prompts, on one data-parallel rank.
+
+    A step's time is nearly linear in the tokens that are looked back at, and between neighbouring sizes of its
+    products. Cells of the table are worked out when a step first needs them.
+    """
+
+    def __init__(
+        self, passes: Passes, *, prompt_tokens: int, output_tokens: int, most_tokens: int, mixes: bool
+    ) -> None:
+        self.passes, self.mixes = passes, mixes
+        self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context
+        self.before = float(max(prompt_tokens, FEWEST_TOKENS))
+        self.stages = passes.layout.pipeline
+        most = max(most_tokens, 2 * FEWEST_TOKENS)
+        self.sizes = sorted({*geometric(FEWEST_TOKENS, most), min(prompt_tokens, most)})
+        self.cells: dict[tuple[int, int], float] = {}
+        self.rows: dict[int, tuple[float, float]] = {}
+        self.slopes: dict[int, float] = {}
+        self.counts = geometric(1, 1)
+
+    def decode(self, sequences: int) -> tuple[float, float]:
+        """Return the seconds of a step of so many sequences without context, and those for each token of their mean."""
+        found = self.rows.get(sequences)
+        if found is None:
+            low, high, share = self.around(sequences)
+            (fixed, slope), (more, steeper) = self.row(low), self.row(high)
+            found = self.rows[sequences] = fixed + share * (more - fixed), slope + share * (steeper - slope)
+        return found
+
+    def prompts(self, sequences: int, tokens: int, before: float) -> float:
+        """Return the seconds that a step takes longer for `tokens` of prompts, each of which looks back at `before`.
+
+        Where prompts have steps of their own these are the seconds of one. Stages of a pipeline work on several.
+        """
+        beside = sequences if self.mixes else 0
+        place = min(max(bisect_right(self.sizes, tokens), 1), len(self.sizes) - 1)
+        small, large = self.sizes[place - 1], self.sizes[place]
+        share = max((tokens - small) / (large - small), 0.0)
+        low, high, part = self.around(beside)
+        seconds = 0.0
+        for size, weight in ((small, 1.0 - share), (large, share)):
+            if weight:
+                alike = self.cell(low, size)
+                if part:
+                    alike += part * (self.cell(high, size) - alike)
+                seconds += weight * (alike + self.slope(size) * (before - size / 2.0))
+        return max(seconds, 0.0) / self.stages
+
+    def around(self, sequences: int) -> tuple[int, int, float]:
+        """Return the neighbours of a number of sequences in the table, and its place between them."""
+        while self.counts[-1] < sequences:
+            self.counts.append(max(round(self.counts[-1] * RATIO), self.counts[-1] + 1))
+        if not sequences:
+            return 0, 0, 0.0
+        place = bisect_right(self.counts, sequences) - 1
+        low = self.counts[place]
+        if low == sequences:
+            return low, low, 0.0
+        high = self.counts[place + 1]
+        return low, high, (sequences - low) / (high - low)
+
+    def row(self, sequences: int) -> tuple[float, float]:
+        """Return a row of the table: seconds without context, and for each token of it."""
+        half, more = round(self.context / 2), round(self.context * 1.5) + 1
+        parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
+        first, second = (
+            self.passes.time(self.passes.step(sequences=sequences / parts, context=length)).total
+            for length in (half, more)
+        )
+        slope = max(second - first, 0.0) / (more - half)
+        return first - slope * half, slope
+
+    def cell(self, sequences: int, tokens: int) -> float:
+        """Return the seconds that a prompt takes beside decoding sequences."""
+        key = sequences, tokens
+        if key not in self.cells:
+            piece = self.passes.prompt(sequences=1, tokens=tokens, before=0)
+            if sequences:
+                step = self.passes.step(sequences=sequences, context=round(self.context))
+                extra = self.passes.time(step, piece).total - self.passes.time(step).total
+            else:
+                extra = self.passes.time(piece).total
+            self.cells[key] = max(extra, 0.0)
+        return self.cells[key]
+
+    def slope(self, tokens: int) -> float:
+        """Return the seconds that a prompt takes longer for each token that all its tokens look back at."""
+        if tokens not in self.slopes:
+            far = self.passes.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
+            self.slopes[tokens] = max(far - self.cell(0, tokens), 0.0) / round(self.before)
+        return self.slopes[tokens]
+
+
+def geometric(first: int, last: int) -> list[int]:
+    """Return numbers from `first` to `last` whose neighbours are about `RATIO` apart.
+
+    >>> geometric(1, 10)
+    [1, 2, 3, 4, 6, 9, 10]
+    """
+    found = [min(first, last)]
+    while found[-1] < last:
+        found.append(min(max(round(found[-1] * RATIO), found[-1] + 1), last))
+    return found

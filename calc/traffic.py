@@ -1,0 +1,116 @@
+"""Reading how requests come to a server: a scenario's `arrivals`, every field checked, every default filled in."""
+
+from collections.abc import Mapping
+from math import isfinite, log
+
+from calc.catalog.records import Engine
+from calc.errors import ScenarioError, nearest
+from calc.performance.arrivals import P95, Arrivals, Kind, Objective, Spread, Traffic
+from calc.scenario import Reader, whole
+
+FIELDS = ("requests_per_s", "burstiness", "lengths", "objective")
+OBJECTIVES = ("ttft_s", "tpot_s", "request_s")
+LENGTHS = ("prompt_tokens", "output_tokens")
+MOST_PER_S, MOST_SECONDS, MOST_KINDS, MOST_LENGTH = 1e6, 1e6, 100, 10_000_000
+LEAST_BURSTINESS, MOST_BURSTINESS = 0.01, 1000.0
+INSTEAD = ("sequences", "concurrency", "gpu_layers")  # what arrivals stand in place of, or do not work with
+
+
+def read_traffic(
+    reader: Reader, engine: Engine | None, *, prompt_tokens: int, output_tokens: int, writes: bool
+) -> Traffic | None:
+    """Return how requests come, None where a scenario asks for sequences held at once. Lengths left out are its own."""
+    value = reader.given.get("arrivals")
+    if value is None:
+        return None
+    if engine is None:
+        raise ScenarioError("arrivals", "does not apply: no engine is asked for that would serve requests")
+    if not writes:
+        raise ScenarioError("arrivals", "does not apply: the model writes no text")
+    for name in INSTEAD:
+        if name in reader.given:
+            raise ScenarioError("arrivals", f"does not go together with {name}: give one of the two")
+    if not isinstance(value, Mapping):
+        raise ScenarioError("arrivals", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
+    known(value, "arrivals", FIELDS)
+    if "requests_per_s" not in value:
+        raise ScenarioError("arrivals.requests_per_s", "is missing: how many requests come a second, as a mean?")
+    rate = number(value["requests_per_s"], "arrivals.requests_per_s", most=MOST_PER_S)
+    burstiness = number(
+        value.get("burstiness", 1.0), "arrivals.burstiness", most=MOST_BURSTINESS, least=LEAST_BURSTINESS
+    )
+    own = Spread(prompt_tokens), Spread(max(output_tokens, 1))
+    kinds = read_lengths(value.get("lengths"), own)
+    promised = value.get("objective") or {}
+    if not isinstance(promised, Mapping):
+        raise ScenarioError(
+            "arrivals.objective", f"must be an object with {', '.join(OBJECTIVES)}, not {promised!r:.60}"
+        )
+    known(promised, "arrivals.objective", OBJECTIVES)
+    limits = [
+        number(promised[name], f"arrivals.objective.{name}", most=MOST_SECONDS) if name in promised else None
+        for name in OBJECTIVES
+    ]
+    reader.filled["arrivals"] = {**value, "requests_per_s": rate, "burstiness": burstiness}
+    return Traffic(Arrivals(rate, burstiness, kinds), Objective(*limits))
+
+
+def known(value: Mapping[object, object], field: str, names: tuple[str, ...]) -> None:
+    """Raise ScenarioError for a field that is not one of the names."""
+    for name in value:
+        if name not in names:
+            hint = nearest(str(name), names)
+            raise ScenarioError(f"{field}.{name}", f"is not a field{hint}; fields are {', '.join(names)}")
+
+
+def number(value: object, field: str, *, most: float, least: float = 0.0) -> float:
+    """Return a number above `least`, or `least` itself where that is not 0, up to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value > most:
+        raise ScenarioError(field, f"must be a number up to {most:,g}, not {value!r:.60}")
+    if value < least or not value > 0:
+        raise ScenarioError(field, f"must be {f'at least {least:g}' if least else 'above 0'}, not {value!r:.60}")
+    return float(value)
+
+
+def read_lengths(value: object, own: tuple[Spread, Spread]) -> tuple[Kind, ...]:
+    """Return the kinds of requests by their lengths: one, or those of a list with their shares."""
+    field = "arrivals.lengths"
+    if value is None:
+        return (Kind(1.0, *own),)
+    if isinstance(value, Mapping):
+        known(value, field, LENGTHS)
+        return (Kind(1.0, *read_pair(value, field, own)),)
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_KINDS:
+        forms = "an object with prompt_tokens and output_tokens, or a list of at most 100 such objects with share"
+        raise ScenarioError(field, f"must be {forms}, not {value!r:.60}")
+    found = []
+    for place, item in enumerate(value):
+        where = f"{field}.{place}"
+        if not isinstance(item, Mapping):
+            raise ScenarioError(where, f"must be an object with {', '.join(LENGTHS)} and share, not {item!r:.60}")
+        known(item, where, (*LENGTHS, "share"))
+        share = number(item.get("share", 1.0), f"{where}.share", most=1e6)
+        found.append(Kind(share, *read_pair(item, where, own)))
+    together = sum(kind.share for kind in found)
+    return tuple(kind._replace(share=kind.share / together) for kind in found)
+
+
+def read_pair(value: Mapping[str, object], field: str, own: tuple[Spread, Spread]) -> tuple[Spread, Spread]:
+    """Return the spreads of prompts and answers."""
+    prompt, output = (
+        read_spread(value[name], f"{field}.{name}") if name in value else spread
+        for name, spread in zip(LENGTHS, own, strict=True)
+    )
+    return prompt, output
+
+
+def read_spread(value: object, field: str) -> Spread:
+    """Return one length, or the lognormal spread of a median and of what 95 % stay below."""
+    if not isinstance(value, Mapping):
+        return Spread(float(whole(value, field, 1, MOST_LENGTH)))
+    known(value, field, ("median", "p95"))
+    if set(value) != {"median", "p95"}:
+        raise ScenarioError(field, 'must be tokens, or {"median": tokens, "p95": tokens}')
+    median = whole(value["median"], f"{field}.median", 1, MOST_LENGTH)
+    most = whole(value["p95"], f"{field}.p95", median, MOST_LENGTH)
+    return Spread(float(median), log(most / median) / P95)
