@@ -83,27 +83,10 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     allowed = dict.fromkeys((*OWN, *(TRAINING_FIELDS if given.get("workload") == "training" else FIELDS)))
     check_names(given, "", tuple(name for name in allowed if name not in HAVE))
     want = one_of(given.get("want"), "want", WANTS)
-    of = one_of(given["of"], "of", OF) if want == "limit" and "of" in given else ""
-    if want == "limit" and not of:
-        raise ScenarioError("of", f"is needed: the most of what? One of {', '.join(OF)}")
-    if want != "limit" and "of" in given:
-        raise ScenarioError("of", 'does not apply: only want "limit" asks for the most of something')
-    training = given.get("workload") == "training"
-    if training != (of == "sequence_tokens"):
-        raise ScenarioError("workload", 'training is answered for want "limit" of sequence_tokens, and for it alone')
-    have = table(given, "have", HAVE)
-    if want != "hardware" and "accelerator" not in have:
-        raise ScenarioError("have.accelerator", f"is needed: {want} on what?")
-    if want == "hardware" and have:
-        raise ScenarioError("have", 'does not apply: want "hardware" looks for it')
-    if "accelerator" in have and not isinstance(have["accelerator"], str):
-        raise ScenarioError("have.accelerator", "must be one id or name; unequal devices are not searched")
+    of = read_of(given, want)
+    have = read_have(given, want)
     need = read_need(table(given, "need", NEED))
-    fields = {name: value for name, value in given.items() if name not in OWN}
-    if need.users is not None:
-        if taken := next((name for name in ("sequences", "concurrency") if name in fields), None):
-            raise ScenarioError("need.users", f"is in place of {taken}: give one of the two")
-        fields["sequences"] = need.users
+    fields = read_fields(given, need, facts)
     return Question(
         want=want,
         have=have,
@@ -117,6 +100,43 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         rank_by=one_of(given.get("rank_by", USUAL_RANK[want]), "rank_by", RANKS),
         shown=whole(given.get("count", 1 if want == "limit" else COUNT), "count", 1, MOST_COUNT),
     )
+
+
+def read_of(given: Mapping[str, object], want: str) -> str:
+    """Return what the most of is asked for; empty where nothing is."""
+    if want == "limit" and "of" not in given:
+        raise ScenarioError("of", f"is needed: the most of what? One of {', '.join(OF)}")
+    if want != "limit" and "of" in given:
+        raise ScenarioError("of", 'does not apply: only want "limit" asks for the most of something')
+    of = one_of(given["of"], "of", OF) if want == "limit" else ""
+    if (given.get("workload") == "training") != (of == "sequence_tokens"):
+        raise ScenarioError("workload", 'training is answered for want "limit" of sequence_tokens, and for it alone')
+    return of
+
+
+def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
+    """Return what there is; nothing where it is looked for."""
+    have = table(given, "have", HAVE)
+    if want == "hardware" and have:
+        raise ScenarioError("have", 'does not apply: want "hardware" looks for it')
+    if want != "hardware" and "accelerator" not in have:
+        raise ScenarioError("have.accelerator", f"is needed: {want} on what?")
+    if "accelerator" in have and not isinstance(have["accelerator"], str):
+        raise ScenarioError("have.accelerator", "must be one id or name; unequal devices are not searched")
+    return have
+
+
+def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict[str, object]:
+    """Return the fields of every scenario that is tried; people who wait together are its sequences."""
+    fields = {name: value for name, value in given.items() if name not in OWN}
+    for name in ("kv_cache", "kv_cache_v"):
+        if name in fields:
+            facts.number_format(str(fields[name]), name)
+    if need.users is not None:
+        if taken := next((name for name in ("sequences", "concurrency") if name in fields), None):
+            raise ScenarioError("need.users", f"is in place of {taken}: give one of the two")
+        fields["sequences"] = need.users
+    return fields
 
 
 def check_names(given: Mapping[str, object], within: str, allowed: Sequence[str]) -> None:

@@ -29,10 +29,7 @@ OPEN = (
     "kv_cache",
     "kv_cache_v",
     "engine",
-    "engine_version",
-    "memory_fraction",
-)
-BY_SPEED = ("speed", "latency", "energy")
+)  # what some cannot have
 
 
 @lru_cache(maxsize=1024)  # each question asks for those of every model

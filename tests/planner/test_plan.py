@@ -243,6 +243,13 @@ def test_nothing_serves() -> None:
         ({"want": "hardware", "model": "llama-3.1-8b", "workload": "training"}, "workload"),
         ({"want": "models", "have": PAIR, "rank_by": "price"}, "rank_by"),
         ({"want": "models", "have": PAIR, "count": 0}, "count"),
+        ({"want": "models", "have": PAIR, "kv_cache": "q9"}, "kv_cache"),
+        ({"want": "models", "have": PAIR, "engine": "vllm", "memory_fraction": 2}, "memory_fraction"),
+        ({"want": "models", "have": PAIR, "engine": "vlm"}, "engine"),
+        ({"want": "models", "have": PAIR, "weights": "q9"}, "weights"),
+        ({"want": "layout", "model": "llama-3.1-8b", "have": PAIR, "parallelism": {"tensor": 2}}, "parallelism"),
+        ({"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "have": PAIR, "sequences": 2}, "sequences"),
+        ({"want": "models", "have": PAIR, "need": {"users": 2}, "sequences": 2}, "need.users"),
     ],
 )
 def test_wrong_questions(question: dict[str, object], field: str) -> None:
