@@ -21,7 +21,7 @@ FLOORS = (
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation",),
+    ("validation", "maintenance"),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 
