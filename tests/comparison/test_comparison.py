@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from calc.catalog import catalog
 from macros.accuracy.comparison import (
     KINDS,
     SERVERS,
@@ -87,7 +88,8 @@ def test_a_simulation_is_of_the_row_s_requests(measured: list[Server]) -> None:
         asked = simulation(case)
         assert asked["workload"]["num_concurrent_users"] == int(case.row["concurrency"])
         assert asked["workload"]["output_len_dist"]["value"] == int(case.row["output_len"])
-        assert asked["hardware"]["memory_capacity"] == case.devices * case.report["memory"]["capacity_bytes"]
+        device = catalog().accelerator(case.scenario["accelerator"])
+        assert asked["hardware"]["memory_capacity"] == case.devices * device.capacity_bytes
 
 
 def test_errors_of_simulators_are_those_of_their_answers(measured: list[Server]) -> None:
