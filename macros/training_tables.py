@@ -59,6 +59,10 @@ UNASKED = (  # fields that no calculator asks for
     "varied_lengths",
     "padding_mask",
     "gradient_dtype",
+    "adapter_dtype",
+    "gather_dtype",
+    "gathered_inputs_kept",
+    "narrow_gradients_kept",
     "shard_ranks",
 )
 BOUND = {  # what most of a step's time goes to, in words
