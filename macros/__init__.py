@@ -8,7 +8,7 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from calc.validation import recorded
 from macros import inline, kept, pages, plots
-from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
     accuracy_ranges,
@@ -150,6 +150,7 @@ MACROS = (
     comparison_date,
     comparison_table,
     comparison_tools,
+    serving_comparison_table,
     config_table,
     config_value,
     copied_state_table,

@@ -17,6 +17,7 @@ FLOORS = (
     ("traffic",),
     ("training",),
     ("estimate",),
+    ("planner",),
     ("files",),
     ("calculators",),
     ("plots",),

@@ -15,7 +15,7 @@ LANES = (COMPUTE, MEMORY, LINKS, HOST)
 PRODUCTS, ATTENTION, MOVED, SENT, HOSTED, WAITING = (
     "Products",
     "Attention",
-    "Norms, copies, update",
+    "Norms, copies",
     "Messages",
     "Host",
     "Waiting",
