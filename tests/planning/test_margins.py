@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from calc import estimate
+from calc.catalog import catalog
+from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import device_share, margin, pool_range, prefill_tokens
 
 
@@ -68,3 +71,27 @@ def test_tokens_of_a_prefill_pass() -> None:
     assert prefill_tokens(case("vllm", 512)) == 512
     assert prefill_tokens(case("transformers", 512)) is None
     assert prefill_tokens(case("mlx", None)) is None
+
+
+@pytest.mark.parametrize("engine", ["vllm", "llama.cpp"])
+def test_the_range_of_a_speed(engine: str) -> None:
+    """Steps vary by the factor of decoding, first tokens by that of prefill, either way; whole answers by both."""
+    report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "h100-sxm-80gb"})
+    speed, known = report["speed"], report["measured"]["speed"]["rows"] > 0
+    step, first = (
+        range_factor(catalog(), SPEED, engine=engine, phase=phase, known=known) for phase in ("decode", "prefill")
+    )
+    for name, factor in (
+        ("decode_tokens_per_s", step),
+        ("time_per_output_token_s", step),
+        ("prefill_tokens_per_s", first),
+        ("time_to_first_token_s", first),
+    ):
+        figure = speed[name]
+        assert figure["typical"] / figure["low"] == pytest.approx(factor)
+        assert figure["high"] / figure["typical"] == pytest.approx(factor)
+    written = report["scenario"]["output_tokens"]
+    times = [speed[name] for name in ("time_to_first_token_s", "time_per_output_token_s")]
+    for end, other in (("low", "high"), ("typical", "typical"), ("high", "low")):
+        whole = times[0][other] + times[1][other] * (written - 1)
+        assert speed["output_tokens_per_s"][end] == pytest.approx(written / whole)
