@@ -14,6 +14,7 @@ from calc.planning.comparison import Comparison, Wanted
 from calc.planning.layout import fullest
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import device_share, margin, pool_range, prefill_tokens
+from calc.planning.support import Runs
 from calc.scenario import Reader
 
 
@@ -122,3 +123,19 @@ def test_a_device_without_an_engine_has_all_of_its_memory() -> None:
     compared = Comparison(facts=catalog(), wanted=Wanted(demand, None, 100), most_devices=1)
     needed = fullest(demand, Layout())[1].total
     assert compared.held(Layout(), device) == (needed, device.capacity_bytes, device.capacity_bytes - needed, None)
+
+
+def test_what_is_said_of_what_may_not_run() -> None:
+    """A no is wrong, what nobody knows is doubtful where something was looked for; both concern the engine."""
+    because = (("A does not run B", "a"), ("B is not known", "b"))
+    assert Runs(False, because).warnings() == [("does-not-run", "A does not run B; B is not known", "engine", "wrong")]
+    assert Runs(None, because[1:]).warnings() == [("not-known-to-run", "B is not known", "engine", "caution")]
+    assert Runs(None, ()).warnings() == Runs(True, because).warnings() == []
+
+
+def test_the_cache_in_8_bit_is_a_change_of_both_of_its_fields() -> None:
+    """What a repair changes can be sent again: one format for keys and values."""
+    asked = {"model": "llama-3.3-70b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "accelerators": 2}
+    report: Any = estimate({**asked, "context_tokens": 16384, "sequences": 2})
+    assert not report["memory"]["fits"] and report["memory"]["phase"] == "head"
+    assert report["repairs"][0]["change"] == {"kv_cache": "fp8", "kv_cache_v": None}
