@@ -57,9 +57,11 @@ MEMORY_START = {
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
+    "cuda_graph_layer": 2.0**17,
     "allocator_slack": 0.02,
     "allocator_pass_slack": 0.5,
     "runtime_context": 2.0**29,
+    "runtime_context_linked": 2.0**30,
     "runtime_context_old": 2.0**29,
 }
 
@@ -67,7 +69,9 @@ MEMORY_START = {
 def memory_start_of(engine: str) -> dict[str, float]:
     """Return the coefficients of an engine's memory that rows set, at the values where an estimate begins."""
     known = catalog().engine(engine).values
-    return {name: value for name, value in MEMORY_START.items() if known.get(name)}
+    return {
+        name: MEMORY_START[stem] for name in known if (stem := name.partition("@")[0]) in MEMORY_START and known[name]
+    }
 
 
 def start_of(engine: str) -> dict[str, float]:
@@ -99,7 +103,7 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine._replace(values=dict(values))
+        serving.engine = engine.valued(values)
         found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
         if found is None:
             raise SkipError("no speed")
@@ -129,7 +133,7 @@ def memory_item_of(row: Row) -> Item:
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine._replace(values=dict(values))
+        serving.engine = engine.valued(values)
         served = serve(serving, demand, question.layout, most=question.most)
         memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
         if row["metric"] == "kv_cache_available":
