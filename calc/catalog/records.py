@@ -253,7 +253,7 @@ class Engine(NamedTuple):
         return known[known.index(self.era) :] if self.era else ()
 
     def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values; of a coefficient that changed, the first from its era on, else the newest.
+        """Return the engine with other values, as of its era: of what changed, the first from there on.
 
         `name@era` holds for an era and those before it that name none.
         """

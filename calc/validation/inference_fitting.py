@@ -53,7 +53,8 @@ PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
 MEMORY_START = {
-    "sampler_logit_bytes": 20.0,
+    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities
+    "sampler_logit_bytes@V1": 38.0,  # and values and indices, sorted and in the sort's own copy, with their sums
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
@@ -69,9 +70,8 @@ MEMORY_START = {
 def memory_start_of(engine: str) -> dict[str, float]:
     """Return the coefficients of an engine's memory that rows set, at the values where an estimate begins."""
     known = catalog().engine(engine).values
-    return {
-        name: MEMORY_START[stem] for name in known if (stem := name.partition("@")[0]) in MEMORY_START and known[name]
-    }
+    starts = {name: MEMORY_START.get(name, MEMORY_START.get(name.partition("@")[0])) for name in known}
+    return {name: start for name, start in starts.items() if start is not None and known[name]}
 
 
 def start_of(engine: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ def vllm(case: Case) -> Runtime:
 
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
-    share, and so did CUDA graphs, which are captured afterwards, until 0.21. Source: vLLM's `determine_available_memory`.
+    share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
     Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
     as an operator would set it; a limit that is stated is kept.
     """
