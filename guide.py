@@ -225,7 +225,7 @@ def check_free(address: str) -> None:
 def maintain(verb: str, *arguments: str) -> None:
     """Run a verb of the catalogue's, on files named from where the caller stands."""
     named = (str(Path(part).resolve()) if os.sep in part and Path(part).exists() else part for part in arguments)
-    run(PYTHON, "-m", "maintenance", verb, *named)
+    run(PYTHON, "-m", "calc.maintenance", verb, *named)
 
 
 def main() -> None:

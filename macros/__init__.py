@@ -8,7 +8,7 @@ from calc import CatalogError, catalog
 from calc.scenario import check_models
 from calc.validation import recorded
 from macros import inline, kept, pages, plots
-from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools
+from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
     accuracy_ranges,
@@ -52,6 +52,7 @@ from macros.format_tables import (
     rounding_table,
 )
 from macros.formula_tables import formula_count, formula_table
+from macros.framework_tables import framework_table
 from macros.hardware_tables import (
     accelerator_table,
     claim_table,
@@ -106,6 +107,7 @@ from macros.training_figures import adapter_figure, stage_figure, step_figure
 from macros.training_tables import copied_state_table, multiplier_table, rule_count_table, training_table
 
 MACROS = (
+    framework_table,
     accelerator_table,
     accuracy,
     accuracy_figure,
@@ -148,6 +150,7 @@ MACROS = (
     comparison_date,
     comparison_table,
     comparison_tools,
+    serving_comparison_table,
     config_table,
     config_value,
     copied_state_table,

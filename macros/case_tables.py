@@ -7,6 +7,7 @@ from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
 from calc.calculators.speed import per_second
 from calc.catalog import catalog
+from calc.scenario import PUBLISHED
 from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
 from macros.markdown import block
@@ -24,7 +25,8 @@ def needs_table(*rows: tuple[str, str], context_tokens: int = 131_072) -> str:
         model, asked = catalog().model(name), {"model": name, "weights": weights}
         report: Report = estimate({**asked, "context_tokens": context_tokens})
         size, cache = part_bytes(report, "weights"), part_bytes(report, "kv_cache")
-        shown = f"{model.name}, {catalog().weights_format(weights).name}"
+        form = "as published" if weights == PUBLISHED else catalog().weights_format(weights).name
+        shown = f"{model.name}, {form}"
         body.append(
             [
                 calculator_link("will-it-fit", shown, **asked, context_tokens=context_tokens),

@@ -45,7 +45,7 @@ COLUMNS = {
     "devices": "Fewest GPUs",
 }
 WORDS = ("phase", "fits", "bound")
-FINE_TUNE = ("model", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
+FINE_TUNE = ("model", "framework", "method", "precision", "optimizer", "checkpointing", "cross_entropy", "sharding")
 COUNTS = ("micro_batch", "gradient_accumulation", "sequence_tokens", "accelerators")
 UNASKED = (  # fields that no calculator asks for
     "selective",
@@ -59,6 +59,10 @@ UNASKED = (  # fields that no calculator asks for
     "varied_lengths",
     "padding_mask",
     "gradient_dtype",
+    "adapter_dtype",
+    "gather_dtype",
+    "gathered_inputs_kept",
+    "narrow_gradients_kept",
     "shard_ranks",
 )
 BOUND = {  # what most of a step's time goes to, in words

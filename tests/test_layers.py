@@ -17,11 +17,12 @@ FLOORS = (
     ("traffic",),
     ("training",),
     ("estimate",),
+    ("planner",),
     ("files",),
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation",),
+    ("validation", "maintenance"),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators.arriving import FIELDS as ARRIVALS
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
 from calc.calculators.html import table, text
@@ -102,7 +103,11 @@ OWNED = (
 OWNED_NAMES = tuple(field.name for field in OWNED)
 DEFAULTS = {"sequences": "8", "weights": "awq", "engine": "vllm", "accelerator": "rtx-5090"}
 INPUTS = (
-    *(field._replace(default=DEFAULTS.get(field.name, field.default)) for field in SPEED_INPUTS),
+    *(
+        field._replace(default=DEFAULTS.get(field.name, field.default))
+        for field in SPEED_INPUTS
+        if field.name not in ARRIVALS
+    ),
     *OWNED,
 )
 

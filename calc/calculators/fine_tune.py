@@ -6,6 +6,7 @@ from calc.calculators.rendering import Report
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
+    FRAMEWORK,
     HEADINGS,
     LOSS,
     MICRO_BATCH,
@@ -38,6 +39,7 @@ INPUTS = (
         most=65_536,
         topic="Adapters",
     ),
+    FRAMEWORK,
     PRECISION,
     Choice(
         "base_weights",

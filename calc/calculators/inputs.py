@@ -133,6 +133,8 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]
         if field.kind == "usual-engines":
             listed.insert(0, ("", USUAL, "The usual one for the GPU"))
+    elif field.kind == "frameworks":
+        listed = [("", name, catalog().framework(name).name) for name in catalog().ids("frameworks")]
     elif field.kind:
         listed = [("", record.id, record.name) for record in catalog().number_formats() if record.cache]
     else:

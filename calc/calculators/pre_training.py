@@ -6,6 +6,7 @@ from calc.calculators.rendering import Report
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
+    FRAMEWORK,
     HEADINGS,
     LOSS,
     MICRO_BATCH,
@@ -73,6 +74,7 @@ INPUTS = (
         most=4096,
         topic="Other ways to divide",
     ),
+    FRAMEWORK,
     PRECISION,
     OPTIMIZER,
     CHECKPOINTING,

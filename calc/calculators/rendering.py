@@ -207,7 +207,7 @@ def asked_words(report: Report) -> str:
 
 def served(scenario: Report) -> list[str]:
     """Return what is asked of inference, in words: format, lengths, engine."""
-    tokens, sequences = scenario["context_tokens"], scenario["sequences"]
+    tokens, sequences = scenario["context_tokens"], scenario.get("sequences", 1)
     times = f"{show_count(sequences)} × " if sequences not in (1, "max") else ""
     engine = scenario["engine"]
     program = "no engine" if engine == "none" else catalog().engine(engine).name

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable
 
+from calc.calculators import arriving
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
@@ -44,6 +45,7 @@ INPUTS = (
         topic="Lengths",
     ),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    *arriving.INPUTS,
     Amount(
         "price_per_hour",
         "Price of a GPU for an hour",
@@ -103,6 +105,18 @@ PRESETS = (
         },
     ),
     Preset(
+        "Four requests a second, Llama 3.1 8B on one H100, vLLM",
+        {
+            "weights": "bf16",
+            "engine": "vllm",
+            "accelerator": "h100-sxm-80gb",
+            "requests_per_s": "4",
+            "longest_share": "3",
+            "ttft_s": "0.5",
+            "tpot_s": "0.03",
+        },
+    ),
+    Preset(
         "A long text of 30 thousand tokens, Llama 3.1 8B on an RTX 3090",
         {"accelerator": "rtx-3090", "prompt_tokens": "30000", "output_tokens": "1000"},
     ),
@@ -122,6 +136,14 @@ def per_second(count: float) -> str:
     return f"{show_number(count)} /s"
 
 
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{show_number(100 * share)} %"
+
+
+SHOWN: dict[str, Callable[[float], str]] = {"s": show_seconds, "rate": per_second, "share": percent}
+
+
 def writes(report: Report) -> bool:
     """Return whether the model writes text; another passes over its input once, and that is its speed."""
     return "decode_tokens_per_s" in report["speed"]
@@ -130,13 +152,15 @@ def writes(report: Report) -> bool:
 def headline(report: Report) -> tuple[bool | None, str, str]:
     """Return whether it runs at all, and the answer in a headline and a sentence."""
     scenario, memory, speed = report["scenario"], report["memory"], report["speed"]
-    count = scenario["sequences"]
+    count = memory["sequences"]
     if stopped := does_not_run(report):
         return stopped
     if speed is None:
         name, engine = catalog().accelerator(scenario["accelerator"]).name, engine_of(report)
         under = f" under {engine.name}" if engine else ""
         return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
+    if arriving.arrives(report) and memory["fits"]:
+        return arriving.headline(report)
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     if not writes(report):
         rate = f"{show_tokens_per_s(speed['prefill_tokens_per_s']['typical'])} read"
@@ -160,8 +184,10 @@ def figures(report: Report) -> str:
     if not writes(report):
         rows = [("Tokens read", per_second, report["speed"]["prefill_tokens_per_s"])]
         return speed_table([*rows, ("Time of the pass", show_seconds, report["speed"]["time_to_first_token_s"])])
+    if arriving.arrives(report):
+        return speed_table([(name, SHOWN[kind], values) for name, kind, values in arriving.figures(report)])
     speed, scenario = report["speed"], report["scenario"]
-    step, asked = speed["time_per_output_token_s"], scenario["sequences"] * scenario["output_tokens"]
+    step, asked = speed["time_per_output_token_s"], report["memory"]["sequences"] * scenario["output_tokens"]
     each = {"low": 1 / step["high"], "typical": 1 / step["typical"], "high": 1 / step["low"]}
     whole = speed["output_tokens_per_s"]
     last = {"low": asked / whole["high"], "typical": asked / whole["typical"], "high": asked / whole["low"]}
@@ -188,6 +214,7 @@ def bounds(report: Report) -> str:
     """Return what bounds the speed and what else the devices would hold, as a list of facts."""
     speed, memory = report["speed"], report["memory"]
     items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
+    items += arriving.facts(report) if arriving.arrives(report) else []
     items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
         turn = show_count(speed["balanced_batch"])
@@ -245,7 +272,7 @@ def assumptions(report: Report) -> list[str]:
     return [
         *(engine_assumptions(engine) if engine else []),
         "Low and high: four of five measurements lie between them.",
-        *([together] if scenario["sequences"] > 1 else []),
+        *(arriving.ASSUMPTIONS if arriving.arrives(report) else [together] if scenario["sequences"] > 1 else []),
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "The time per token is that of the token half-way through the output.",
         "Nothing of a prompt is in the cache already, and no draft model guesses ahead.",
@@ -287,7 +314,7 @@ CALCULATOR = Calculator(
     question="How fast does this model read and write on these GPUs, and what holds it back?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=dict,
+    scenario=arriving.scenario,
     render=render,
     status=status,
     headings=("Each sequence writes", "All together", "First token after"),

@@ -35,6 +35,15 @@ PRECISION = Choice(
     ),
     topic="How it is trained",
 )
+FRAMEWORK = Choice(
+    "framework",
+    "Framework",
+    "What it does by itself where this form asks nothing: compiling, reducing gradients, dropout, padding.",
+    "",
+    kind="frameworks",
+    empty="Not stated",
+    topic="How it is trained",
+)
 OPTIMIZER = Choice(
     "optimizer",
     "Optimizer",
@@ -82,7 +91,7 @@ OFFLOAD = Choice(
     "It crosses PCIe when it is needed.",
     "",
     options=(("optimizer", "Optimizer"), ("parameters", "Parameters"), ("activations", "Activations")),
-    empty="Nothing",
+    empty="Nothing, or what the framework does",
     topic="How it is trained",
 )
 MICRO_BATCH = Number(

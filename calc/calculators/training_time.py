@@ -8,6 +8,7 @@ from calc.calculators.rendering import Report, answer_html, facts_html, measured
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
+    FRAMEWORK,
     MICRO_BATCH,
     PRECISION,
     SEQUENCE,
@@ -78,6 +79,7 @@ INPUTS = (
         "full",
         options=(("full", "Full"), ("lora", "LoRA"), ("qlora", "QLoRA")),
     ),
+    FRAMEWORK,
     PRECISION,
     CHECKPOINTING,
     MICRO_BATCH,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
+from calc.catalog.frameworks import Framework
 from calc.catalog.loader import (
     DATA,
     fold,
@@ -60,6 +61,7 @@ DATED = (
     "machines",
     "processors",
     "engines",
+    "frameworks",
     "support",
 )
 MOST_LISTED = 40  # names in a message
@@ -237,6 +239,12 @@ class Catalog:
         assert isinstance(record, Engine)
         return record
 
+    def framework(self, name: str, field: str = "framework") -> Framework:
+        """Return the framework of training of that id or name."""
+        record = self._record("frameworks", self.find("frameworks", name, field))
+        assert isinstance(record, Framework)
+        return record
+
     @property
     def training_step(self) -> Engine:
         """What training reaches of a device's rates."""
@@ -375,11 +383,24 @@ class Catalog:
 
     def prices(self, of: str = "", item: str = "") -> list[Price]:
         """Return all prices, or those of "accelerators", "machines" or "electricity", or of one item; newest first."""
-        records = [self._record("prices", entry_id) for entry_id in self.ids("prices")]
-        found = [record for record in records if isinstance(record, Price) and of in ("", record.of)]
+        records = [self._record("prices", entry_id) for entry_id in self.priced.get((of, item), ())]
         return sorted(
-            (record for record in found if item in ("", record.item)), key=lambda record: record.checked, reverse=True
+            (record for record in records if isinstance(record, Price)), key=lambda record: record.checked, reverse=True
         )
+
+    @property
+    def priced(self) -> dict[tuple[str, str], list[str]]:
+        """Prices by what they are of and by item, either of which may be left open."""
+        known = self.derived.get("priced")
+        if isinstance(known, dict):
+            return known
+        found: dict[tuple[str, str], list[str]] = {}
+        for entry_id, entry in self._tables["prices"].items():
+            of, item = str(entry["of"]), str(entry.get("item", ""))
+            for key in {(of, item), (of, ""), ("", item), ("", "")}:
+                found.setdefault(key, []).append(entry_id)
+        self.derived["priced"] = found
+        return found
 
     def models(self) -> Iterator[Model]:
         """Iterate over all models."""

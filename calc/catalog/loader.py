@@ -9,6 +9,7 @@ from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
 from calc.catalog.coefficients import MEASURED, check_value
+from calc.catalog.frameworks import check_framework
 from calc.catalog.hardware import (
     check_accelerator,
     check_link,
@@ -73,6 +74,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("mixtures", "mixtures.toml"),
         ("engines", "engines/*.toml"),
         ("trainers", "trainers.toml"),
+        ("frameworks", "frameworks.toml"),
         ("accelerators", "accelerators/*.toml"),
         ("support", "support.toml"),
         ("links", "links.toml"),
@@ -308,6 +310,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "mixtures": check_mixture,
     "engines": check_engine,
     "trainers": check_engine,
+    "frameworks": check_framework,
     "accelerators": check_accelerator,
     "support": check_support,
     "links": check_link,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from calc.catalog.check import Entry
+from calc.catalog.frameworks import make_framework
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -186,6 +187,7 @@ MAKERS = {
     "number_formats": make_number_format,
     "engines": make_engine,
     "trainers": make_engine,
+    "frameworks": make_framework,
     "sources": make_source,
     "kernel_families": make_kernel_family,
     "kernels": make_kernel_law,

@@ -62,6 +62,12 @@ class Traffic(NamedTuple):
     objective: Objective
 
 
+def alike(prompt_tokens: int, output_tokens: int) -> Traffic:
+    """Return requests that are all alike, and come one by one at random."""
+    kind = Kind(1.0, Spread(float(prompt_tokens)), Spread(float(max(output_tokens, 1))))
+    return Traffic(Arrivals(1.0, 1.0, (kind,)), Objective())
+
+
 class Request(NamedTuple):
     """One request."""
 

@@ -159,6 +159,11 @@ def at_rate(traffic: Traffic, requests_per_s: float) -> Traffic:
     return traffic._replace(arrivals=traffic.arrivals._replace(requests_per_s=requests_per_s))
 
 
+def at_load(site: Site, traffic: Traffic, share: float) -> Found:
+    """Return what a short run says at a share of the most that a server answers."""
+    return run_of(site, at_rate(traffic, share * site.most_per_s), count=SEARCHED)
+
+
 def knee(site: Site, traffic: Traffic) -> float:
     r"""Return the requests a second at which the knee lies: where power, $X / W$, is largest (Kleinrock, 1979).
 
@@ -168,8 +173,7 @@ def knee(site: Site, traffic: Traffic) -> float:
 
     def power(place: int) -> float:
         if place not in known:
-            rate = LOADS[place] * site.most_per_s
-            known[place] = rate / run_of(site, at_rate(traffic, rate), count=SEARCHED).whole[""]
+            known[place] = LOADS[place] / at_load(site, traffic, LOADS[place]).whole[""]
         return known[place]
 
     place = len(LOADS) // 2
@@ -214,7 +218,7 @@ def knee_step(site: Site, requests_per_s: float) -> Step:
     """Return the working of the knee."""
     return Step(
         "Load at the knee",
-        r"\arg\max_r \frac{r}{W(r)}",
+        r"\max_r \frac{r}{W(r)}",
         f"{show_number(requests_per_s / site.most_per_s)} × {show_number(site.most_per_s, 5)}",
         requests_per_s,
         unit="1/s",

@@ -28,14 +28,17 @@ class Plots(Mapping[str, Draw]):
         "cache-over-context",
         "checkpointing",
         "format-ladder",
+        "latency-over-load",
         "links",
         "loss-frontier",
         "memory-bars",
         "memory-over-context",
+        "pass-timeline",
         "predicted-and-measured",
         "rate-ratio",
         "roofline",
         "speed-over-batch",
+        "step-timeline",
         "zero-stages",
     )
 

@@ -35,7 +35,7 @@ DEVICES = (1, 2, 4, 8, 16, 32, 64)
 
 def draw(*, devices: tuple[int, ...] = DEVICES, accelerator: str = "", **scenario: object) -> Plot:
     """Return the memory of a scenario of training on some numbers of devices, with each stage of ZeRO."""
-    asked = {**scenario, "workload": "training"}
+    asked = {"gradient_dtype": "bf16", **scenario, "workload": "training"}  # the same at each stage, to compare
     reports: dict[tuple[str, int], Report] = {
         (stage, count): estimate({**asked, "sharding": stage, "accelerators": count})
         for stage in STAGES

@@ -76,7 +76,7 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
     dora = values.get("dora", False)
     if not isinstance(dora, bool):
         raise ScenarioError("lora.dora", f"must be true or false, not {dora!r:.60}")
-    dropout = values.get("dropout", 0)
+    dropout = values.get("dropout", reader.presets.get("lora.dropout", 0))
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise ScenarioError("lora.dropout", f"must be a number from 0 to below 1, not {dropout!r:.60}")
     reader.filled["lora"] = {

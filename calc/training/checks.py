@@ -54,6 +54,15 @@ def check_gathering(plan: Plan) -> None:
     if plan.choices.all_gradients and (plan.adapters is None or plan.stage_of_zero != PARAMETERS):
         message = 'is for "lora" and "qlora" with sharding zero-3, where adapters share a flat parameter with the base'
         raise ScenarioError("frozen_gradients", message)
+    if plan.choices.all_gradients and plan.choices.unpacks:
+        raise ScenarioError("frozen_gradients", "a quantized base is stored in whole numbers, which have no gradients")
+    if plan.gather_bytes > plan.scheme.compute and (plan.stage_of_zero != PARAMETERS or not plan.scheme.autocast):
+        message = '"fp32" needs sharding zero-3 of FP32 parameters: precision "bf16-autocast"'
+        raise ScenarioError("gather_dtype", message)
+    if plan.choices.gathered and not plan.sequence_parallel:
+        raise ScenarioError("gathered_inputs_kept", "needs sequence_parallel, without which nothing is gathered")
+    if plan.narrow_gradients and plan.method.gradient_bytes == plan.scheme.compute:
+        raise ScenarioError("narrow_gradients_kept", 'needs gradient_dtype "fp32": sums beside which 16-bit ones stay')
     if plan.reduced_last and plan.stage_of_zero < GRADIENTS:
         message = '"last" needs sharding zero-2 or zero-3; without it each rank has whole gradients anyway'
         raise ScenarioError("gradient_reduction", message)

@@ -27,12 +27,15 @@ FIELDS = (
     "accelerator",
     "accelerators",
     "parallelism",
+    "framework",
     "method",
     "lora",
     "base_weights",
     "base_inputs_kept",
     "precision",
+    "adapter_dtype",
     "gradient_dtype",
+    "narrow_gradients_kept",
     "optimizer",
     "sharding",
     "shard_ranks",
@@ -40,6 +43,7 @@ FIELDS = (
     "gradient_reduction",
     "frozen_gradients",
     "tables_apart",
+    "gather_dtype",
     "padding_mask",
     "checkpointing",
     "selective",
@@ -49,6 +53,7 @@ FIELDS = (
     "compile",
     "offload",
     "sequence_parallel",
+    "gathered_inputs_kept",
     "micro_batch",
     "sequence_tokens",
     "varied_lengths",
@@ -69,6 +74,8 @@ DEFAULTS: dict[str, object] = {
     "gradient_reduction": "each",
     "frozen_gradients": False,
     "tables_apart": False,
+    "narrow_gradients_kept": False,
+    "gathered_inputs_kept": False,
     "padding_mask": False,
     "checkpointing": NO_CHECKPOINTS,
     "attention": "flash",
@@ -93,14 +100,16 @@ class TrainingReader(Reader):
         self.given = {name: value for name, value in scenario.items() if value is not None}
         self.filled = {}
         self.defaults = []
+        self.presets: dict[str, object] = {}  # what the framework does where nothing is said
         for name in self.given:
             if name not in FIELDS:
                 hint = nearest(str(name), FIELDS)
                 raise ScenarioError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
 
     def take(self, name: str, default: object = None) -> object:
-        """Return the field's value, or its default, and note which."""
-        return super().take(name, DEFAULTS.get(name) if default is None else default)
+        """Return the field's value, what its framework does, or its default, and note which."""
+        usual = DEFAULTS.get(name) if default is None else default
+        return super().take(name, self.presets.get(name, usual))
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """Return the field as true or false."""

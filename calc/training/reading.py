@@ -10,7 +10,7 @@ from calc.derivation import Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
-from calc.memory.training.loss import CHUNKED, COMPILED, FUSED
+from calc.memory.training.loss import CHUNKED, COMPILED, FUSED, NARROW
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     FULL,
@@ -51,6 +51,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
+from calc.training.frameworks import follow_framework
 
 LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
 
@@ -76,11 +77,13 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
+    follow_framework(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture, context_limit = model.architecture, model.context_tokens
     reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
     scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
+    scheme = read_adapter_type(reader, scheme, method)
     gradient_bytes = read_gradients(reader, scheme, method)
     optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, method, architecture)
@@ -120,17 +123,20 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
+            gathered=reader.flag("gathered_inputs_kept"),
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,
         loss_compiled=compiled is not False,
-        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, CHUNKED, COMPILED, FUSED)),
+        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, NARROW, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=varied is True,
-        stated=compiled is not None and varied is not None,
+        stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
+        gather_bytes=read_gathering(reader, scheme),
+        narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
@@ -183,17 +189,36 @@ def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:
     return states, gradients, weights
 
 
+def type_names(scheme: Scheme) -> dict[int, str]:
+    """Return the names of a scheme's wide and narrow type by their bytes."""
+    return {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}
+
+
+def read_adapter_type(reader: TrainingReader, scheme: Scheme, method: str) -> Scheme:
+    """Return the scheme with adapters in the type that is asked for."""
+    if method == "full":
+        if "adapter_dtype" in reader.given:
+            raise ScenarioError("adapter_dtype", 'is for "lora" and "qlora"')
+        return scheme
+    name = reader.option("adapter_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.adapter])
+    return scheme._replace(adapter=GRADIENT_TYPES[name])
+
+
+def read_gathering(reader: TrainingReader, scheme: Scheme) -> int:
+    """Return the bytes of a parameter as it is gathered: as it computes, unless FSDP has no precision of its own."""
+    return GRADIENT_TYPES[reader.option("gather_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.compute])]
+
+
 def read_gradients(reader: TrainingReader, scheme: Scheme, method: str) -> int:
     """Return the bytes of a gradient that waits for the optimizer.
 
     By default as the scheme has it; sums in FP32 are Megatron-LM's, and ZeRO-2 and ZeRO-3 divide 16-bit ones.
     """
-    names = {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}
     width = scheme.gradient if method == "full" else scheme.adapter
     divided = reader.given.get("sharding") in ("zero-2", "zero-3", "fsdp")
     if scheme.master and divided and method == "full":
         width = scheme.compute
-    return GRADIENT_TYPES[reader.option("gradient_dtype", tuple(GRADIENT_TYPES), names[width])]
+    return GRADIENT_TYPES[reader.option("gradient_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[width])]
 
 
 def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:

@@ -26,10 +26,8 @@ FILE = "training_memory.csv"
 WAYS = (
     "base_inputs_kept",
     "compile",
-    "frozen_gradients",
-    "gradient_reduction",
+    "framework",
     "tables_apart",
-    "varied_lengths",
 )  # what frameworks do differently
 
 
@@ -50,8 +48,6 @@ def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
         usual["cross_entropy"] = "full"
     if usual["optimizer"] == "adamw-foreach-2.0":
         usual["optimizer"] = "adamw"
-    if "lora" in usual:
-        usual["lora"] = {name: value for name, value in usual["lora"].items() if name != "dropout"}
     return usual
 
 

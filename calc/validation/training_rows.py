@@ -63,6 +63,17 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
     return layout, "zero-3" if "fsdp" in text else "none"
 
 
+# What trained the rows of a source, by its name in the catalogue of frameworks.
+FRAMEWORKS = {
+    "fms": "transformers",
+    "fsdp_qlora": "fsdp-qlora",
+    "internevo": "internevo",
+    "litgpt": "litgpt",
+    "qwen_readme": "transformers",
+    "swift": "ms-swift",
+    "torchtitan": "torchtitan",
+    "torchtune": "torchtune",
+}
 # torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
 LOSS_COMPILED = (
     "M-torchtitan-019",
@@ -72,8 +83,6 @@ LOSS_COMPILED = (
     "M-torchao-006",
     "M-torchao-007",
 )
-# torchtune's recipes for 70B and more name tok_embeddings and output as units of their own (custom_sharded_layers).
-TABLES_APART = ("M-torchtune-006", "M-torchtune-007", "M-torchtune-008")
 # Rows that say less than weights, gradients and the states of the optimizer that they name: something else was run.
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
@@ -118,8 +127,6 @@ def scenario_of(row: Row) -> dict[str, object]:
         ),
         "cross_entropy": loss_of(row),
         "compile": row["torch_compile"] == "yes",
-        "varied_lengths": row["source"] == "swift",  # cut at a limit, neither packed nor padded to it
-        "tables_apart": row["id"] in TABLES_APART,
         "sequence_parallel": layout["tensor"] > 1,
     }
     steps = number(row["grad_accum"]) or 1
@@ -127,19 +134,26 @@ def scenario_of(row: Row) -> dict[str, object]:
     if "fused in backward" in row["optimizer"] or "optimizer_in_bwd" in row["optimizer"]:
         scenario["optimizer_in_backward"] = True
         scenario["gradient_accumulation"] = 1
-    if row["source"] == "litgpt" and sharding == "zero-3":  # Fabric's no_backward_sync around all but the last
-        scenario["gradient_reduction"] = "last"
-        scenario["frozen_gradients"] = method != "full"
     if method != "full":
         scenario["lora"] = adapters_of(row)
-        if "bnb" in scheme and row["source"] != "fms":
-            scenario["base_inputs_kept"] = True  # until July 2024 (bitsandbytes pull request 1270), 0.43.2
         if "nf4" in scheme:
             double = "torchao" in scheme or "nf4-dq" in scheme
             scenario["base_weights"] = "nf4-dq" if double else "nf4"
         if "gptq" in scheme:
             scenario["base_weights"] = "gptq-int4"
-    return scenario | offload_of(row)
+    return scenario | framework_of(row) | offload_of(row)
+
+
+def framework_of(row: Row) -> dict[str, object]:
+    """Return what trained the row, and what it did otherwise then than it does now."""
+    framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
+    if framework is None:
+        return {}
+    if framework == "torchtitan":
+        return {"framework": framework, "tables_apart": False}  # units of their own since a later date
+    if "bnb" in row["dtype_scheme"] and row["source"] != "fms":  # bitsandbytes before 0.43.2 (pull request 1270)
+        return {"framework": framework, "base_inputs_kept": True}
+    return {"framework": framework}
 
 
 def offload_of(row: Row) -> dict[str, object]:
@@ -178,8 +192,8 @@ def adapters_of(row: Row) -> dict[str, object]:
     modules = modules.strip()
     targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
     adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
-    if row["source"] != "torchtune":
-        adapters["dropout"] = 0.05  # the default of their scripts
+    if row["source"] in ("fms", "qwen_readme"):
+        adapters["dropout"] = 0.05  # of their scripts; the framework has none of its own
     if saved:
         adapters["modules_to_save"] = ["wte", "lm_head"]
     return adapters

@@ -15,7 +15,9 @@ LIVING = [
     ("will-it-fit", "format-ladder", {"model": "qwen3-14b"}),
     ("kv-cache", "cache-over-context", {"context_tokens": "16384"}),
     ("speed", "speed-over-batch", {"sequences": "8"}),
+    ("speed", "latency-over-load", {"accelerator": "h100-sxm-80gb", "requests_per_s": "2"}),
     ("speed", "roofline", {"sequences": "8"}),
+    ("speed", "pass-timeline", {"sequences": "8"}),
 ]
 
 

@@ -44,6 +44,9 @@ PLOTS_BESIDE = (
     ("memory-over-context", "will-it-fit"),
     ("cache-over-context", "kv-cache"),
     ("speed-over-batch", "speed"),
+    ("latency-over-load", "speed"),
+    ("pass-timeline", "speed"),
+    ("step-timeline", "training-time"),
 )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from calc.catalog.loader import DATA, read_tables
 from calc.errors import CatalogError, ScenarioError
-from maintenance import accelerators, ages, models
-from maintenance.__main__ import main
+from calc.maintenance import accelerators, ages, models
+from calc.maintenance.__main__ import main
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],

@@ -16,7 +16,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.runtime import NOT_USED
 from calc.plots import PLOTS, Plot, answer, draw, draw_beside
-from calc.units import GIB, show_gib, show_number
+from calc.units import GIB, show_gib, show_number, show_seconds
 
 TRAINED = {"model": "llama-3.2-1b", "devices": (1, 2, 8), "accelerator": "rtx-4090", "sequence_tokens": 512}
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -27,6 +27,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cache-over-context": {"model": "gemma-2-9b", "context_tokens": 8192},
     "checkpointing": {"model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512},
     "format-ladder": {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2},
+    "latency-over-load": {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"},
     "links": {"links": ("pcie-5-x16", "nvlink-4", "infiniband-ndr")},
     "loss-frontier": {"law": "besiroglu-2024", "flops": 5.76e23},
     "memory-bars": {
@@ -36,10 +37,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "engine": "vllm",
     },
     "memory-over-context": {"model": "llama-3.1-8b", "context_tokens": 8192, "accelerator": "rtx-4090"},
+    "pass-timeline": {"model": "llama-3.3-70b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "accelerators": 4},
     "predicted-and-measured": {"groups": {"vLLM": [(1.0, 1.05), (10.0, 13.0)]}, "unit": "GiB", "title": "Memory"},
     "rate-ratio": {"devices": ("h100-sxm-80gb", "v100-sxm-32gb")},
     "roofline": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm"},
     "speed-over-batch": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm", "sequences": 4},
+    "step-timeline": {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "accelerators": 8, "sharding": "fsdp"},
     "zero-stages": TRAINED,
 }
 
@@ -304,3 +307,35 @@ def test_the_ladder_says_which_format_fits() -> None:
             assert ("fits" in said and "not" not in said) == memory["fits"], name
     summary = draw("format-ladder", **case, weights="q4_k_m").summary
     assert "Q4_K_M (yours): 21.28 GiB, fits with 2.72 GiB to spare" in summary
+
+
+@pytest.mark.parametrize("sequences", [1, 64])
+def test_a_timeline_is_as_long_as_its_pass(sequences: int) -> None:
+    """What stands in the lanes is the time of the report's step, and its device work fills all but the host's part."""
+    asked = {**EXAMPLES["pass-timeline"], "sequences": sequences}
+    plot, speed = draw("pass-timeline", **asked), estimate(asked)["speed"]
+    step: Any = speed["time_per_output_token_s"]  # type: ignore[index]
+    assert f"Write takes {show_seconds(step['typical'])}" in plot.summary
+    rows: Any = [row for row in plot.data["pieces"] if str(row["bar"]).startswith("Write")]
+    assert max(row["to"] for row in rows) == pytest.approx(100)
+    assert sum(row["to"] - row["from"] for row in rows) == pytest.approx(100)
+
+
+def test_a_step_s_timeline_ends_with_the_update() -> None:
+    """Its length is the report's step, and no piece ends later."""
+    asked = EXAMPLES["step-timeline"]
+    plot, report = draw("step-timeline", **asked), estimate({**asked, "workload": "training"})
+    step: Any = report["speed"]["step_s"]  # type: ignore[index]
+    assert f"Step takes {show_seconds(step['typical'])}" in plot.summary
+    rows: Any = plot.data["pieces"]
+    assert max(row["to"] for row in rows) == pytest.approx(100)
+
+
+def test_the_knee_of_the_plot_is_the_report_s() -> None:
+    """One search gives both, and times grow with the load."""
+    asked = EXAMPLES["latency-over-load"]
+    plot = draw("latency-over-load", **asked)
+    speed: Any = estimate({**asked, "arrivals": {"requests_per_s": 1}})["speed"]
+    assert plot.data["knee"][0]["rate"] == pytest.approx(speed["knee_requests_per_s"]["typical"])
+    slow: Any = [row["seconds"] for row in plot.data["points"] if row["series"] == "Last token, half"]
+    assert slow == sorted(slow)

@@ -51,13 +51,9 @@ class Device:
         parts["adapters"] = -(-total.added_bytes // plan.degree(PARAMETERS))
         parts["master_weights"] = -(-master // shards)
         parts["optimizer_states"] = -(-states // shards)
-        if plan.gradients_stay:
-            ranks = 1 if plan.whole_gradients else plan.degree(GRADIENTS)
-            parts["gradients"] = -(-total.gradient_bytes // ranks)
+        parts["gradients"] = self.gradients()
         if plan.stays_gathered:
-            parts["communication_buffers"] = total.elements * scheme.compute
-            if plan.gradients_stay:
-                parts["gradients"] = total.trained * SUM_BYTES
+            parts["communication_buffers"] = total.elements * plan.gather_bytes
         several = plan.layout.data * plan.layout.context > 1
         if (several and plan.stage_of_zero < PARAMETERS) or plan.stage_of_zero == GRADIENTS:
             parts["communication_buffers"] = self.buckets()
@@ -75,6 +71,17 @@ class Device:
         for name in moved:
             parts[name] = 0
         return parts, host
+
+    def gradients(self) -> int:
+        """Return the gradients that are alive in every phase: sums, and 16-bit ones that stay beside them."""
+        plan, total = self.plan, self.total
+        narrow = total.trained * plan.scheme.compute if plan.narrow_gradients else 0
+        if not plan.gradients_stay:
+            return narrow
+        if plan.stays_gathered:
+            return narrow + total.trained * SUM_BYTES
+        ranks = 1 if plan.whole_gradients else plan.degree(GRADIENTS)
+        return narrow + -(-total.gradient_bytes // ranks)
 
     @property
     def gradients_leave(self) -> bool:
@@ -136,7 +143,7 @@ class Device:
         if not plan.tables_apart:
             units += (self.inventory.embedding, self.inventory.head)
         if plan.adapters is None:
-            return sum(unit.elements for unit in units) * plan.scheme.compute
+            return sum(unit.elements for unit in units) * plan.gather_bytes
         return sum(unit.base_bytes + unit.added_bytes for unit in units)
 
     @property
@@ -144,7 +151,7 @@ class Device:
         """Return gradients that wait undivided for the root unit's end: those of the output matrix."""
         plan = self.plan
         waits = plan.gathers and not plan.tables_apart and not plan.gradients_stay and plan.adapters is None
-        return self.inventory.head.trained * plan.scheme.compute if waits else 0
+        return self.inventory.head.trained * plan.gather_bytes if waits else 0
 
     @property
     def divided_away(self) -> int:

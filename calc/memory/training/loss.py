@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 FULL, CHUNKED, COMPILED, FUSED = "full", "chunked", "compiled", "fused"
-IN_PLACE, DIVIDED, NARROW = "in place", "divided", "narrow"  # how frameworks write "full" in special cases
+NARROW = "full-16-bit"  # logits are not raised to FP32
+IN_PLACE, DIVIDED = "in place", "divided"  # how frameworks write "full" in special cases
 CHUNKS = 8  # pieces of the sequence (torchtune's default)
 FP32 = 4
 

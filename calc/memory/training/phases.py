@@ -4,6 +4,7 @@ from itertools import accumulate
 
 from calc.architecture.stages import Stage
 from calc.memory.training.device import Device
+from calc.memory.training.loss import FULL, NARROW
 from calc.memory.training.moments import (
     BACKWARD,
     BUCKET_ELEMENTS,
@@ -158,7 +159,7 @@ class Step(Device):
         )
         whole = table if self.inventory.tied and plan.adapters is None else head.trained
         matrix = min(whole, table)
-        pieces = 3 if plan.cross_entropy != "full" else 1  # pieces' gradients are added up in new tensors
+        pieces = 1 if plan.cross_entropy in (FULL, NARROW) else 3  # pieces' gradients are added up in new tensors
         copy = self.output_copy()
         self.note(
             LOSS,

@@ -44,6 +44,8 @@ class Plan(NamedTuple):
     reduced_last: bool  # micro-batches add up whole gradients, which the last one divides over the ranks ("no_sync")
     varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
     stated: bool  # what frameworks do differently is stated, not taken as usual
+    gather_bytes: int  # an element of a sharded parameter as it is gathered
+    narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
     tiles: str  # generation of FlashAttention where it is stated, else ""
@@ -56,16 +58,17 @@ class Plan(NamedTuple):
 
     @property
     def numerics(self) -> Numerics:
-        """Bytes of what a layer works with. Sharded parameters are gathered in the compute type and not cast again."""
+        """Bytes of what a layer works with. Parameters that are gathered in the compute type are not cast again."""
         scheme = self.scheme
-        cast = scheme.autocast and self.stage_of_zero < PARAMETERS
+        cast = scheme.autocast and (self.stage_of_zero < PARAMETERS or self.gather_bytes > scheme.compute)
+        mixed = scheme.autocast or scheme.master > 0  # else adapters of another type multiply in it
         weight = scheme.weight if cast or not scheme.autocast else scheme.compute
         return Numerics(
             compute=scheme.compute,
             residual=scheme.weight if cast else scheme.compute,
             weight=weight,
             gradient=weight if self.adapters is None else scheme.adapter,
-            autocast=cast or (self.adapters is not None and scheme.adapter != scheme.compute),
+            autocast=cast or (mixed and self.adapters is not None and scheme.adapter != scheme.compute),
             adapter=scheme.adapter,
         )
 

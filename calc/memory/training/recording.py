@@ -13,7 +13,7 @@ from calc.memory.training.run import (
     Choices,
     Numerics,
 )
-from calc.memory.training.tape import Tape
+from calc.memory.training.tape import POINTWISE, Op, Tape
 
 
 class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
@@ -59,7 +59,15 @@ class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
     def normed(self, value: str, names: Iterator[str], otherwise: str = "") -> str:
         """Record the next of the layer's norms; where there is none left, or none here, nothing."""
         name = next(names, "")
-        return self.norm(value, name) if name else otherwise or value
+        return self.gathered(self.norm(value, name)) if name else otherwise or value
+
+    def gathered(self, value: str) -> str:
+        """Record that tensor-parallel ranks gather what they divide, where matrices keep that and gather it once."""
+        if not (self.choices.gathered and self.batch.sequence_parallel):
+            return value
+        size = self.tape.sizes[value] // self.batch.stream_rows * self.batch.rows
+        whole = self.tape.value(f"{value}:gathered", size, "gathered inputs of matrices")
+        return self.tape.add(Op(POINTWISE, (value,), whole))
 
 
 def record_layer(

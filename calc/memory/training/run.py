@@ -62,4 +62,5 @@ class Choices(NamedTuple):
     compiled: bool  # pointwise operations are fused, and recomputed from what matrices give
     unpacks: bool = False  # the base is stored in fewer bits than it computes in
     all_gradients: bool = False  # frozen weights get gradients too, being parts of one flat parameter with adapters
+    gathered: bool = False  # inputs of matrices stay as tensor-parallel ranks gathered them
     inputs_kept: bool = False  # 4-bit matrices hold their inputs until the next step's loss replaces this one's

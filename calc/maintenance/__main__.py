@@ -16,7 +16,7 @@ from pathlib import Path
 
 from calc.catalog.loader import read_tables
 from calc.errors import CatalogError, ScenarioError
-from maintenance import accelerators, ages, models
+from calc.maintenance import accelerators, ages, models
 
 PAGES = {"model": "reference/models/", "accelerator": "reference/accelerators/"}
 

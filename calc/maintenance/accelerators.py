@@ -8,8 +8,8 @@ from pathlib import Path
 from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.catalog.schema import ACCELERATOR_FACTS
-from maintenance.models import id_of
-from maintenance.toml_text import append, key_text, line_text
+from calc.maintenance.models import id_of
+from calc.maintenance.toml_text import append, key_text, line_text
 
 AMOUNT = re.compile(r"([0-9.]+) *([A-Za-z/]+)")
 

@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.files.config_json import needed
 from calc.files.json_text import read_json
-from maintenance.toml_text import append, table_text
+from calc.maintenance.toml_text import append, table_text
 
 # Kept of a config beside what its shape follows from: what says how weights are stored, and how long a text may be.
 KEPT = (

@@ -1,0 +1,128 @@
+"""How fast for requests that come on their own: the inputs, the scenario they make, and the answer."""
+
+from calc.calculators.inputs import Amount
+from calc.calculators.rendering import Report
+from calc.scenario import MOST_PRICE
+from calc.units import show_number, show_seconds
+
+TOPIC = "Arrivals"
+INPUTS = (
+    Amount(
+        "requests_per_s",
+        "Requests a second",
+        "When they come on their own. Empty: the sequences above, all at once.",
+        "",
+        least=0,
+        most=MOST_PRICE,
+        topic=TOPIC,
+    ),
+    Amount(
+        "burstiness",
+        "Evenness",
+        "1: each comes when it likes (Poisson). Less: in bursts. More: evenly.",
+        "1",
+        least=0.01,
+        most=1000,
+        topic=TOPIC,
+    ),
+    Amount(
+        "longest_share",
+        "Long over middle",
+        "Nineteen of twenty prompts and answers are at most so many times the middle one. 1: all alike.",
+        "1",
+        least=1,
+        most=100,
+        topic=TOPIC,
+    ),
+    Amount("ttft_s", "First token within", "Seconds that you promise.", "", least=0, most=100_000, topic=TOPIC),
+    Amount(
+        "tpot_s", "Each next within", "Seconds that you promise, as a mean.", "", least=0, most=100_000, topic=TOPIC
+    ),
+)
+FIELDS = {field.name for field in INPUTS}
+
+
+def scenario(values: dict[str, object]) -> dict[str, object]:
+    """Return the scenario of what a form holds: of arrivals where it says how many come, else of sequences at once."""
+    plain = {name: value for name, value in values.items() if name not in FIELDS}
+    rate = values.get("requests_per_s")
+    if not rate:
+        return plain
+    del plain["sequences"]
+    arrivals: dict[str, object] = {"requests_per_s": rate, "burstiness": values.get("burstiness", 1.0)}
+    longest = values.get("longest_share", 1.0)
+    assert isinstance(longest, float)
+    if longest > 1:
+        middles = {name: plain[name] for name in ("prompt_tokens", "output_tokens")}
+        arrivals["lengths"] = {
+            name: {"median": middle, "p95": round(float(str(middle)) * longest)} for name, middle in middles.items()
+        }
+    promised = {name: values[name] for name in ("ttft_s", "tpot_s") if values.get(name)}
+    if promised:
+        arrivals["objective"] = promised
+    return {**plain, "arrivals": arrivals}
+
+
+def arrives(report: Report) -> bool:
+    """Return whether a report is on requests that come on their own."""
+    return "arrivals" in report["scenario"]
+
+
+def keeps_up(report: Report) -> bool:
+    """Return whether the server answers what comes."""
+    rate: float = report["scenario"]["arrivals"]["requests_per_s"]
+    most: float = report["speed"]["most_requests_per_s"]["typical"]
+    return rate < most
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return whether the server keeps up, in a headline and a sentence."""
+    speed, rate = report["speed"], report["scenario"]["arrivals"]["requests_per_s"]
+    most = f"{show_number(speed['most_requests_per_s']['typical'])} a second"
+    if not keeps_up(report):
+        rest = f"{show_number(rate)} requests a second come, it answers {most} at most, and the queue never ends."
+        return False, "It does not keep up:", rest
+    half, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
+    kept = ""
+    if "within_objective" in speed:
+        kept = f" {show_number(100 * speed['within_objective']['typical'])} % keep what you promise."
+    rest = f"half of the first tokens come within {half}, nineteen of twenty within {late}.{kept}"
+    return True, f"{show_number(rate)} requests a second of {most} at most:", rest
+
+
+def figures(report: Report) -> list[tuple[str, str, Report]]:
+    """Return the rows of the table of speeds: a name, the kind of number, and its range."""
+    speed = report["speed"]
+    rows = [
+        (f"{name}, {words}", "s", speed[f"{figure}_{share}_s"])
+        for name, figure in (
+            ("Time to the first token", "time_to_first_token"),
+            ("Time per output token", "time_per_output_token"),
+            ("Time to the last token", "request"),
+        )
+        for words, share in (("half within", "p50"), ("95 % within", "p95"), ("99 % within", "p99"))
+    ]
+    if "within_objective" in speed:
+        rows.append(("Share within what is promised", "share", speed["within_objective"]))
+        rows.append(("Requests within it (goodput)", "rate", speed["goodput_requests_per_s"]))
+    rows.append(("Requests at the knee", "rate", speed["knee_requests_per_s"]))
+    rows.append(("Requests at the most", "rate", speed["most_requests_per_s"]))
+    rows.append(("Tokens written over the whole time", "rate", speed["output_tokens_per_s"]))
+    return rows
+
+
+def facts(report: Report) -> list[str]:
+    """Return what the server holds meanwhile."""
+    speed = report["speed"]
+    found = [f"Sequences being written, as a mean: <strong>{show_number(speed['running_sequences'])}</strong>"]
+    if speed["preempted"]:
+        found.append(
+            f"Requests that lost their cache to others and were read again: <strong>{speed['preempted']}</strong>"
+        )
+    return found
+
+
+ASSUMPTIONS = [
+    "Requests come at random, at each replica in turn; two thousand of them are followed, the same ones each time.",
+    "First come, first served. Where the cache is full, the last to come wait and are read again.",
+]

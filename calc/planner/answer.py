@@ -1,0 +1,135 @@
+"""The answer to a question: options, which of them no other beats, and what was left out and why."""
+
+from collections.abc import Mapping
+from math import inf
+from time import perf_counter
+from typing import Any
+
+from calc.catalog import catalog
+from calc.planner.candidates import Devices, candidates
+from calc.planner.most import most
+from calc.planner.question import Question, read_question
+from calc.planner.search import SURE, Option, Search, energy_of
+from calc.units import show_gib, show_number
+
+Answer = dict[str, object]
+
+
+def answer(asked: Mapping[str, object]) -> Answer:
+    """Return the answer to a question; its fields are documented on the page "Plan"."""
+    began, facts = perf_counter(), catalog()
+    question = read_question(asked, facts)
+    search = Search(question, facts)
+    if question.want == "limit" and question.of != "model":
+        options, tried = most(question, facts, search)
+    else:
+        every = list(candidates(question, facts))
+        options, tried = search.best(every), sum(len(candidate.scenarios) for candidate in every)
+    return {
+        "options": [shown(question, search, option) for option in options],
+        "frontier": frontier(search, options),
+        "rejected": {
+            reason: {"count": entry["count"], "nearest": entry["nearest"]} for reason, entry in search.rejected.items()
+        },
+        "searched": {
+            "candidates": tried,
+            "estimated": search.estimated,
+            "milliseconds": round(1000 * (perf_counter() - began), 1),
+        },
+        "warnings": warnings(question, search, options),
+        "catalog": facts.version,
+    }
+
+
+def shown(question: Question, search: Search, option: Option) -> Answer:
+    """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
+    scenario = scenario_of(option)
+    devices = option.candidate.devices
+    return {
+        "scenario": scenario,
+        "replicas": 1,
+        "fits": True,
+        "margin_bytes": option.spare_bytes,
+        "chance": round(option.chance, 4),
+        "speed": option.report["speed"],
+        "cost": cost(question, option.report, devices),
+        "energy": energy(option, devices),
+        "why": why(question, search, option),
+    }
+
+
+def scenario_of(option: Option) -> dict[str, object]:
+    """Return what was asked of `estimate`, with the engine that was found."""
+    asked = {name: value for name, value in option.candidate.scenario.items() if value is not None}
+    return {**asked, "engine": option.report["scenario"]["engine"]} if "engine" in asked else asked
+
+
+def cost(question: Question, report: dict[str, Any], devices: Devices) -> Answer:
+    """Return rent and price of the devices, each None where nobody says."""
+    rent = (report["cost"] or {}).get("rent")
+    return {
+        "currency": "USD",
+        "rent_per_hour": devices.rent_per_hour,
+        "rent_per_month": devices.rent_per_month(question.need.hours_a_day),
+        "purchase": devices.purchase,
+        "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+    }
+
+
+def energy(option: Option, devices: Devices) -> Answer:
+    """Return the limit of the boards, and the energy of a million output tokens at it."""
+    return {"power_w": devices.power_w, "kwh_per_million_output_tokens": energy_of(option)}
+
+
+def why(question: Question, search: Search, option: Option) -> str:
+    """Return in a sentence why an option is where it is, and how sure it is to fit."""
+    report, devices = option.report, option.candidate.devices
+    known = {
+        "cost": ("price" if question.limits.buys else "rent of a month", search.price(option.candidate), "USD"),
+        "devices": ("devices", devices.number, ""),
+        "size": ("parameters", report["model"]["parameters_total"], ""),
+        "margin": ("bytes left", option.spare_bytes, "B"),
+        "energy": ("energy of a million output tokens", energy_of(option), "kWh"),
+    }
+    speed = report["speed"] or {}
+    for rank, name, unit in (("speed", "decode_tokens_per_s", "/s"), ("latency", "time_per_output_token_s", "s")):
+        figure = speed.get(name)
+        known[rank] = (name.replace("_", " "), figure["typical"] if figure else None, unit)
+    words, value, unit = known[question.rank_by]
+    if question.want == "limit" and question.of != "model":
+        name = "concurrency" if question.of == "users" else question.of
+        words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
+    first = f"{words}: {show_number(value, 4)} {unit}".strip() if value is not None else f"{words}: not known"
+    if option.chance >= SURE:
+        return f"{first}; fits with {show_gib(option.spare_bytes)} left"
+    return f"{first}; tight, with {show_gib(option.spare_bytes)} left: fewer tokens, sequences or bits make it sure"
+
+
+def frontier(search: Search, options: list[Option]) -> list[int]:
+    """Return the options that no other beats in both cost and speed; what is not known is worst."""
+    points = []
+    for option in options:
+        price = search.price(option.candidate)
+        rate = (option.report["speed"] or {}).get("decode_tokens_per_s")
+        points.append((inf if price is None else price, -rate["typical"] if rate else inf))
+    return [
+        index
+        for index, point in enumerate(points)
+        if not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
+    ]
+
+
+def warnings(question: Question, search: Search, options: list[Option]) -> list[Answer]:
+    """Return what a reader should know of the answer as a whole."""
+    found: list[Answer] = []
+    if not options:
+        reasons = ", ".join(f"{reason} ({entry['count']})" for reason, entry in search.rejected.items())
+        message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
+        found.append({"code": "no-option", "message": message, "field": "want", "severity": "caution"})
+    if question.want == "limit" and options and not search.rejected:
+        message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
+        found.append({"code": "limit-not-met", "message": message, "field": "of", "severity": "info"})
+    if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
+        message = "options whose price is in no source come last"
+        found.append({"code": "price-not-known", "message": message, "field": "rank_by", "severity": "info"})
+    return found

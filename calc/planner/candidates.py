@@ -1,0 +1,227 @@
+"""What is tried for a question: scenarios by device, number and format, each with what it can at best reach."""
+
+from collections.abc import Iterator, Mapping
+from math import inf
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator, Mixture
+from calc.errors import ScenarioError
+from calc.estimate import Asked, read_asked
+from calc.memory.budget import Layout
+from calc.planner.question import Question
+from calc.planning.bounds import Least, least
+from calc.planning.cost import newest_purchase, newest_rent
+from calc.planning.layout import tensor_degrees
+from calc.planning.support import sold_in_multiples
+from calc.scenario import PUBLISHED, USUAL, Reader, named_count, read_accelerator
+
+COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
+FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
+SOLD = ("sold", "rented")
+MONTH_DAYS = 365 / 12
+
+
+class Devices(NamedTuple):
+    """So many of a kind, with what they cost; None where nobody says."""
+
+    accelerator: Accelerator
+    number: int
+    rent_per_hour: float | None
+    purchase: float | None
+
+    def times(self, number: int) -> "Devices":
+        """Return so many of one device."""
+        rent, price = self.rent_per_hour, self.purchase
+        return self._replace(
+            number=number,
+            rent_per_hour=None if rent is None else number * rent,
+            purchase=None if price is None else number * price,
+        )
+
+    @property
+    def power_w(self) -> float | None:
+        """The limit of the boards."""
+        each = self.accelerator.quantity("power")
+        return self.number * each if each else None
+
+    @property
+    def seconds_each_byte(self) -> float:
+        """The least time to read a byte that all of them share."""
+        rate = self.accelerator.quantity("bandwidth")
+        return 1 / (self.number * rate) if rate else 0.0
+
+    def rent_per_month(self, hours_a_day: float) -> float | None:
+        """Return the rent of a month of so many hours a day."""
+        return None if self.rent_per_hour is None else self.rent_per_hour * hours_a_day * MONTH_DAYS
+
+
+class Candidate(NamedTuple):
+    """A way to answer: scenarios of which the first that serves is taken, on devices."""
+
+    group: str  # of which an answer shows the best alone
+    devices: Devices
+    scenarios: tuple[dict[str, object], ...]
+    order: int
+
+    @property
+    def scenario(self) -> dict[str, object]:
+        """The scenario that is tried next."""
+        return self.scenarios[0]
+
+    def after(self) -> "Candidate | None":
+        """Return the candidate without its first scenario; None where that was the last."""
+        return self._replace(scenarios=self.scenarios[1:]) if len(self.scenarios) > 1 else None
+
+
+def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
+    """Iterate over what is tried: models on what there is, devices for a model, or layouts of the devices."""
+    if question.want == "layout":
+        yield from layouts(question, facts)
+        return
+    order = 0
+    for accelerator in kinds(question, facts):
+        one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
+        for count in counts(question, accelerator):
+            several = one.times(count)
+            for model in question.models:
+                for engine, formats in found:
+                    base = {**question.fields, **placed(question, accelerator, count), "engine": engine}
+                    scenarios = tuple({**base, "model": model, "weights": weights} for weights in formats)
+                    group = accelerator.id if question.want == "hardware" else str(model)
+                    yield Candidate(group, several, scenarios, order)
+                    order += 1
+
+
+def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:
+    """Return the fields of a scenario that say on what."""
+    return {**question.have, "accelerator": accelerator.id, "accelerators": count}
+
+
+def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
+    """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
+    if question.have:
+        return [owned(question, facts)]
+    limits = question.limits
+    return [
+        record
+        for record in facts.accelerators()
+        if (record.availability in SOLD or facts.prices("accelerators", record.id))
+        and (not limits.vendors or record.vendor in limits.vendors)
+        and (not limits.segments or record.segment in limits.segments)
+    ]
+
+
+def owned(question: Question, facts: Catalog) -> Accelerator:
+    """Return the reader's own accelerator, with what a program may use of it."""
+    try:
+        found = read_accelerator(Reader({name: question.have[name] for name in question.have}), facts)
+    except ScenarioError as error:
+        raise ScenarioError(f"have.{error.field}", error.message) from error
+    assert found is not None
+    return found
+
+
+def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
+    """Return the numbers of devices that are tried: as many as there are, or up to the limit."""
+    if question.have:
+        given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
+        if type(given) is not int or not 1 <= given <= COUNTS[-1]:
+            raise ScenarioError(
+                "have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}"
+            )
+        return (given,)
+    most = question.limits.devices if sold_in_multiples(accelerator) else 1
+    return tuple(count for count in COUNTS if count <= most)
+
+
+def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
+    """Return one device with what it costs."""
+    own = question.fields.get("price_per_hour")
+    rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
+    each = float(own) if isinstance(own, int | float) else rent.each if rent else None
+    return Devices(accelerator, 1, each, price.each if price else None)
+
+
+def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
+    """Return the engines that are tried, each with its number formats, most bits first."""
+    if question.weights:
+        return [(engine, question.weights) for engine in question.engines]
+    return [(engine, formats(facts, engine, accelerator)) for engine in question.engines]
+
+
+def formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[object, ...]:
+    """Return the formats that an engine's users go down to, what is published first."""
+    asked = [facts.engine(engine)] if engine != USUAL else facts.engines()
+    names = [
+        name
+        for record in asked
+        if engine != USUAL or accelerator.segment in record.usual_on
+        for name in record.formats
+        if bits(facts, name) >= FEWEST_BITS
+    ]
+    return (PUBLISHED, *dict.fromkeys(names))
+
+
+def bits(facts: Catalog, name: str) -> float:
+    """Return the bits of an element, of a mixture those of most tensors."""
+    record = facts.weights_format(name)
+    return facts.number_format(record.base).bits if isinstance(record, Mixture) else record.bits
+
+
+def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
+    """Iterate over the ways to divide the model over all of the devices."""
+    accelerator = owned(question, facts)
+    count = counts(question, accelerator)[0]
+    if "parallelism" in question.fields:
+        raise ScenarioError("parallelism", 'does not apply: want "layout" looks for it')
+    base = {**question.fields, **placed(question, accelerator, count), "model": question.models[0]}
+    architecture = read_asked(Reader({"model": question.models[0]})).demand.architecture
+    own = devices(question, facts, accelerator).times(count)
+    found = [
+        Layout(tensor=tensor, pipeline=count // tensor // data, data=data, expert=expert)
+        for tensor in tensor_degrees(architecture)
+        if count % tensor == 0
+        for data in range(1, count // tensor + 1)
+        if count // tensor % data == 0 and count // tensor // data <= architecture.layer_count
+        for expert in sorted({1, tensor * data} if architecture.experts >= tensor * data else {1})
+    ]
+    tries = [
+        (layout, engine, weights)
+        for layout in found
+        for engine, formats in ways(question, facts, accelerator)
+        for weights in formats
+    ]
+    for order, (layout, engine, weights) in enumerate(tries):
+        scenario = {**base, "engine": engine, "weights": weights, "parallelism": layout._asdict()}
+        yield Candidate(str(layout), own, (scenario,), order)
+
+
+class Bound(NamedTuple):
+    """What a scenario needs at least."""
+
+    asked: Asked | None  # None where it cannot be read
+    least: Least
+    step_s: float  # of a token of each sequence
+
+    @property
+    def sequences(self) -> float:
+        """The sequences at a time, at most."""
+        if self.asked is None:
+            return inf
+        return self.asked.concurrency or self.asked.demand.sequences
+
+
+def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
+    """Return what a scenario needs at least: the weights, and the time to read them."""
+    try:
+        asked = read_asked(Reader(scenario))
+    except ScenarioError:
+        return Bound(None, Least(0, 0), 0.0)
+    sequences = scenario.get("sequences", 1)
+    many = sequences if isinstance(sequences, int) else 10**7
+    asked = asked._replace(demand=asked.demand._replace(sequences=many))
+    if asked.gpu_layers is not None:  # what stands in the host's memory is not the device's
+        return Bound(asked, Least(0, 0), 0.0)
+    needed = least(asked.demand.architecture, asked.demand.weights)
+    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte)

@@ -1,0 +1,103 @@
+"""The most of one quantity that given devices serve: halved between what serves and what does not."""
+
+from calc.catalog import Catalog
+from calc.errors import ScenarioError
+from calc.estimate import read_asked
+from calc.planner.candidates import Candidate, counts, devices, owned, placed, ways
+from calc.planner.question import Question
+from calc.planner.search import Miss, Option, Search
+from calc.planning.serving import last
+from calc.scenario import OUTPUT_TOKENS, Reader, whole
+
+MOST_SEQUENCES = 2**16
+FIELD = {"sequences": "sequences", "users": "concurrency", "sequence_tokens": "sequence_tokens"}
+TAKEN = {  # fields that are what is asked for
+    "context_tokens": ("context_tokens", "prompt_tokens"),
+    "sequences": ("sequences", "concurrency"),
+    "users": ("sequences", "concurrency"),
+    "sequence_tokens": ("sequence_tokens",),
+}
+
+
+class Quantity:
+    """What is asked for, of one model on given devices, under one engine and in one format."""
+
+    def __init__(self, *, question: Question, search: Search, candidate: Candidate, most: int) -> None:
+        self.question, self.search, self.candidate, self.most = question, search, candidate, most
+        self.options: dict[int, Option] = {}
+        self.misses: dict[int, Miss] = {}
+
+    def serves(self, value: int) -> bool:
+        """Return whether so many are served; each number is asked once."""
+        if value > self.most:
+            return False
+        if value not in self.options and value not in self.misses:
+            found = self.search.ask(self.at(value))
+            if isinstance(found, Option):
+                self.options[value] = found
+            else:
+                self.misses[value] = found
+        return value in self.options
+
+    def at(self, value: int) -> Candidate:
+        """Return the candidate that asks for so many."""
+        of, fields = self.question.of, dict(self.candidate.scenario)
+        if of == "context_tokens":
+            fields |= {"prompt_tokens": value, "output_tokens": output_tokens(self.question)}
+        else:
+            fields[FIELD[of]] = value
+        return self.candidate._replace(scenarios=(fields,))
+
+    def best(self) -> tuple[int, Option] | None:
+        """Return the most that is served, None where not even one is; what stands against more is kept."""
+        found = last(self.serves, self.most) if self.serves(1) else 0
+        if beyond := self.misses.get(found + 1):
+            self.search.reject(self.at(found + 1), beyond)
+        return (found, self.options[found]) if found else None
+
+
+def output_tokens(question: Question) -> int:
+    """Return the tokens that are written, of a context that is as long as can be."""
+    return whole(question.fields.get("output_tokens", OUTPUT_TOKENS), "output_tokens", 0, 10**9)
+
+
+def most(question: Question, facts: Catalog, search: Search) -> tuple[list[Option], int]:
+    """Return the option with the most of what is asked for, none where not one is served, and how many were tried."""
+    check(question)
+    training = question.of == "sequence_tokens"
+    accelerator = owned(question, facts)
+    count = counts(question, accelerator)[0]
+    own, model = devices(question, facts, accelerator).times(count), question.models[0]
+    base = {**question.fields, **placed(question, accelerator, count), "model": model}
+    asked = [
+        {"engine": engine, "weights": item} for engine, items in ways(question, facts, accelerator) for item in items
+    ]
+    found, tried = [], 0
+    for order, chosen in enumerate([{}] if training else asked):
+        candidate = Candidate(str(model), own, ({**base, **chosen},), order)
+        quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
+        if best := quantity.best():
+            found.append(best)
+        tried += len(quantity.options) + len(quantity.misses)
+    return [option for _, option in sorted(found, key=lambda pair: -pair[0])[:1]], tried
+
+
+def ceiling(question: Question) -> int:
+    """Return the most that is looked for: of tokens what the model is made for."""
+    limit = read_asked(Reader({"model": question.models[0]})).context_limit or 2**20
+    if question.of == "context_tokens":
+        return max(limit - output_tokens(question), 1)
+    return limit if question.of == "sequence_tokens" else MOST_SEQUENCES
+
+
+def check(question: Question) -> None:
+    """Raise ScenarioError for fields that are what is asked for, and for a question that has no end."""
+    for name in TAKEN[question.of]:
+        if name in question.fields:
+            field = "need.users" if question.need.users is not None and name == "sequences" else name
+            raise ScenarioError(field, f"does not apply: {question.of} is what is asked for")
+    need = question.need
+    if question.of == "users" and need.ttft_s is None:
+        raise ScenarioError("need.ttft_s", "is needed: any number of users is served if they wait long enough")
+    if question.of == "sequence_tokens" and (need.step_s is not None or need.ttft_s is not None):
+        raise ScenarioError("need", "does not apply to training")

@@ -1,0 +1,51 @@
+"""What no option of a search can go below: memory and reading of the weights, cheap enough for a whole catalogue."""
+
+from functools import lru_cache
+from math import erf, sqrt
+from typing import NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import Stage
+from calc.catalog.records import ModelFormat, StoredWeights, Weights
+from calc.memory.weights import stored_tensors
+
+TABLES = ("token_embedding", "other_embedding", "vision", "audio")  # read by row, or not by each token
+END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
+
+
+class Least(NamedTuple):
+    """Bytes of all devices together that no layout and no engine saves."""
+
+    held: int  # of the weights, input tables left out: an engine may keep them in the host's memory
+    read: int  # for one output token
+
+
+@lru_cache(maxsize=8192)
+def least(architecture: Architecture, weights: Weights) -> Least:
+    """Return the least bytes of weights that are held, and read for a token: elements alone, without their scales."""
+    if isinstance(weights, StoredWeights):
+        return Least(0, 0)
+    return least_of(architecture, weights)
+
+
+def least_of(architecture: Architecture, weights: ModelFormat) -> Least:
+    """Return the sums over the tensors of a model in a number format that the catalogue knows."""
+    held = read = 0.0
+    for tensor, count, number_format in stored_tensors(Stage(architecture, 0, architecture.layer_count), weights):
+        if tensor.block not in TABLES:
+            held += count * tensor.elements * number_format.bits / 8
+            read += count * tensor.active_elements * number_format.bits / 8
+    return Least(int(held), int(read))
+
+
+def chance_of_fitting(*, spare_bytes: float, upper_bytes: float) -> float:
+    """Return how likely it is that what is needed fits, if errors are normal and four of five lie within the range.
+
+    `upper_bytes` is by how much the upper end of the range of 80 % is above the value.
+
+    >>> round(chance_of_fitting(spare_bytes=2e9, upper_bytes=2e9), 3)
+    0.9
+    """
+    if upper_bytes <= 0:
+        return 1.0 if spare_bytes >= 0 else 0.0
+    return (1 + erf(END * spare_bytes / upper_bytes / sqrt(2))) / 2

@@ -1,0 +1,273 @@
+"""The planner: known questions, and the best of all that there is to try against what it finds."""
+
+import json
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate, plan
+from calc.catalog import catalog
+from calc.planner.candidates import Candidate, bound_of, candidates
+from calc.planner.question import RANKS, read_question
+from calc.planner.search import Option, Search
+from calc.planning.bounds import chance_of_fitting
+from calc.scenario import known_architecture
+
+PAIR = {"accelerator": "rtx-3090", "accelerators": 2}
+SEED = 20261122
+
+
+def some_models(count: int) -> list[str]:
+    """Return a random sample of models that write text."""
+    every = [name for name in catalog().ids("models") if known_architecture(catalog(), name).writes]
+    return sorted(random.Random(SEED).sample(every, count))
+
+
+def served(search: Search, candidate: Candidate) -> Option | None:
+    """Return the first scenario of a candidate that serves, by the whole report of each of them."""
+    for scenario in candidate.scenarios:
+        try:
+            report: dict[str, Any] = estimate(scenario)
+        except ScenarioError:
+            continue
+        limit = catalog().model(str(scenario["model"])).context_tokens
+        if report["runs"] is False or report["scenario"]["engine"] == "none":
+            continue
+        if report["scenario"]["context_tokens"] > limit:
+            continue
+        found = search.judge(candidate, report)
+        if isinstance(found, Option):
+            return found
+    return None
+
+
+def every_value(question: dict[str, object]) -> list[tuple[bool, float]]:
+    """Return what ranks the best option of each group, best first, with every candidate estimated."""
+    read = read_question(question, catalog())
+    search = Search(read, catalog())
+    best: dict[str, tuple[bool, float]] = {}
+    for candidate in candidates(read, catalog()):
+        if search.beyond_limits(candidate) is None and (option := served(search, candidate)):
+            value = search.value(option)
+            best[candidate.group] = min(value, best.get(candidate.group, value))
+    return sorted(best.values())
+
+
+def found_values(question: dict[str, object]) -> list[tuple[bool, float]]:
+    """Return what ranks the planner's options."""
+    read = read_question(question, catalog())
+    search = Search(read, catalog())
+    return [search.value(option) for option in search.best(candidates(read, catalog()))]
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_no_better_model_is_cut(rank: str) -> None:
+    """Of a random sample of models the planner's best are those that estimating every one of them finds."""
+    question = {
+        "want": "models",
+        "have": PAIR,
+        "models": some_models(12),
+        "context_tokens": 2048,
+        "rank_by": rank,
+        "count": 4,
+    }
+    assert found_values(question) == every_value(question)[:4]
+
+
+@pytest.mark.parametrize("rank", ["cost", "latency", "speed", "energy"])
+def test_no_better_device_is_cut(rank: str) -> None:
+    """Of all workstation cards the planner's best are those that estimating every number of each of them finds."""
+    question = {
+        "want": "hardware",
+        "model": "qwen3-32b",
+        "weights": "fp8",
+        "limits": {"devices": 2, "segments": ["workstation"], "vendors": ["NVIDIA"]},
+        "need": {"users": 4, "tokens_per_s_each": 5},
+        "rank_by": rank,
+        "count": 3,
+    }
+    assert found_values(question) == every_value(question)[:3]
+
+
+def test_bounds_are_bounds() -> None:
+    """No estimate needs less memory for the weights, or less time for a token, than the cheap bound says."""
+    checked = 0
+    question = {"want": "models", "have": PAIR, "models": some_models(25), "context_tokens": 2048}
+    for candidate in candidates(read_question(question, catalog()), catalog()):
+        for scenario in candidate.scenarios[:2]:
+            report: Any = estimate(scenario)
+            bound = bound_of(candidate, scenario)
+            weights = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
+            assert bound.least.held <= 2 * weights * 1.001, scenario
+            if report["speed"]:
+                assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"], scenario
+                checked += 1
+    assert checked > 20
+
+
+def test_options_are_estimates() -> None:
+    """The scenario of an option, asked again, gives the speed and the memory that the option shows; all is JSON."""
+    answer: Any = plan({"want": "models", "have": PAIR, "context_tokens": 16384, "count": 5})
+    assert json.loads(json.dumps(answer)) == answer
+    assert len(answer["options"]) == 5
+    for option in answer["options"]:
+        report: Any = estimate(option["scenario"])
+        assert report["speed"] == option["speed"]
+        assert report["memory"]["fits"] is option["fits"] is True
+        assert report["memory"]["headroom_bytes"] >= option["margin_bytes"] >= 0
+        assert option["chance"] >= 0.5
+
+
+def test_largest_model_of_a_mac() -> None:
+    """On a Mac of 64 GB the largest model at 10 tokens/s is a mixture of experts: a dense one as large is too slow."""
+    question = {"want": "models", "have": {"accelerator": "m4-max-64gb"}, "need": {"tokens_per_s_each": 10}}
+    answer: Any = plan({**question, "context_tokens": 8192})
+    first = answer["options"][0]
+    model = estimate(first["scenario"])["model"]
+    assert isinstance(model, dict)
+    assert model["parameters_active"] * 5 < model["parameters_total"]
+    assert first["speed"]["decode_tokens_per_s"]["typical"] >= 10
+    assert answer["rejected"]["speed"]["count"] > 0
+    assert "ms is more than" in answer["rejected"]["speed"]["nearest"]["lacks"]
+
+
+def test_machine_for_five_people() -> None:
+    """Five people with 128k each and a 70B: rents rise down the list, and a limit leaves out what is dearer."""
+    question = {"want": "hardware", "model": "llama-3.3-70b", "context_tokens": 131072, "need": {"users": 5}}
+    answer: Any = plan(question)
+    rents = [option["cost"]["rent_per_month"] for option in answer["options"]]
+    assert rents == sorted(rents)
+    assert {option["scenario"]["sequences"] for option in answer["options"]} == {5}
+    limited: Any = plan({**question, "limits": {"price_per_month": rents[1]}})
+    assert [option["cost"]["rent_per_month"] for option in limited["options"]] == rents[:2]
+    assert limited["rejected"]["rent"]["count"] > 0
+
+
+def test_hours_make_the_month() -> None:
+    """Eight hours a day cost a third of the rent of all hours."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "count": 1}
+    whole, part = (plan({**question, "need": {"hours_a_day": hours}}) for hours in (24, 8))
+    first: Any = whole["options"]
+    second: Any = part["options"]
+    assert first[0]["cost"]["rent_per_month"] == pytest.approx(3 * second[0]["cost"]["rent_per_month"])
+
+
+def test_frontier_is_not_beaten() -> None:
+    """An option is on the frontier exactly where no other is at least as good in cost and speed and differs."""
+    answer: Any = plan({"want": "hardware", "model": "llama-3.1-8b", "limits": {"devices": 2}})
+    points = [
+        (option["cost"]["rent_per_month"], -option["speed"]["decode_tokens_per_s"]["typical"])
+        for option in answer["options"]
+    ]
+    beaten = [any(a <= c and b <= d and (a, b) != (c, d) for a, b in points) for c, d in points]
+    assert answer["frontier"] == [index for index, is_beaten in enumerate(beaten) if not is_beaten]
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "more"),
+    [
+        ("context_tokens", "context_tokens", {"output_tokens": 256}),
+        ("sequences", "sequences", {"need": {"tpot_s": 0.05}}),
+        ("users", "concurrency", {"need": {"tpot_s": 0.05, "ttft_s": 5}}),
+    ],
+)
+def test_one_more_is_too_many(of: str, name: str, more: dict[str, object]) -> None:
+    """The most that is found serves, and one more does not."""
+    question = {"want": "limit", "of": of, "model": "llama-3.1-8b", "have": {"accelerator": "rtx-3090"}, **more}
+    answer: Any = plan(question)
+    (option,) = answer["options"]
+    filled: Any = estimate(option["scenario"])["scenario"]
+    (reason,) = answer["rejected"]
+    beyond: Any = estimate(answer["rejected"][reason]["nearest"]["scenario"])
+    assert beyond["scenario"][name] == filled[name] + 1
+    speed = beyond["speed"]
+    step, first = (speed[name]["typical"] for name in ("time_per_output_token_s", "time_to_first_token_s"))
+    assert reason == "memory" or step > 0.05 or first > 5
+
+
+def test_longest_training_sequence() -> None:
+    """The longest sequence of a QLoRA run fits, and one token more is more likely than not too long."""
+    question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "method": "qlora"}
+    answer: Any = plan({**question, "model": "llama-3.1-8b", "have": {"accelerator": "rtx-4090"}})
+    (option,) = answer["options"]
+    report: Any = estimate(option["scenario"])
+    assert report["memory"]["fits"] is True
+    nearest = answer["rejected"]["memory"]["nearest"]["scenario"]
+    assert nearest["sequence_tokens"] == option["scenario"]["sequence_tokens"] + 1
+
+
+def test_layouts_use_all_devices() -> None:
+    """Each layout is of all the devices, no two are alike, and the fastest is first."""
+    have = {"accelerator": "h100-sxm", "accelerators": 8}
+    answer: Any = plan({"want": "layout", "model": "qwen3-30b-a3b", "have": have, "sequences": 32, "count": 50})
+    layouts = [option["scenario"]["parallelism"] for option in answer["options"]]
+    assert all(layout["tensor"] * layout["pipeline"] * layout["data"] == 8 for layout in layouts)
+    assert len({json.dumps(layout) for layout in layouts}) == len(layouts) > 3
+    rates = [option["speed"]["decode_tokens_per_s"]["typical"] for option in answer["options"]]
+    assert rates == sorted(rates, reverse=True)
+    assert any(layout["expert"] > 1 for layout in layouts)
+
+
+def test_nothing_serves() -> None:
+    """Where nothing serves the answer says so, with the nearest miss and what it lacks."""
+    answer: Any = plan({"want": "models", "model": "deepseek-v3", "have": {"accelerator": "rtx-3090"}})
+    assert answer["options"] == [] and answer["frontier"] == []
+    assert "GiB" in answer["rejected"]["memory"]["nearest"]["lacks"]
+    assert [warning["code"] for warning in answer["warnings"]] == ["no-option"]
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ({}, "want"),
+        ({"want": "model"}, "want"),
+        ({"want": "models", "have": PAIR, "contxt_tokens": 1}, "contxt_tokens"),
+        ({"want": "models", "have": {**PAIR, "hots": 1}}, "have.hots"),
+        ({"want": "models", "have": {"accelerator": "rtx-9999"}}, "have.accelerator"),
+        ({"want": "models", "have": {**PAIR, "accelerators": 0}}, "have.accelerators"),
+        ({"want": "models"}, "have.accelerator"),
+        ({"want": "models", "have": PAIR, "models": "no-such-model"}, "models"),
+        ({"want": "models", "have": PAIR, "models": {"parameters": 7}}, "models.parameters"),
+        ({"want": "models", "have": PAIR, "context_tokens": "lots"}, "context_tokens"),
+        ({"want": "models", "have": PAIR, "need": {"percentile": 95}}, "need.percentile"),
+        ({"want": "models", "have": PAIR, "need": {"tpot_s": -1}}, "need.tpot_s"),
+        ({"want": "hardware", "model": "llama-3.1-8b", "have": PAIR}, "have"),
+        ({"want": "hardware"}, "model"),
+        ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"vendors": "Nvidea"}}, "limits.vendors"),
+        ({"want": "limit", "model": "llama-3.1-8b", "have": PAIR}, "of"),
+        ({"want": "limit", "of": "users", "model": "llama-3.1-8b", "have": PAIR}, "need.ttft_s"),
+        ({"want": "limit", "of": "training_tokens", "model": "llama-3.1-8b", "have": PAIR}, "of"),
+        ({"want": "hardware", "model": "llama-3.1-8b", "workload": "training"}, "workload"),
+        ({"want": "models", "have": PAIR, "rank_by": "price"}, "rank_by"),
+        ({"want": "models", "have": PAIR, "count": 0}, "count"),
+        ({"want": "models", "have": PAIR, "kv_cache": "q9"}, "kv_cache"),
+        ({"want": "models", "have": PAIR, "engine": "vllm", "memory_fraction": 2}, "memory_fraction"),
+        ({"want": "models", "have": PAIR, "engine": "vlm"}, "engine"),
+        ({"want": "models", "have": PAIR, "weights": "q9"}, "weights"),
+        ({"want": "layout", "model": "llama-3.1-8b", "have": PAIR, "parallelism": {"tensor": 2}}, "parallelism"),
+        ({"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "have": PAIR, "sequences": 2}, "sequences"),
+        ({"want": "models", "have": PAIR, "need": {"users": 2}, "sequences": 2}, "need.users"),
+    ],
+)
+def test_wrong_questions(question: dict[str, object], field: str) -> None:
+    """A question that is wrong, or is not answered, names its field."""
+    with pytest.raises(ScenarioError) as error:
+        plan(question)
+    assert error.value.field == field
+
+
+def test_chance_follows_the_range() -> None:
+    """Half of all fit where nothing is spare, nine of ten where the upper end of four in five is."""
+    assert chance_of_fitting(spare_bytes=0, upper_bytes=1) == pytest.approx(0.5)
+    assert chance_of_fitting(spare_bytes=1, upper_bytes=1) == pytest.approx(0.9)
+    assert chance_of_fitting(spare_bytes=-1, upper_bytes=1) == pytest.approx(0.1)
+    assert [chance_of_fitting(spare_bytes=spare, upper_bytes=0) for spare in (-1, 0)] == [0.0, 1.0]
+
+
+def test_import_is_lazy() -> None:
+    """Who imports `calc` does not load the planner."""
+    code = "import sys, calc; assert not any(name.startswith('calc.planner') for name in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

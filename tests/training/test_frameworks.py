@@ -1,0 +1,168 @@
+"""Frameworks fill in what a scenario leaves open, and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.catalog import catalog
+from calc.training.fields import FIELDS
+
+FRAMEWORKS = catalog().ids("frameworks")
+LLAMA = {"workload": "training", "model": "llama-3.1-8b", "accelerators": 8, "gradient_accumulation": 4}
+RUNS = [
+    {"method": method, "sharding": sharding}
+    for method in ("full", "lora", "qlora")
+    for sharding in ("none", "zero-1", "zero-3")
+]
+
+
+def report(**changed: object) -> Any:
+    """Return the report of a changed scenario."""
+    return estimate({**LLAMA, **changed})
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_presets_are_fields_of_a_scenario_and_go_together(framework: str) -> None:
+    """Each preset names a field of training, and no way to train is refused because of them."""
+    for preset in catalog().framework(framework).presets:
+        assert preset.field.partition(".")[0] in FIELDS
+        assert all(field.partition(".")[0] in FIELDS for field in preset.when)
+    for run in RUNS:
+        assert report(framework=framework, **run)["memory"]["device_bytes"] > 0
+    layout = {"tensor": 2, "pipeline": 2, "data": 2}
+    assert report(framework=framework, parallelism=layout)["memory"]["device_bytes"] > 0
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_a_report_asked_again_is_the_same(framework: str, run: dict[str, object]) -> None:
+    """What a framework fills in stands in the report's scenario, which says the whole run."""
+    found = report(framework=framework, **run)
+    again: Any = estimate(found["scenario"])
+    assert again["memory"] == found["memory"]
+
+
+def test_a_field_that_is_given_stands_above_the_framework() -> None:
+    """LitGPT reduces gradients after the last micro-batch; a run that says otherwise is taken at its word."""
+    usual = report(framework="litgpt", sharding="zero-3")
+    assert usual["scenario"]["gradient_reduction"] == "last"
+    assert "gradient_reduction" in usual["defaults"]
+    stated = report(framework="litgpt", sharding="zero-3", gradient_reduction="each")
+    assert stated["scenario"]["gradient_reduction"] == "each"
+    assert stated["memory"]["device_bytes"] < usual["memory"]["device_bytes"]
+
+
+def test_presets_hold_where_they_say() -> None:
+    """LitGPT's AdamW is paged under a quantized base alone; torchtitan divides the stream with tensor ranks."""
+    assert report(framework="litgpt", method="qlora")["scenario"]["optimizer"] == "paged-adamw"
+    assert report(framework="litgpt", method="lora")["scenario"]["optimizer"] == "adamw-foreach"
+    assert report(framework="torchtitan")["scenario"]["sequence_parallel"] is False
+    tensor = report(framework="torchtitan", parallelism={"tensor": 8})
+    assert tensor["scenario"]["sequence_parallel"] is True
+
+
+def test_fsdp_under_both_of_its_names() -> None:
+    """ "fsdp" is "zero-3" for the presets too."""
+    one, other = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
+    assert one["memory"] == other["memory"]
+    assert one["scenario"]["gradient_reduction"] == "last"
+
+
+def test_names_as_people_write_them() -> None:
+    """Names, aliases and ids lead to the same framework; unknown ones are named with the nearest."""
+    assert report(framework="Hugging Face Transformers")["scenario"]["framework"] == "transformers"
+    assert report(framework="Megatron-LM")["scenario"]["framework"] == "megatron-lm"
+    with pytest.raises(ScenarioError, match="torchtune") as caught:
+        report(framework="torchtun")
+    assert caught.value.field == "framework"
+    with pytest.raises(ScenarioError, match="must be the name"):
+        report(framework=3)
+
+
+def test_litgpt_as_measured() -> None:
+    """LoRA of Llama 2 13B by LitGPT takes 33.13 GiB on each of four devices, with nothing said but the framework."""
+    found = report(
+        model="llama-2-13b",
+        framework="litgpt",
+        method="lora",
+        lora={"rank": 8, "targets": ["q_proj", "v_proj"]},
+        sharding="fsdp",
+        accelerators=4,
+        sequence_tokens=1304,
+        checkpointing="full",
+        gradient_accumulation=32,
+    )
+    assert found["memory"]["allocated_bytes"] == pytest.approx(33.13 * 2**30, rel=0.05)
+
+
+@pytest.mark.parametrize("tensor", [2, 8])
+def test_gathered_inputs_by_hand(tensor: int) -> None:
+    """Two gathered inputs a layer: 2 · layers · tokens · hidden · 2 B · (1 − 1/t) more than divided ones."""
+    run = {
+        "parallelism": {"tensor": tensor},
+        "sequence_parallel": True,
+        "precision": "bf16",
+        "gradient_accumulation": 1,
+    }
+    asked = {**LLAMA, **run, "accelerators": tensor, "micro_batch": 2, "sequence_tokens": 4096}
+    usual, kept = (estimate({**asked, "gathered_inputs_kept": kept}) for kept in (False, True))
+    more = 2 * 32 * 2 * 4096 * 4096 * 2 * (tensor - 1) // tensor
+    usual_bytes, kept_bytes = (found["memory"]["allocated_bytes"] for found in (usual, kept))  # type: ignore[index]
+    assert kept_bytes - usual_bytes == more
+
+
+def test_deepspeed_keeps_both_kinds_of_gradients_under_a_pipeline() -> None:
+    """Its BF16 optimizer has 4 bytes of sums and 2 of gradients for each parameter of a stage, on every rank."""
+    run = {"parallelism": {"pipeline": 4, "data": 2}, "sharding": "zero-1", "precision": "bf16-mixed"}
+    sums, both = (report(**run, narrow_gradients_kept=kept) for kept in (False, True))
+    one, other = (
+        next(part["bytes"] for part in found["memory"]["parts"] if part["id"] == "gradients") for found in (sums, both)
+    )
+    assert other - one == pytest.approx(one / 2, rel=0.02)
+    assert report(**run, framework="deepspeed")["scenario"]["narrow_gradients_kept"] is True
+    assert report(sharding="zero-1", framework="deepspeed")["scenario"]["narrow_gradients_kept"] is False
+
+
+def test_adapters_in_fp32_without_autocast_keep_wide_inputs() -> None:
+    """PEFT casts inputs to the adapter's type; autocast casts them back, and without it they stay in 4 bytes."""
+    run = {"method": "lora", "micro_batch": 2, "sequence_tokens": 4096, "accelerators": 1}
+    narrow, wide, mixed = (
+        report(**run, **way)["memory"]["allocated_bytes"]
+        for way in ({"precision": "bf16"}, {"precision": "bf16", "adapter_dtype": "fp32"}, {"precision": "bf16-mixed"})
+    )
+    assert narrow < mixed < wide
+
+
+def test_fsdp_without_mixed_precision_of_its_own() -> None:
+    """Autocast alone keeps the stream, and so every checkpoint, in FP32, and gathers 4 bytes a parameter."""
+    run = {"sharding": "zero-3", "precision": "bf16-autocast", "checkpointing": "full", "sequence_tokens": 8192}
+    usual, wide = (report(**run, **way)["memory"] for way in ({}, {"gather_dtype": "fp32"}))
+    checkpoints = 32 * 8192 * 4096 * 2
+    assert wide["allocated_bytes"] - usual["allocated_bytes"] > checkpoints
+
+
+def test_a_loss_on_16_bit_logits() -> None:
+    """Without the copies in FP32 the loss takes half and less: 8 bytes a logit in place of 14."""
+    run = {"method": "lora", "precision": "bf16", "checkpointing": "full", "sequence_tokens": 8192, "accelerators": 1}
+    logits = 8192 * 128256
+    full, narrow = (report(**run, cross_entropy=way)["memory"]["allocated_bytes"] for way in ("full", "full-16-bit"))
+    assert full - narrow == pytest.approx(6 * logits, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"method": "qlora", "sharding": "zero-3", "frozen_gradients": True}, "frozen_gradients"),
+        ({"gather_dtype": "fp32"}, "gather_dtype"),
+        ({"gathered_inputs_kept": True}, "gathered_inputs_kept"),
+        ({"precision": "bf16", "narrow_gradients_kept": True}, "narrow_gradients_kept"),
+        ({"adapter_dtype": "fp32"}, "adapter_dtype"),
+    ],
+    ids=str,
+)
+def test_what_excludes_each_other_is_refused(changed: dict[str, object], field: str) -> None:
+    """A quantized base has no gradients, and what is gathered, kept or cast needs something that does it."""
+    with pytest.raises(ScenarioError) as caught:
+        report(**changed)
+    assert caught.value.field == field
