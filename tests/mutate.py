@@ -1,66 +1,185 @@
 """Small faults put into the code, to see which of them a test notices: `python3 guide.py mutate [PATH] [--sample N]`.
 
-mutmut makes the faults in a copy of the project, and runs for each the tests that mirror PATH and reach it.
-The accuracy rows are not among them: a later fit would absorb what they notice.
+mutmut says which faults there are. The tests run once, to learn which of them reach which function; then each fault
+is put into its function in a process of its own, which runs those tests, the quickest first, until one notices. (mutmut
+runs tests by itself too, and asks on each call of a function which fault is on: that takes hours here.) The accuracy
+rows are not among the tests: a later fit would absorb what they notice.
 """
 
 import argparse
-import json
+import difflib
+import gc
+import inspect
+import os
 import random
-import shutil
-import subprocess
+import signal
 import sys
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import coverage
+import pytest
+from _pytest.runner import runtestprotocol
+from mutmut.mutation.file_mutation import mutate_file_contents
 
 ROOT = Path(__file__).parent.parent
-COPY = ROOT / ".cache/mutation"
 SEED = 1
-KILLED, TIMED_OUT = (1, 3), (24, 36, 152, -24, -9)  # exit statuses of a run of tests, as mutmut keeps them
-SETTINGS = """
-[tool.mutmut]
-source_paths = ["calc"]
-only_mutate = ["{pattern}"]
-also_copy = ["calc", "macros", "tests", "docs", "mkdocs.yml"]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "--import-mode=importlib", "-m", "not browser and not slow"]
-pytest_add_cli_args_test_selection = ["{tests}"]
-
-[tool.pytest.ini_options]
-markers = ["browser: needs a browser", "slow: takes more than a few seconds"]
-"""
-SMALL = shutil.ignore_patterns("__pycache__", "runtime", "vega", "*.woff2")
+# Further tests of a part, by the folder of calc that it lies in: those of the rooms that call it.
+REACHED_FROM = {
+    "calc/memory": ["tests/test_wording.py", "tests/planning"],
+    "calc/performance": ["tests/test_wording.py", "tests/planning", "tests/training/test_step.py"],
+    "calc/planning": ["tests/test_wording.py", "tests/calculators/test_cost.py"],
+}
+EXAMPLES = 20  # of each property, the same for each mutant
+KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read
+PATIENCE, LEAST_S = 10, 20  # a mutant with which a test takes so many times as long, and so many seconds, has hung
 
 
-def tests_of(path: Path) -> Path:
-    """Return the file or folder of tests that mirrors a path of `calc`."""
+class Mutant(NamedTuple):
+    """A fault in a function: the function that is there, and the one with the fault."""
+
+    name: str
+    function: FunctionType
+    faulty: FunctionType
+    difference: str
+    lines: range  # of the function's body
+
+    def put_in(self) -> None:
+        """Put the fault into the function itself, so that all who hold it call it."""
+        self.function.__code__ = self.faulty.__code__
+        self.function.__defaults__, self.function.__kwdefaults__ = self.faulty.__defaults__, self.faulty.__kwdefaults__
+
+
+def mutants_of(file: Path) -> Iterator[Mutant]:
+    """Iterate over the faults that mutmut makes in a file of `calc`."""
+    name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    module = __import__(name, fromlist=["x"])
+    made = mutate_file_contents(str(file), file.read_text(encoding="utf-8"))
+    space: dict[str, Any] = {"__name__": name}
+    exec(compile(made.code, str(file), "exec"), space)
+    source, spans = made.code.splitlines(), made.line_span_by_function_name
+
+    def lines_of(function: str) -> list[str]:
+        span = spans[function]
+        return source[span.start - 1 : span.end]
+
+    for functions in [value for key, value in space.items() if key.startswith("mutants_x")]:
+        for key, faulty in functions.items():
+            if key == "_mutmut_orig":
+                continue
+            mangled = key.rpartition("__mutmut_")[0]
+            path = mangled.split("ǁ")[1:] if "ǁ" in mangled else [mangled.removeprefix("x_")]
+            function: Any = module
+            for part in path:
+                function = inspect.getattr_static(function, part)
+            difference = difflib.unified_diff(lines_of(f"{mangled}__mutmut_orig"), lines_of(key), lineterm="", n=0)
+            shown = [
+                line for line in difference if not line.startswith(("---", "+++", "@@")) and "__mutmut_" not in line
+            ]
+            if isinstance(function, FunctionType):
+                body, first = inspect.getsourcelines(function)
+                lines = range(first + 1, first + len(body))
+                yield Mutant(f"{name}.{key}", function, faulty, "\n".join(shown), lines)
+
+
+def tests_of(path: Path) -> list[str]:
+    """Return the tests of a path of `calc`: the examples in it, what mirrors it, and what else reaches its folder."""
     within = path.relative_to("calc")
     beside = [Path("tests", *within.parts[:-1], f"test_{within.name}")]
     beside += [Path("tests", *within.parts[:depth]) for depth in range(len(within.parts), 0, -1)]
-    return next(place for place in beside if (ROOT / place).exists())
+    mirror = next(place for place in beside if (ROOT / place).exists())
+    return [path.as_posix(), mirror.as_posix(), *REACHED_FROM.get(Path("calc", *within.parts[:1]).as_posix(), [])]
 
 
-def prepare(path: Path, tests: Path) -> None:
-    """Copy what the tests need, and say there what is mutated."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    for folder in ("calc", "macros", "tests", "docs"):
-        shutil.copytree(ROOT / folder, COPY / folder, ignore=SMALL)
-    shutil.copy(ROOT / "mkdocs.yml", COPY)
-    pattern = path.as_posix() + ("" if path.suffix else "/**/*.py")
-    (COPY / "pyproject.toml").write_text(SETTINGS.format(pattern=pattern, tests=tests), encoding="utf-8")
+def forget() -> None:
+    """Forget what functions keep: an answer from before would hide a fault, and who reaches what."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("calc.") and not name.startswith(KEEP):
+            for kept in vars(module).values():
+                if callable(getattr(kept, "cache_clear", None)):
+                    kept.cache_clear()
 
 
-def mutmut(*arguments: str) -> str:
-    """Run mutmut in the copy, on one core, and return what it printed."""
-    command = [sys.executable, "-m", "mutmut", *arguments]
-    done = subprocess.run(command, cwd=COPY, capture_output=True, encoding="utf-8", errors="replace", check=False)
-    return done.stdout + done.stderr
+class Trial:
+    """What pytest does instead of running the tests: learns what they reach, and tries the mutants."""
+
+    def __init__(self, mutants: list[Mutant]) -> None:
+        self.mutants = mutants
+        self.unnoticed: list[tuple[Mutant, int]] = []  # with how many tests ran
+        self.problem = ""
+
+    def pytest_configure(self) -> None:
+        """Try few examples of each property, after the tests' own settings are read."""
+        from hypothesis import settings  # pytest has to be the first to import it
+
+        settings.register_profile("mutants", settings(), max_examples=EXAMPLES, derandomize=True, database=None)
+        settings.load_profile("mutants")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run all tests once, then for each mutant those that reach it."""
+        reached, seconds = self.learn(session.items)
+        print(
+            f"{len(session.items)} tests take {sum(seconds.values()):.0f} s; trying {len(self.mutants)} mutants",
+            flush=True,
+        )
+        gc.freeze()  # copies of this process share what is there
+        for number, mutant in enumerate(self.mutants if not self.problem else (), 1):
+            file = str(Path(inspect.getfile(mutant.function)))
+            tests = set().union(*(reached.get((file, line), ()) for line in mutant.lines))
+            chosen = sorted((item for item in session.items if item.nodeid in tests), key=lambda i: seconds[i.nodeid])
+            if not notices(mutant, {item: seconds[item.nodeid] for item in chosen}):
+                self.unnoticed.append((mutant, len(chosen)))
+                print(f"\n{mutant.name}: survived {len(chosen)} tests\n{mutant.difference}", flush=True)
+            if not number % 20:
+                print(f"{number} tried, {number - len(self.unnoticed)} noticed", flush=True)
+        return True
+
+    def learn(self, items: list[pytest.Item]) -> tuple[dict[tuple[str, int], set[str]], dict[str, float]]:
+        """Return the tests that reach each line of a file, and the seconds that they take."""
+        files = sorted({inspect.getfile(mutant.function) for mutant in self.mutants})
+        watch = coverage.Coverage(data_file=None, include=files, config_file=False)
+        watch.start()
+        seconds = {}
+        for item in items:
+            watch.switch_context(item.nodeid)
+            start = time.perf_counter()
+            if not passes(item):
+                self.problem = f"{item.nodeid} fails without any fault"
+            seconds[item.nodeid] = time.perf_counter() - start
+        watch.stop()
+        reached: dict[tuple[str, int], set[str]] = {}
+        data = watch.get_data()
+        for file in data.measured_files():
+            for line, tests in data.contexts_by_lineno(file).items():
+                reached[file, line] = set(tests)
+        return reached, seconds
 
 
-def outcomes() -> dict[str, int | None]:
-    """Return the exit status of each mutant's tests, None where none ran."""
-    found: dict[str, int | None] = {}
-    for meta in sorted((COPY / "mutants").rglob("*.meta")):
-        found |= json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
-    return found
+def notices(mutant: Mutant, seconds: Mapping[pytest.Item, float]) -> bool:
+    """Return whether a test fails, or hangs, in a copy of this process that has the fault; `seconds` are of each."""
+    child = os.fork()
+    if not child:
+        status = 0
+        try:
+            mutant.put_in()
+            for item, usual in seconds.items():
+                signal.alarm(int(LEAST_S + PATIENCE * usual))  # ends the copy
+                if not passes(item):
+                    status = 1
+                    break
+        except BaseException:
+            status = 1
+        os._exit(status)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def passes(item: pytest.Item) -> bool:
+    """Run a test and return whether it passes."""
+    forget()
+    return not any(report.failed for report in runtestprotocol(item, log=False))
 
 
 def main() -> None:
@@ -68,21 +187,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="guide.py mutate", description=__doc__)
     parser.add_argument("path", nargs="?", type=Path, default=Path("calc/memory"))
     parser.add_argument("--sample", type=int, default=300, help="mutants to try (default 300)")
-    parser.add_argument("--tests", type=Path, help="tests to run (default: those that mirror the path)")
+    parser.add_argument("--seed", type=int, default=SEED, help="which sample (default 1)")
+    parser.add_argument("--tests", nargs="+", help="tests to run (default: those that mirror the path or reach it)")
     options = parser.parse_args()
     tests = options.tests or tests_of(options.path)
-    prepare(options.path, tests)
-    made = mutmut("run", "--max-children", "1", "none")  # makes them, and learns which tests reach what
-    names = sorted(outcomes())
-    if not names:
-        sys.exit(made[-2000:])
-    chosen = random.Random(SEED).sample(names, min(options.sample, len(names)))
-    mutmut("run", "--max-children", "1", *chosen)
-    tried = {name: status for name, status in outcomes().items() if name in set(chosen)}
-    noticed = [name for name, status in tried.items() if status in KILLED + TIMED_OUT]
-    for name in sorted(set(tried) - set(noticed)):
-        print(f"\n{name}: survived with status {tried[name]}\n{mutmut('show', name)}")
-    print(f"{len(noticed)} of {len(tried)} mutants of {options.path} were noticed by {tests}; {len(names)} can be made")
+    place = ROOT / options.path
+    every = [
+        mutant for file in ([place] if place.suffix else sorted(place.rglob("*.py"))) for mutant in mutants_of(file)
+    ]
+    chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
+    trial = Trial(chosen)
+    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-m", "not browser and not slow"]
+    pytest.main([*quiet, *tests], plugins=[trial])
+    if trial.problem:
+        sys.exit(f"guide.py mutate: {trial.problem}")
+    shares = f"{len(chosen) - len(trial.unnoticed)} of {len(chosen)} mutants of {options.path} were noticed"
+    print(f"{shares} by {' '.join(tests)}; {len(every)} can be made")
 
 
 if __name__ == "__main__":

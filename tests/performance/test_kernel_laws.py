@@ -1,0 +1,110 @@
+"""Seconds of single kernels, worked by hand from laws with round numbers: what each term adds, and where it begins."""
+
+import pytest
+
+from calc.performance.kernel_laws import (
+    DecodeLaw,
+    ExpertsLaw,
+    MessageLaw,
+    PrefillLaw,
+    ProductLaw,
+    StreamLaw,
+    blend,
+    decode_s,
+    experts_s,
+    message_s,
+    prefill_s,
+    product_s,
+    stream_s,
+)
+
+
+def test_blends() -> None:
+    """A right triangle of 3 and 4 with a power of 2, their sum with 1, and one alone as it is, in either order."""
+    assert blend(3.0, 4.0, 2.0) == blend(4.0, 3.0, 2.0) == 5.0
+    assert blend(3.0, 4.0, 1.0) == 7.0
+    assert blend(0.0, 2.0, 3.0) == blend(2.0, 0.0, 3.0) == 2.0
+    assert blend(0.0, 0.0, 2.0) == 0.0
+    assert blend(2.0, 2.0, 2.0) == pytest.approx(2 * 2**0.5)
+    assert blend(0.25, 0.5, 1.0) == 0.75  # both below one
+
+
+PRODUCT = ProductLaw(
+    start_s=100.0, depth_s=0.5, tile_s=0.0, split_depth=8.0, read=2.0, rate=4.0, sharpness=1.0, quantize_s=0.0
+)
+
+
+@pytest.mark.parametrize(
+    ("law", "m", "k", "seconds"),
+    [
+        (PRODUCT, 2, 4, 100 + 0.5 * 4 + 12 / 2 + 40 / 4),
+        (PRODUCT, 2, 16, 100 + 0.5 * 8 + 16),  # kernels split what is deeper than 8
+        (PRODUCT._replace(quantize_s=3.0), 2, 4, 100 + 2 + 3 * 2 * 4 + 16),
+        (PRODUCT._replace(tile_s=2.0), 128, 4, 100 + 2 + 16 + 2 * 4 / 2),  # half a tile of 256 rows
+        (PRODUCT._replace(tile_s=2.0), 256, 4, 100 + 2 + 16 + 2 * 4),
+        (PRODUCT._replace(tile_s=2.0), 512, 4, 100 + 2 + 16 + 2 * 4),  # more rows are more tiles, side by side
+        (PRODUCT._replace(tile_s=0.25), 256, 2, 100 + 1 + 16 + 0.5),
+    ],
+)
+def test_a_product(law: ProductLaw, m: float, k: float, seconds: float) -> None:
+    """12 bytes at 2 a second, 40 operations at 4, one after the other; the way through the depth; tiles that idle."""
+    assert product_s(law, m=m, k=k, flops=40.0, moved_bytes=12.0) == pytest.approx(seconds)
+
+
+def test_a_product_overlaps_by_its_sharpness() -> None:
+    """Three seconds of memory beside four of arithmetic are five, and beside twelve of tiles thirteen."""
+    law = ProductLaw(0.0, 0.0, 12.0, 1.0, 1.0, 1.0, 2.0, 0.0)
+    assert product_s(law, m=256, k=1, flops=4.0, moved_bytes=3.0) == pytest.approx(13.0)
+
+
+PREFILL = PrefillLaw(
+    start_s=10.0, read=2.0, rate=8.0, sharpness=1.0, setup_keys=3.0, setup_width=5.0, last_wave=0.0, units=4.0
+)
+
+
+@pytest.mark.parametrize(
+    ("law", "widths", "seconds"),
+    [
+        # 2 operations × 6 heads × (7 pairs + 3 × 2 queries) × (width + 2 × 5) at 8 a second, and 20 bytes at 2
+        (PREFILL, 6, 10 + 20 / 2 + 2 * 6 * 13 * 16 / 8),
+        (PREFILL, 512, 10 + 10 + 2 * 6 * 13 * 522 / 8),
+        (PREFILL, 1024, 10 + 10 + 2 * 6 * 13 * 1034 / 8 * 2),  # twice as wide as what stays in registers
+        # a quarter of a wave of 4 units × 128 queries, over 6 × 2 rows of queries
+        (PREFILL._replace(last_wave=0.25), 6, 10 + 10 + 2 * 6 * 13 * 16 / 8 * (1 + 0.25 * 4 * 128 / 12)),
+    ],
+)
+def test_attention_of_a_prompt(law: PrefillLaw, widths: float, seconds: float) -> None:
+    """Pairs and what each query costs besides, by the elements of a head and what the exponential takes."""
+    found = prefill_s(law, pairs=7.0, queries=2.0, heads=6.0, widths=widths, moved_bytes=20.0)
+    assert found == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("keys", "walked"), [(10, 10), (1024, 1024), (5000, 1024)])
+def test_attention_of_one_token(keys: float, walked: float) -> None:
+    """Keys one after the other up to 1,024, which run side by side; the cache, turns of units, and operations."""
+    law = DecodeLaw(start_s=2.0, key_s=0.5, read=4.0, rate=8.0, sharpness=1.0, turn_s=3.0)
+    found = decode_s(law, keys=keys, turns=5.0, flops=16.0, cache_bytes=12.0)
+    assert found == pytest.approx(2 + 0.5 * walked + 12 / 4 + 3 * 5 + 16 / 8)
+    sharp = law._replace(sharpness=2.0, start_s=0.0, key_s=0.0)  # 3 and 4 are 5; 5 and 12 are 13
+    assert decode_s(sharp, keys=keys, turns=4 / 3, flops=96.0, cache_bytes=12.0) == pytest.approx(13.0)
+
+
+def test_experts() -> None:
+    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting."""
+    law = ExpertsLaw(start_s=1.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25)
+    found = experts_s(law, rows=10.0, touched=3.0, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
+    assert found == pytest.approx(1 + (0.5 * 4 + 0.25) * 10 + 6 / 2 + (10 + 2 * 3) * 4 / 8)
+
+
+@pytest.mark.parametrize(("steps", "chunk"), [(1.0, 0.0), (1.5, 7.0), (2.0, 7.0)])
+def test_passing_over_memory(steps: float, chunk: float) -> None:
+    """Each kernel starts; bytes and operations; tokens in turn; and once what cuts a prompt into chunks."""
+    law = StreamLaw(start_s=3.0, read=2.0, rate=4.0, sharpness=1.0, step_s=5.0, chunk_s=7.0)
+    found = stream_s(law, launches=2.0, flops=8.0, moved_bytes=6.0, steps=steps)
+    assert found == pytest.approx(2 * 3 + chunk + 6 / 2 + 8 / 4 + 5 * steps)
+
+
+def test_a_message() -> None:
+    """Waiting 1 + 2 × 4 s and sending 8 bytes at 2 a second, with half of the mean of 9 and 4: 9 + 4 + 3."""
+    law = MessageLaw(start_s=1.0, hop_s=2.0, rate=2.0, ramp=0.5)
+    assert message_s(law, steps=4, sent_bytes=8.0) == pytest.approx(16.0)
