@@ -31,7 +31,7 @@ SEED = 1
 REACHED_FROM = {
     "calc/memory": ["tests/test_wording.py", "tests/planning"],
     "calc/performance": ["tests/test_wording.py", "tests/planning", "tests/training/test_step.py"],
-    "calc/planning": ["tests/test_wording.py", "tests/calculators/test_cost.py"],
+    "calc/planning": ["tests/test_wording.py", "tests/calculators/test_cost.py", "tests/calculators/test_arriving.py"],
 }
 EXAMPLES = 20  # of each property, the same for each mutant
 KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read

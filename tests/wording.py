@@ -1,4 +1,4 @@
-"""The words of an answer: names, formulas, units and sources of its working, and what it warns of, without the numbers.
+"""The words of an answer: its fields, the names, formulas, units and sources of its working, and what it warns of.
 
 `python -m tests.wording` writes those of the scenarios below to `tests/data/wording.json`, after a change of words that
 is meant: look at the difference before it is committed.
@@ -6,6 +6,7 @@ is meant: look at the difference before it is committed.
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "tensorrt-llm": {"model": "mixtral-8x7b", "accelerator": H100, "accelerators": 2, "engine": "tensorrt-llm"},
     "transformers": {"model": "gpt-oss-20b", "accelerator": H100, "engine": "transformers", "weights": "mxfp4"},
     "llama.cpp": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "llama.cpp", "weights": "q4_k_m"},
+    "one copy of a context": {
+        "model": "llama-3.1-8b",
+        "accelerator": "rtx-4090",
+        "engine": "llama.cpp",
+        "context_tokens": 32768,
+        "prompt_tokens": 30000,
+        "sequences": 2,
+    },
     "layers on the host": {
         "model": "llama-3.1-8b",
         "accelerator": "rtx-4090",
@@ -43,6 +52,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "window": {"model": "gemma-3-27b", "accelerator": H100, "engine": "vllm", "context_tokens": 32768},
     "encoder": {"model": "bge-m3", "accelerator": "l4", "engine": "transformers"},
     "concurrency": {"model": "llama-3.1-8b", "accelerator": H100, "engine": "vllm", "concurrency": 512},
+    "encoder under vllm": {"model": "bge-m3", "accelerator": H100, "engine": "vllm"},
     "full": {**TRAINED, "accelerators": 8, "sharding": "zero-3"},
     "zero-1": {**TRAINED, "accelerators": 8, "sharding": "zero-1", "training_tokens": 10**9, "price_per_hour": 2},
     "zero-2": {**TRAINED, "accelerators": 8, "sharding": "zero-2", "optimizer": "adafactor"},
@@ -71,10 +81,19 @@ def plain(text: object) -> str:
     return NUMBER.sub("#", str(text))
 
 
+def fields(report: object, path: str = "") -> Iterator[str]:
+    """Iterate over the names of what a report has, steps and lists left out."""
+    if isinstance(report, dict):
+        for name, part in report.items():
+            yield f"{path}.{name}".removeprefix(".")
+            yield from fields(part, f"{path}.{name}")
+
+
 def words(report: Any) -> dict[str, Any]:
     """Return the words of a report."""
     memory = report.get("memory") or {}
     return {
+        "fields": list(fields(report)),
         "steps": [
             [plain(step["name"]), step["formula"], step["unit"], step["source"]]
             for step in every_step(report.get("steps"))

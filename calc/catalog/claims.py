@@ -230,7 +230,7 @@ def check_term(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{where}.source", entry["source"], tables)
         if (
             entry.get("page")
-            and (PAGES / "index.md").is_file()
+            and (PAGES / "reference/glossary.md").is_file()  # or these are the pages of something else
             and not (PAGES / str(entry["page"]).partition("#")[0]).is_file()
         ):
             check.problem(f"{where}.page", f"{entry['page']!r:.60} is no page under docs/")

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
+from calc import estimate
+from calc.catalog import catalog
+from calc.estimate import read_asked
+from calc.memory.budget import Layout
+from calc.planning.bounds import chance_of_fitting
+from calc.planning.comparison import Comparison, Wanted
+from calc.planning.layout import fullest
+from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import device_share, margin, pool_range, prefill_tokens
+from calc.scenario import Reader
 
 
 def runtime(**sizes: int) -> Any:
@@ -68,3 +77,48 @@ def test_tokens_of_a_prefill_pass() -> None:
     assert prefill_tokens(case("vllm", 512)) == 512
     assert prefill_tokens(case("transformers", 512)) is None
     assert prefill_tokens(case("mlx", None)) is None
+
+
+@pytest.mark.parametrize("engine", ["vllm", "llama.cpp"])
+def test_the_range_of_a_speed(engine: str) -> None:
+    """Steps vary by the factor of decoding, first tokens by that of prefill, either way; whole answers by both."""
+    report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "h100-sxm-80gb"})
+    speed, known = report["speed"], report["measured"]["speed"]["rows"] > 0
+    step, first = (
+        range_factor(catalog(), SPEED, engine=engine, phase=phase, known=known) for phase in ("decode", "prefill")
+    )
+    for name, factor in (
+        ("decode_tokens_per_s", step),
+        ("time_per_output_token_s", step),
+        ("prefill_tokens_per_s", first),
+        ("time_to_first_token_s", first),
+    ):
+        figure = speed[name]
+        assert figure["typical"] / figure["low"] == pytest.approx(factor)
+        assert figure["high"] / figure["typical"] == pytest.approx(factor)
+    written = report["scenario"]["output_tokens"]
+    times = [speed[name] for name in ("time_to_first_token_s", "time_per_output_token_s")]
+    for end, other in (("low", "high"), ("typical", "typical"), ("high", "low")):
+        whole = times[0][other] + times[1][other] * (written - 1)
+        assert speed["output_tokens_per_s"][end] == pytest.approx(written / whole)
+
+
+@pytest.mark.parametrize(("spare", "upper", "chance"), [(0, 0, 1.0), (1, 0, 1.0), (-1, 0, 0.0), (0, 9, 0.5)])
+def test_the_chance_of_fitting(spare: int, upper: int, chance: float) -> None:
+    """What has no range fits or does not; with one, just no room to spare is even odds."""
+    assert chance_of_fitting(spare_bytes=spare, upper_bytes=upper) == chance
+
+
+def test_the_chance_at_the_end_of_the_range() -> None:
+    """A range of 80 % has a tenth beyond each of its ends."""
+    assert chance_of_fitting(spare_bytes=50, upper_bytes=50) == pytest.approx(0.9, abs=1e-3)
+    assert chance_of_fitting(spare_bytes=-50, upper_bytes=50) == pytest.approx(0.1, abs=1e-3)
+
+
+def test_a_device_without_an_engine_has_all_of_its_memory() -> None:
+    """A comparison by the mathematics alone: what is needed, the device's capacity, and the rest of it."""
+    demand = read_asked(Reader({"model": "llama-3.1-8b"})).demand
+    device = catalog().accelerator("rtx-4090")
+    compared = Comparison(facts=catalog(), wanted=Wanted(demand, None, 100), most_devices=1)
+    needed = fullest(demand, Layout())[1].total
+    assert compared.held(Layout(), device) == (needed, device.capacity_bytes, device.capacity_bytes - needed, None)
