@@ -18,8 +18,10 @@ ELEMENT: Bound = ("bytes", 1, 64)
 
 # By the beginning of a name; what follows in it says of which kernel, number format, era or class of devices it is.
 BOUNDS: dict[str, Bound] = {
-    **dict.fromkeys(("a100_is_large", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG),
-    **dict.fromkeys(("repeats_heads", "splits_layers", "tensor_hidden", "mixes_prompts"), FLAG),
+    **dict.fromkeys(
+        ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
+    ),
+    **dict.fromkeys(("graphs_in_share", "repeats_heads", "splits_layers", "tensor_hidden", "mixes_prompts"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
@@ -33,6 +35,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
     **dict.fromkeys(("kept_token", "kept_sequence"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
+    "cuda_graph_layer": ("bytes", 0, 2**22),
     "allocator_slack": ("", 0, 0.5),
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),

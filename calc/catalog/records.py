@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from calc.catalog.schema import PRICE_STALE_DAYS
@@ -242,10 +242,31 @@ class Engine(NamedTuple):
         """Return the engine in the era of a version; None: the newest that has measurements."""
         if not self.eras:
             return self
-        if version is None:
-            return self._replace(era=next(era.id for era in reversed(self.eras) if era.measured))
-        numbers = version_numbers(version)
-        return self._replace(era=next((era.id for era in reversed(self.eras) if era.reached(numbers)), self.eras[0].id))
+        numbers = version_numbers(version or "")
+        known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
+        return self._replace(era=next(known, self.eras[0].id)).valued(self.values)
+
+    @property
+    def from_era(self) -> tuple[str, ...]:
+        """The ids of the engine's era and of those after it; none where no era is asked of."""
+        known = tuple(era.id for era in self.eras)
+        return known[known.index(self.era) :] if self.era else ()
+
+    def valued(self, values: Mapping[str, float]) -> "Engine":
+        """Return the engine with other values, as of its era: of what changed, the first from there on.
+
+        `name@era` holds for an era and those before it that name none.
+        """
+        found = dict(values)
+        for era in reversed(self.from_era):
+            end = f"@{era}"
+            found |= {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
+        return self._replace(values=found)
+
+    def coefficient(self, name: str) -> EngineCoefficient:
+        """Return a coefficient with its source, as of the engine's era."""
+        names = (*(f"{name}@{era}" for era in self.from_era), name)
+        return next(self.coefficients[each] for each in names if each in self.coefficients)
 
     @property
     def is_timed(self) -> bool:

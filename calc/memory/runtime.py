@@ -162,10 +162,11 @@ def held_amounts(
 
 def constant(case: Case, part: str, label: str, coefficient: str, scope: str = DEVICE, times: int = 1) -> Amount:
     """Return an amount that measurements gave, `times` over."""
-    known = case.engine.coefficients[coefficient]
-    value = round(known.value) * times
+    known = case.engine.coefficient(coefficient)
+    each = case.engine.values[coefficient]
+    value = round(each) * times
     formula = r"M_{\text{measured}}" if times == 1 else r"n \cdot M_{\text{measured}}"
-    template, numbers = ("{}", (known.value,)) if times == 1 else ("{} × {}", (times, known.value))
+    template, numbers = ("{}", (each,)) if times == 1 else ("{} × {}", (times, each))
     return Amount(
         id=part,
         label=label,

@@ -53,13 +53,16 @@ PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
 MEMORY_START = {
-    "sampler_logit_bytes": 20.0,
+    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities
+    "sampler_logit_bytes@V1": 38.0,  # and values and indices, sorted and in the sort's own copy, with their sums
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
+    "cuda_graph_layer": 2.0**17,
     "allocator_slack": 0.02,
     "allocator_pass_slack": 0.5,
     "runtime_context": 2.0**29,
+    "runtime_context_linked": 2.0**30,
     "runtime_context_old": 2.0**29,
 }
 
@@ -67,7 +70,8 @@ MEMORY_START = {
 def memory_start_of(engine: str) -> dict[str, float]:
     """Return the coefficients of an engine's memory that rows set, at the values where an estimate begins."""
     known = catalog().engine(engine).values
-    return {name: value for name, value in MEMORY_START.items() if known.get(name)}
+    starts = {name: MEMORY_START.get(name, MEMORY_START.get(name.partition("@")[0])) for name in known}
+    return {name: start for name, start in starts.items() if start is not None and known[name]}
 
 
 def start_of(engine: str) -> dict[str, float]:
@@ -99,7 +103,7 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine._replace(values=dict(values))
+        serving.engine = engine.valued(values)
         found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
         if found is None:
             raise SkipError("no speed")
@@ -129,7 +133,7 @@ def memory_item_of(row: Row) -> Item:
     engine = serving.engine
 
     def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine._replace(values=dict(values))
+        serving.engine = engine.valued(values)
         served = serve(serving, demand, question.layout, most=question.most)
         memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
         if row["metric"] == "kv_cache_available":

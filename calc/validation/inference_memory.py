@@ -99,9 +99,12 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
     if engine == "llama.cpp":
         return llama_cpp_fields(row)
     if row["id"] in ("R0258", "R0259", "R0260", "R0261", "R0262"):
-        return {"memory_fraction": 0.95}  # the run's parts add up to 0.95 of the device, and not to the 0.9 stated
+        # the run's parts add up to 0.95 of the device, and not to the 0.9 stated
+        return {"memory_fraction": 0.95, "engine_version": "0.11.0"}
     share = re.search(r"gpu_memory_utilization=([\d.]+)", row["notes"])
-    return {"memory_fraction": float(share.group(1))} if share else {}
+    version = re.search(r"\d+\.\d+(\.\d+)?", row["engine_version"])
+    found: dict[str, Any] = {"memory_fraction": float(share.group(1))} if share else {}
+    return found | ({"engine_version": version.group()} if version else {})
 
 
 def transformers_fields(row: Row) -> dict[str, Any]:

@@ -56,15 +56,55 @@ def test_llama_cpp_pads_cells_and_windows() -> None:
 
 def test_vllm_leaves_to_the_cache_what_its_log_says() -> None:
     """Llama 3.1 8B at 0.9 of an H100: 51.38 GiB were left, of 79.18 × 0.9 less weights, profile and workspaces."""
-    found = memory(model="llama-3.1-8b", accelerator="h100-sxm-80gb", engine="vllm", context_tokens=16000)
+    asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "context_tokens": 16000}
+    found = memory(**asked, engine_version="0.11.0")
     assert found["kv_pool_bytes"] == pytest.approx(51.38 * GIB, rel=0.005)
     assert found["kv_pool_tokens"] == pytest.approx(51.38 * GIB / 131072, rel=0.005)
+
+
+def test_vllm_samples_without_sorting_from_0_17_on() -> None:
+    """At 0.95 of an H100 vLLM 0.19 left 58.11 GiB to Llama 3.1 8B, after a peak of 1.89 GiB; 0.11 took 4.76."""
+    asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "memory_fraction": 0.95}
+    found = memory(**asked, engine_version="0.19.0")
+    assert found["kv_pool_bytes"] == pytest.approx(58.11 * GIB, rel=0.005)
+    assert part(found, "activations") + part(found, "logits") == pytest.approx(1.89 * GIB, rel=0.02)
+    older = memory(**asked, engine_version="0.16.0")
+    assert part(older, "activations") + part(older, "logits") == pytest.approx(4.76 * GIB, rel=0.02)
+
+
+def test_vllm_keeps_the_workspace_of_experts_beside_the_sampler() -> None:
+    """Qwen3 30B A3B in vLLM 0.19: 8,192 tokens × 8 experts × 2 rows of 2,048 × 2 bytes are 0.5 of the 2.68 GiB."""
+    asked = {"model": "qwen3-30b-a3b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "memory_fraction": 0.95}
+    found = memory(**asked, engine_version="0.19.0")
+    assert part(found, "activations") == 8192 * (2048 + 8 * 2 * 2048) * 2
+    assert part(found, "activations") + part(found, "logits") == pytest.approx(2.68 * GIB, rel=0.01)
+    assert found["kv_pool_bytes"] == pytest.approx(15.41 * GIB, rel=0.01)
+    assert part(memory(**asked, engine_version="0.11.0"), "activations") == 8192 * 2048 * 2
+
+
+def test_cuda_graphs_grow_with_layers_and_slots() -> None:
+    """vLLM 0.19 with 102 graphs: 0.91 GiB with 32 layers, 1.6 to 1.8 with 80; with few slots there are few graphs."""
+    asked = {"engine": "vllm", "accelerator": "h100-sxm-80gb", "engine_version": "0.19.0"}
+    small, large = memory(**asked, model="llama-3.1-8b"), memory(**asked, model="llama-3.3-70b", weights="fp8")
+    assert part(small, "cuda_graphs") == pytest.approx(0.91 * GIB, rel=0.02)
+    assert part(large, "cuda_graphs") == pytest.approx(1.7 * GIB, rel=0.02)
+    assert part(memory(**asked, model="llama-3.1-8b", sequence_slots=1), "cuda_graphs") < 0.42 * GIB
+
+
+def test_vllm_takes_graphs_out_of_the_share_from_0_21_on() -> None:
+    """At the same share the cache is smaller by the graphs, and by itself the share is 0.92 and no longer 0.9."""
+    asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"}
+    same = [memory(**asked, memory_fraction=0.9, engine_version=version) for version in ("0.19", "0.24")]
+    assert same[0]["kv_pool_bytes"] - same[1]["kv_pool_bytes"] == part(same[1], "cuda_graphs")
+    usual = memory(**asked)
+    assert usual == memory(**asked, memory_fraction=0.92, engine_version="0.24")
 
 
 def test_vllm_samples_as_many_logits_whatever_the_tensor_parallelism() -> None:
     """Each rank has the whole of the logits: Qwen3 32B profiled 5.64 GiB on one device and on two."""
     for degree in (1, 2):
-        found = memory(model="qwen3-32b", accelerator="h100-sxm-80gb", engine="vllm", parallelism={"tensor": degree})
+        asked = {"model": "qwen3-32b", "accelerator": "h100-sxm-80gb", "parallelism": {"tensor": degree}}
+        found = memory(**asked, engine="vllm", engine_version="0.11.0")
         assert part(found, "activations") + part(found, "logits") == pytest.approx(5.64 * GIB, rel=0.01)
 
 
@@ -178,6 +218,7 @@ def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() ->
     At 0.95 the default starts, with 3.33 GiB of cache as llm-d measured.
     """
     asked = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    asked["engine_version"] = "0.11.0"
     report: Any = estimate(asked)
     assert report["memory"]["fits"] and report["memory"]["devices_needed"] == 1
     assert 4 * GIB < report["memory"]["kv_pool_bytes"] < 5.5 * GIB
@@ -190,11 +231,12 @@ def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() ->
 
 
 def test_stated_slots_size_the_profiled_sampler() -> None:
-    """vLLM's sampler is profiled with `max_num_seqs`: on a card of 16 GB 32 instead of 256 give the pool 1 GiB more.
+    """The sampler is profiled with `max_num_seqs`: in vLLM 0.11 32 instead of 256 leave 1 GiB more on a 16 GB card.
 
     What is stated is kept, with no warning of fewer; a vocabulary of 151,936 costs 38.3 bytes a logit and sequence.
     """
     asked = {"model": "qwen3-4b", "weights": "awq", "engine": "vllm", "accelerator": "rtx-4060-ti-16gb"}
+    asked["engine_version"] = "0.11.0"
     usual, few = memory(**asked), memory(**asked, sequence_slots=32)
     assert part(usual, "logits") == pytest.approx(256 * 151_936 * 38.3, rel=1e-3)
     assert few["kv_pool_bytes"] - usual["kv_pool_bytes"] > GIB

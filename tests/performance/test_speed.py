@@ -99,11 +99,11 @@ def test_a_prompt_is_read_faster_by_context_ranks() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_older_version_is_no_other_engine(engine: str) -> None:
-    """The default is the newest era that was measured; older ones are asked for, and their memory is the same."""
+    """The default is the newest era that was measured; older ones are asked for, and hold the same weights."""
     asked = {"model": "llama-3.1-8b", "engine": engine, "accelerator": "h100-sxm-80gb"}
     newest, oldest = estimate(asked), estimate({**asked, "engine_version": catalog().engine(engine).eras[0].first})
     assert "engine_version" in newest["defaults"]
-    assert newest["memory"] == oldest["memory"]
+    assert newest["memory"]["parts"][0] == oldest["memory"]["parts"][0]
     assert estimate({**asked, "engine_version": newest["scenario"]["engine_version"]})["speed"] == newest["speed"]
 
 

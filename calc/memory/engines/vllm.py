@@ -15,8 +15,8 @@ def vllm(case: Case) -> Runtime:
     """Return vLLM's memory of a device.
 
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
-    as a step may hold, then samples for as many sequences as may run. CUDA graphs are captured afterwards and, like
-    the context of the driver, lie outside of the share. Source: vLLM's `determine_available_memory`.
+    as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
+    share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
     Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
     as an operator would set it; a limit that is stated is kept.
     """
@@ -58,7 +58,8 @@ def limited(case: Case, sequences: int) -> Runtime:
     weights = case.budget.weights + expert_padding(case)
     amounts = held_amounts(case, weights=weights, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, sequences)
-    fixed = weights + total([*step.profile, *step.links])
+    inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
+    fixed = weights + total(inside)
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
@@ -128,10 +129,12 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     values, architecture = case.engine.values, case.stage.architecture
     tokens, size = step_tokens(case), case.demand.activation_bytes
     width = stage_width(stage=case.stage, tensor_parallel=case.layout.tensor).elements
+    experts = expert_workspace(case)
+    width = max(width, 2 * architecture.hidden_size + experts)
     layers = tokens * width * size
     sequences = min(sequences, tokens)
     outputs = architecture.output_size if case.stage.is_last else 0
-    hidden = tokens * architecture.hidden_size * size
+    hidden = tokens * (architecture.hidden_size + experts) * size
     logits = round(sequences * outputs * values["sampler_logit_bytes"])
     if layers >= hidden + logits:
         numbers = (tokens, width, size)
@@ -147,16 +150,16 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
                 source=case.engine.source,
             )
         ]
-    source = case.engine.coefficients["sampler_logit_bytes"].source
+    source = case.engine.coefficient("sampler_logit_bytes").source
     return [
         Amount(
             id="activations",
-            label="Activations at the output matrix",
+            label="Activations at the output matrix, and the workspace of experts",
             bytes=hidden,
             scope=ALLOCATED,
-            formula=r"T \cdot h \cdot b",
-            template="{} × {} × {}",
-            numbers=(tokens, architecture.hidden_size, size),
+            formula=r"T \cdot (h + w_{\text{experts}}) \cdot b",
+            template="{} × ({} + {}) × {}",
+            numbers=(tokens, architecture.hidden_size, experts, size),
             source=case.engine.source,
         ),
         Amount(
@@ -170,6 +173,63 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
             source=source,
         ),
     ]
+
+
+def expert_workspace(case: Case) -> int:
+    """Return the elements for each token that a mixture's fused kernels keep once a layer has run.
+
+    Each of the experts of a token has a row as wide as the gate and up products or the hidden size, and one as wide as
+    what goes into the down product or the hidden size. Source: vLLM's fused_moe (`workspace_shapes`), whose workspace
+    is kept for all layers, and no longer for a chunk of the tokens alone.
+    Experts in MXFP4 have kernels that gather and scatter by themselves.
+    """
+    weights = case.demand.weights
+    if not case.engine.values.get("expert_workspace") or (isinstance(weights, NumberFormat) and weights.id == "mxfp4"):
+        return 0
+    return stage_workspace(case.stage, case.layout.tensor, case.layout.expert)
+
+
+@lru_cache(maxsize=256)  # the same for any number of sequences and any device
+def stage_workspace(stage: Stage, tensor_ranks: int, expert_ranks: int) -> int:
+    """Return the elements for each token of the widest layer's workspace."""
+    hidden, found = stage.architecture.hidden_size, 0
+    for kind, _ in stage.kind_counts():
+        for tensor in kind.tensors:
+            if tensor.block == "expert" and tensor.active and tensor.split == SPLIT_IN and len(tensor.shape) == 2:
+                inner = local_share(tensor, tensor_ranks, expert_ranks)[1][1]
+                outer = inner * (2 if kind.mlp_gated else 1)
+                found = max(found, tensor.active * (max(inner, hidden) + max(outer, hidden)))
+    return found
+
+
+def graph_amount(case: Case, sequences: int) -> Amount:
+    """Return the CUDA graphs: what all share, and the nodes of each layer in each of them.
+
+    Graphs are captured for pieces of steps of up to twice as many tokens as sequences may run, and whole for decoding
+    steps of as many; of no more than 512 either way. Source: vLLM's `_set_cudagraph_sizes`.
+    """
+    shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
+    each = case.engine.values.get("cuda_graph_layer")
+    if not each:
+        return shared
+    layers, graphs = case.stage.last - case.stage.first, captured(2 * sequences) + captured(sequences)
+    return shared._replace(
+        bytes=shared.bytes + round(layers * graphs * each),
+        formula=r"M_{\text{shared}} + L \cdot n_{\text{graphs}} \cdot M_{\text{layer}}",
+        template="{} + {} × {} × {}",
+        numbers=(shared.bytes, layers, graphs, each),
+    )
+
+
+def captured(tokens: int) -> int:
+    """Return for how many sizes up to so many tokens, and no more than 512, graphs are captured.
+
+    >>> captured(8), captured(256), captured(2048)
+    (4, 35, 51)
+    """
+    most = min(tokens, 512)
+    sizes = (1, 2, 4, *range(8, 256, 8), *range(256, most + 1, 16))
+    return sum(size <= most for size in sizes)
 
 
 class StepAmounts(NamedTuple):
@@ -191,9 +251,16 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
     return StepAmounts(
         profile_amounts(case, sequences),
         links_amounts(case),
-        constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"),
-        constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context"),
+        graph_amount(case, sequences),
+        context_amount(case),
     )
+
+
+def context_amount(case: Case) -> Amount:
+    """Return what a process holds before it loads a model; with what joins it to others where there are any."""
+    linked = case.layout.tensor * case.layout.pipeline > 1 and "runtime_context_linked" in case.engine.values
+    coefficient = "runtime_context_linked" if linked else "runtime_context"
+    return constant(case, "runtime_context", "Context of the driver and its libraries", coefficient)
 
 
 def links_amounts(case: Case) -> list[Amount]:
