@@ -131,11 +131,3 @@ def test_what_is_said_of_what_may_not_run() -> None:
     assert Runs(False, because).warnings() == [("does-not-run", "A does not run B; B is not known", "engine", "wrong")]
     assert Runs(None, because[1:]).warnings() == [("not-known-to-run", "B is not known", "engine", "caution")]
     assert Runs(None, ()).warnings() == Runs(True, because).warnings() == []
-
-
-def test_the_cache_in_8_bit_is_a_change_of_both_of_its_fields() -> None:
-    """What a repair changes can be sent again: one format for keys and values."""
-    asked = {"model": "llama-3.3-70b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "accelerators": 2}
-    report: Any = estimate({**asked, "context_tokens": 16384, "sequences": 2})
-    assert not report["memory"]["fits"]
-    assert report["repairs"][0]["change"] == {"kv_cache": "fp8", "kv_cache_v": None}
