@@ -41,9 +41,11 @@ MAC_CHROMES = ("Google Chrome.app/Contents/MacOS/Google Chrome", "Chromium.app/C
 BUILD_RUNTIME = """
 import sys
 from pathlib import Path
+from macros import vega
 from macros.runtime import RuntimeBuildError, build
 try:
     build(Path())
+    vega.build(Path())  # the check of the page's scripts reads it
 except RuntimeBuildError as error:
     sys.exit(str(error))
 """

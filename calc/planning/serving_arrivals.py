@@ -281,9 +281,9 @@ def arrival_steps(served: Served, site: Site, traffic: Traffic, found: Found) ->
     )
     steps.append(
         Step(
-            "Mean time of a request",
+            "Mean time of a request, event by event",
             r"\frac{1}{N} \sum (t_{\text{last}} - t_{\text{came}})",
-            f"{show_count(COUNT)} requests, event by event",
+            f"{show_number(found.whole[''] * COUNT, 6)} / {show_count(COUNT)}",
             found.whole[""],
             unit="s",
             source=QUEUE,
