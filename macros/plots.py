@@ -72,9 +72,11 @@ def tidy(svg: str, summary: str) -> str:
     thin(root)
     for name in ("width", "height"):
         del root.attrib[name]  # the page gives it the width there is
+    for node in root.iter():  # where marks stand; what they say keeps its digits
+        node.attrib.update({name: LONG_NUMBER.sub(r"\1", value) for name, value in node.attrib.items()})
     root.set("role", "img")
     root.set("aria-label", summary)
-    return LONG_NUMBER.sub(r"\1", ElementTree.tostring(root, encoding="unicode")).replace("\n", " ")
+    return ElementTree.tostring(root, encoding="unicode").replace("\n", " ")
 
 
 def thin(node: ElementTree.Element) -> None:

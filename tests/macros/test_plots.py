@@ -75,3 +75,10 @@ def test_vega_is_one_file_that_evaluates_nothing() -> None:
     assert len(content) < 450_000
     assert "expressionInterpreter" in content[-2000:]
     assert not re.search(r"\bimport\s*[({]?\s*[\"']", content)
+
+
+def test_words_keep_their_digits() -> None:
+    """Positions have two decimals; what a label or the summary says has all of its own."""
+    small = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><text x="1.23456">0.897 /s</text></svg>'
+    tidied = plots.tidy(small, "knee at 0.897")
+    assert 'x="1.23"' in tidied and ">0.897 /s<" in tidied and 'aria-label="knee at 0.897"' in tidied
