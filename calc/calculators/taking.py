@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.inputs import Choice, Input, Values, label_of, options_of
+from calc.calculators.inputs import SEARCHED, Choice, Input, Values, label_of, options_of
 from calc.calculators.rendering import SEVERITIES, by_severity
 from calc.catalog import catalog
 from calc.errors import ScenarioError
@@ -13,7 +13,6 @@ from calc.units import show_gb, show_gib
 
 Report = dict[str, Any]
 MARKDOWN, JSON, PYTHON = "markdown", "json", "python"
-LISTED = ("models", "accelerators")  # kinds whose lists are not in the form
 
 
 def ways(calculator: Calculator) -> tuple[str, ...]:
@@ -57,7 +56,7 @@ def shown(field: Input, value: str) -> str:
     """Return a field's value in the words of the form."""
     if not isinstance(field, Choice):
         return value
-    if field.kind in LISTED:
+    if field.kind in SEARCHED:
         return "a model of one's own" if value.startswith("{") else label_of(field, value)
     known = {name: label for _, listed in options_of(field) for name, label in listed}
     return known.get(value, value)

@@ -81,6 +81,11 @@ class Calculator extends HTMLElement {
     return [...this.#form.elements].filter((control) => control.name);
   }
 
+  // What a control stands for: what the address gave where it cannot show that.
+  #value(control) {
+    return this.#linked[control.name] ?? control.value;
+  }
+
   get #fields() {
     return { ...Object.fromEntries(new FormData(this.#form)), ...this.#linked };
   }
@@ -129,7 +134,7 @@ class Calculator extends HTMLElement {
   }
 
   #carry() {
-    const values = this.#controls.map((control) => ({ name: control.name, value: this.#linked[control.name] ?? control.value, first: initial(control) }));
+    const values = this.#controls.map((control) => ({ name: control.name, value: this.#value(control), first: initial(control) }));
     const changed = values.filter(({ value, first }) => value !== first);
     carry(Object.fromEntries(changed.map(({ name, value }) => [name, value])), values.filter(({ value, first }) => value === first).map(({ name }) => name));
   }
@@ -163,7 +168,7 @@ class Calculator extends HTMLElement {
     const address = new URL(location.href);
     for (const key of ["catalog", "was"]) address.searchParams.delete(key);
     for (const control of this.#controls) {
-      const value = this.#linked[control.name] ?? control.value;
+      const value = this.#value(control);
       if (value === initial(control)) address.searchParams.delete(this.#key(control.name));
       else address.searchParams.set(this.#key(control.name), value);
     }
@@ -191,7 +196,7 @@ class Calculator extends HTMLElement {
   }
 
   #nameExample() {
-    const now = JSON.stringify(this.#controls.map(({ name, value }) => [name, this.#linked[name] ?? value]));
+    const now = JSON.stringify(this.#controls.map((control) => [control.name, this.#value(control)]));
     const known = [...this.#examples.options].find(({ value }) => value !== OWN && JSON.stringify(Object.entries(this.#exampleValues(value))) === now);
     this.#examples.value = known?.value ?? OWN;
   }
@@ -337,7 +342,7 @@ class Calculator extends HTMLElement {
     this.#nameExample();
     for (const topic of this.querySelectorAll(".calc-topic")) {
       const within = this.#controls.filter((control) => topic.contains(control));
-      const changed = within.filter((control) => (this.#linked[control.name] ?? control.value) !== initial(control)).length;
+      const changed = within.filter((control) => this.#value(control) !== initial(control)).length;
       topic.querySelector(".calc-changed").textContent = changed ? `${changed} changed` : "";
     }
   }
