@@ -1,7 +1,7 @@
 """What coefficients of engines and trainers may be: the dimension and the plausible range of each."""
 
-from calc.catalog.check import Check, Entry, listed
-from calc.errors import nearest
+from calc.catalog.check import Check, Entry
+from calc.errors import listed, nearest
 from calc.units import UNITS, to_base
 
 Bound = tuple[str, float, float]  # a dimension, empty for a plain number, and a range in base units
