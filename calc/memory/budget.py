@@ -7,6 +7,7 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
 from calc.memory.kv_cache import stage_sequence_bytes
+from calc.memory.prefix import Prefix, stage_shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
 
@@ -41,11 +42,17 @@ class Demand(NamedTuple):
     prompt_tokens: int
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
+    prefix: Prefix = Prefix()  # what prompts find in the cache
 
     @property
     def activation_bytes(self) -> int:
         """Bytes of one element of the activations: computation is 16 bit unless the weights are FP32."""
         return 4 if isinstance(self.weights, NumberFormat) and self.weights.bits == 32 else 2
+
+    @property
+    def read_tokens(self) -> int:
+        """Tokens of a prompt that are read: those that are not found in the cache."""
+        return self.prompt_tokens - self.prefix.found(self.prompt_tokens)
 
     def sequences_on(self, layout: Layout) -> int:
         """Sequences on the fullest data-parallel rank."""
@@ -53,7 +60,7 @@ class Demand(NamedTuple):
 
     def batch_on(self, layout: Layout) -> int:
         """Tokens of a forward pass on the fullest rank: no more than its prompts, over the context ranks."""
-        prompts = self.sequences_on(layout) * self.prompt_tokens
+        prompts = self.sequences_on(layout) * self.read_tokens
         return -(-min(self.batched_tokens, prompts) // layout.context)
 
     def logit_positions(self, layout: Layout) -> int:
@@ -66,6 +73,7 @@ class Budget(NamedTuple):
 
     weights: int
     kv_cache: int
+    shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
 
@@ -91,6 +99,7 @@ class Load(NamedTuple):
     stage: Stage
     weights: int
     sequence: int  # bytes of cache of one sequence
+    shared: int  # of these, what all sequences have in common
     state: int  # bytes of recurrent state of one sequence
     width: int  # elements of one token at the widest moment of a layer
 
@@ -113,8 +122,18 @@ def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
         key_format=demand.keys,
         value_format=demand.values,
     )
+    shared = stage_shared_bytes(
+        stage=stage,
+        tokens=demand.tokens,
+        shared_tokens=demand.prefix.held_tokens,
+        tensor_parallel=layout.tensor,
+        context_parallel=layout.context,
+        key_format=demand.keys,
+        value_format=demand.values,
+    )
     state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
-    return Load(stage, weights, sequence, state, width=stage_width(stage=stage, tensor_parallel=layout.tensor).elements)
+    width = stage_width(stage=stage, tensor_parallel=layout.tensor).elements
+    return Load(stage=stage, weights=weights, sequence=sequence, shared=shared, state=state, width=width)
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
@@ -132,4 +151,6 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    return Budget(load.weights, load.sequence * sequences, load.state * sequences, phases)
+    cache = load.sequence * sequences - load.shared * (sequences - 1)
+    state = load.state * sequences
+    return Budget(weights=load.weights, kv_cache=cache, shared=load.shared, recurrent_state=state, phases=phases)

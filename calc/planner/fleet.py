@@ -119,7 +119,13 @@ def by_rate(server: Server, need: Need) -> Share | None:
     replicas = ceil(rate / capacity * (1 - ALIKE))
     own = Occupancy(requests_per_s=rate / replicas / ranks, answered_per_s=answered)
     planned = ranks * max(own.below(share, most), 1)
-    return Share(replicas, planned, ranks * own.mean, rate / replicas, capacity)
+    return Share(
+        replicas=replicas,
+        requests=planned,
+        mean=ranks * own.mean,
+        requests_per_s=rate / replicas,
+        capacity_per_s=capacity,
+    )
 
 
 def too_slow(server: Server, need: Need) -> Miss:

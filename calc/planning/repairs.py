@@ -176,7 +176,8 @@ def of_context(wanted: Wanted) -> Iterator[Repair]:
         return demand._replace(tokens=tokens, prompt_tokens=max(tokens - min(written, tokens // 2), 1))
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
-    if least < 1 or wanted.room(cut(least)) < 0:
+    least = max(least, -(-(demand.prefix.shared_tokens + written) // STEP))
+    if least < 1 or least > most or wanted.room(cut(least)) < 0:
         return
     steps = (
         least + last_below(lambda more: wanted.room(cut(least + more)) >= 0, most - least + 1)
