@@ -1,12 +1,13 @@
 """The memory of one device during inference: what is alive in each phase of a forward pass, and which phase peaks."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
-from calc.memory.kv_cache import stage_sequence_bytes
+from calc.memory.kv_cache import sequence_bytes, stage_entries
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
 
@@ -86,35 +87,57 @@ class Budget(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What a device of a pipeline stage holds however many sequences there are, and what each of them adds."""
+    """What a device of a pipeline stage holds however many sequences there are and however long they become."""
 
     stage: Stage
     weights: int
-    sequence: int  # bytes of cache of one sequence
+    entries: tuple[tuple[TokenCache, int], ...]  # each kind of cache, with the bytes of one entry in all its layers
     state: int  # bytes of recurrent state of one sequence
     width: int  # elements of one token at the widest moment of a layer
 
 
 def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
-    """Return what the fullest device of a pipeline stage holds; the number of sequences does not matter to it."""
-    weights = stage_weights_bytes(
+    """Return what the fullest device of a pipeline stage holds; numbers of sequences and tokens do not matter to it."""
+    return known_load(
         stage=stage,
         tensor_parallel=layout.tensor,
         expert_parallel=layout.expert,
         weights=demand.weights,
         group=demand.group,
-    )
-    sequence = stage_sequence_bytes(
-        stage=stage,
-        tokens=demand.tokens,
-        prompt_tokens=demand.prompt_tokens,
-        tensor_parallel=layout.tensor,
-        context_parallel=layout.context,
         key_format=demand.keys,
         value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
     )
-    state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
-    return Load(stage, weights, sequence, state, width=stage_width(stage=stage, tensor_parallel=layout.tensor).elements)
+
+
+@lru_cache(maxsize=4096)  # a search asks for the same stages again and again, and so does a reader who moves a slider
+def known_load(
+    *,
+    stage: Stage,
+    tensor_parallel: int,
+    expert_parallel: int,
+    weights: Weights,
+    group: int | None,
+    key_format: NumberFormat,
+    value_format: NumberFormat,
+    activation_bytes: int,
+) -> Load:
+    """Return what the fullest device of a pipeline stage holds."""
+    return Load(
+        stage=stage,
+        weights=stage_weights_bytes(
+            stage=stage,
+            tensor_parallel=tensor_parallel,
+            expert_parallel=expert_parallel,
+            weights=weights,
+            group=group,
+        ),
+        entries=stage_entries(
+            stage=stage, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
+        ),
+        state=stage_state_bytes(stage=stage, tensor_parallel=tensor_parallel, activation_bytes=activation_bytes),
+        width=stage_width(stage=stage, tensor_parallel=tensor_parallel).elements,
+    )
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
@@ -132,4 +155,10 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    return Budget(load.weights, load.sequence * sequences, load.state * sequences, phases)
+    cache = sequence_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        context_parallel=layout.context,
+    )
+    return Budget(load.weights, cache * sequences, load.state * sequences, phases)
