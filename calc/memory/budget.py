@@ -8,6 +8,7 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
 from calc.memory.kv_cache import sequence_bytes, stage_entries
+from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
 
@@ -42,11 +43,17 @@ class Demand(NamedTuple):
     prompt_tokens: int
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
+    prefix: Prefix = Prefix()  # what prompts find in the cache
 
     @property
     def activation_bytes(self) -> int:
         """Bytes of one element of the activations: computation is 16 bit unless the weights are FP32."""
         return 4 if isinstance(self.weights, NumberFormat) and self.weights.bits == 32 else 2
+
+    @property
+    def read_tokens(self) -> int:
+        """Tokens of a prompt that are read: those that are not found in the cache."""
+        return self.prompt_tokens - self.prefix.found(self.prompt_tokens)
 
     def sequences_on(self, layout: Layout) -> int:
         """Sequences on the fullest data-parallel rank."""
@@ -54,7 +61,7 @@ class Demand(NamedTuple):
 
     def batch_on(self, layout: Layout) -> int:
         """Tokens of a forward pass on the fullest rank: no more than its prompts, over the context ranks."""
-        prompts = self.sequences_on(layout) * self.prompt_tokens
+        prompts = self.sequences_on(layout) * self.read_tokens
         return -(-min(self.batched_tokens, prompts) // layout.context)
 
     def logit_positions(self, layout: Layout) -> int:
@@ -67,6 +74,7 @@ class Budget(NamedTuple):
 
     weights: int
     kv_cache: int
+    shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
 
@@ -155,10 +163,17 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    cache = sequence_bytes(
+    sequence = sequence_bytes(
         entries=load.entries,
         tokens=demand.tokens,
         prompt_tokens=demand.prompt_tokens,
         context_parallel=layout.context,
     )
-    return Budget(load.weights, cache * sequences, load.state * sequences, phases)
+    shared = shared_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        shared_tokens=demand.prefix.held_tokens,
+        context_parallel=layout.context,
+    )
+    cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
+    return Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)

@@ -12,6 +12,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
 from calc.memory.kv_cache import sequence_bytes
+from calc.memory.prefix import shared_bytes
 from calc.units import show_term
 
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
@@ -116,7 +117,16 @@ class Case(NamedTuple):
     def paged_cache(self, block_tokens: int) -> int:
         """Return the caches of all sequences in whole pages of `block_tokens`."""
         tokens = -(-self.demand.tokens // block_tokens) * block_tokens
-        return self.sequences * self.sequence_bytes(tokens)
+        return self.sequences * self.sequence_bytes(tokens) - self.saved_cache(block_tokens)
+
+    def saved_cache(self, block_tokens: int) -> int:
+        """Return the bytes that sequences do not cache again because all share them, in whole pages."""
+        return (self.sequences - 1) * shared_bytes(
+            entries=self.load.entries,
+            tokens=-(-self.demand.tokens // block_tokens) * block_tokens,
+            shared_tokens=self.demand.prefix.held_tokens // block_tokens * block_tokens,
+            context_parallel=self.layout.context,
+        )
 
 
 def visible_bytes(accelerator: Accelerator, engine: Engine) -> int:

@@ -183,6 +183,7 @@ def of_context(wanted: Wanted) -> Iterator[Repair]:
         return demand._replace(tokens=tokens, prompt_tokens=max(tokens - min(written, tokens // 2), 1))
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
+    least = max(least, -(-(demand.prefix.shared_tokens + written) // STEP))
     steps = most_that_fit(lambda steps: wanted.missing(cut(steps)), 0, least, most) if least else 0
     if not steps:
         return

@@ -183,7 +183,8 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
             tensor_parallel=case.layout.tensor,
         )
         return pages.tokens(pool, demand.tokens)
-    return pool * demand.tokens * case.sequences // cache if cache else 0
+    alone = cache + case.saved_cache(round(case.engine.values.get("block_tokens", 1)))
+    return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
 def cache_pool(served: Served, limit: int) -> tuple[int, int]:
@@ -258,14 +259,16 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
     serving = served.serving
     if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
         return None
+    demand = served.demand
+    found = demand.prefix.found(demand.prompt_tokens)
     return Question(
-        demand=served.demand,
+        demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
         layout=served.layout,
         accelerator=serving.accelerator,
         engine=serving.engine.id,
         era=serving.engine.era,
         output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
+        cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
