@@ -164,10 +164,11 @@ def test(*arguments: str) -> None:
     run(PYTHON, "-m", "ruff", "format", "--check", ".")
     run(PYTHON, "-m", "mypy", "--strict")
     run(ROOT / "node_modules/.bin/tsc", "--project", "tsconfig.json")
+    shared = () if arguments else ("--numprocesses", "auto", "--dist", "worksteal")  # a part starts sooner alone
     if found:
-        run(PYTHON, "-m", "pytest", *arguments, GUIDE_BROWSER=found)
+        run(PYTHON, "-m", "pytest", *shared, *arguments, GUIDE_BROWSER=found)
         return
-    run(PYTHON, "-m", "pytest", "-m", "not browser", *arguments)
+    run(PYTHON, "-m", "pytest", "-m", "not browser", *shared, *arguments)
     if in_browser:
         print(f"guide.py: {NO_BROWSER}; the tests that need one did not run", file=sys.stderr)
 

@@ -7,6 +7,7 @@ T = TypeVar("T")
 Scenario = Mapping[str, object]
 Problem = tuple[str, str]  # a field, and what is wrong with it
 MOST_READS = 64  # of a scenario in all ways to mend it; from then on one way does
+MOST_NAMED = 10  # of the names that would do
 MOST_WAYS = 8  # of mending a field; one with more is left out instead
 
 
@@ -125,3 +126,14 @@ def nearest(name: str, known: Iterable[str], count: int = 3, leads_to: Mapping[s
     first = {thing: text for text, thing in reversed(meant.items())}
     named = [text for text in close if first[meant[text]] == text][:count]
     return "; did you mean " + " or ".join(f'"{text}"' for text in named) + "?" if named else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in words, cut where there are many.
+
+    >>> listed(str(number) for number in range(12))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'
+    """
+    known = list(names)
+    rest = len(known) - MOST_NAMED
+    return ", ".join(known[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")

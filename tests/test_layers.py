@@ -14,7 +14,7 @@ FLOORS = (
     ("performance",),
     ("planning",),
     ("scenario",),
-    ("traffic",),
+    ("service",),
     ("training",),
     ("estimate",),
     ("planner",),

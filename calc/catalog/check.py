@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable
 
 from calc.catalog.schema import Rules
-from calc.errors import nearest
+from calc.errors import listed, nearest
 from calc.units import UNITS, to_base
 
 Entry = dict[str, object]
 Tables = dict[str, dict[str, Entry]]
 
-MOST_NAMED = 10  # of the names that would do
 FIRST_DAY = "2015-01-01"  # on which anything of it was looked up
 FIRST_YEAR = 2000  # in which anything of it was published
 TIMES = ("checked", "released", "dated")
@@ -101,17 +100,6 @@ class Check:
         """Check that a number lies in its possible range."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             self.problem(where, f"must be a number from {least:,g} to {most:,g}, not {value!r:.60}")
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as a list in words, cut where there are many.
-
-    >>> listed(str(number) for number in range(12))
-    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'
-    """
-    known = list(names)
-    rest = len(known) - MOST_NAMED
-    return ", ".join(known[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def is_time(value: str, *, days: bool = True, last: int | None = None) -> bool:

@@ -1,5 +1,6 @@
 """The built site in a browser: built once, served with its policy as a header too, opened in headless Chromium."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -28,7 +29,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "--site-dir",
             str(folder),
         ]  # quiet, warnings would not count
-        subprocess.run(command, cwd=ROOT, env=os.environ | {"SITE_URL": address}, check=True)
+        with (ROOT / ".cache/building").open("w") as turn:  # a second process finds most of it kept by the first
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            subprocess.run(command, cwd=ROOT, env=os.environ | {"SITE_URL": address}, check=True)
         yield address
 
 

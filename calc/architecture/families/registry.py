@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.layers import Architecture
-from calc.errors import nearest
+from calc.errors import listed, nearest
 
 Read = Callable[[Config], Architecture]
 
@@ -50,6 +50,6 @@ def read_config(config: Config) -> Architecture:
         raise config.error("model_type", "is missing: it names the family, as in every config.json")
     if model_type not in FAMILIES:
         message = f"the family {model_type!r:.60} is not modelled{nearest(model_type, FAMILIES)}"
-        raise config.error("model_type", message + f"; modelled are {', '.join(sorted(FAMILIES))}")
+        raise config.error("model_type", message + f"; modelled are {listed(sorted(FAMILIES))}")
     found = FAMILIES[model_type]
     return found.read(config.completed(found.defaults))
