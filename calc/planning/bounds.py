@@ -8,6 +8,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog.records import ModelFormat, StoredWeights, Weights
 from calc.memory.budget import Demand, Layout, stage_load
+from calc.memory.kv_cache import sequence_bytes
 from calc.memory.weights import stored_tensors
 
 HEAD = "lm_head"  # of a prompt it is computed for the last token alone
@@ -50,11 +51,12 @@ def least_cache(demand: Demand) -> tuple[int, int]:
     A step reads what is left of the prompt in the cache; what was written since is left out.
     """
     stage = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    load = stage_load(demand=demand, stage=stage, layout=Layout())
     kept, read = (
-        stage_load(demand=demand._replace(tokens=tokens, sequences=1), stage=stage, layout=Layout())
+        sequence_bytes(entries=load.entries, tokens=tokens, prompt_tokens=demand.prompt_tokens, context_parallel=1)
         for tokens in (demand.tokens, demand.prompt_tokens)
     )
-    return kept.sequence + kept.state, read.sequence
+    return kept + load.state, read
 
 
 def chance_of_fitting(*, spare_bytes: float, upper_bytes: float) -> float:
