@@ -11,6 +11,7 @@ from calc.memory.training.moments import (
     PARTS,
     STEP_COUNTER_BYTES,
     SUM_BYTES,
+    Kept,
     Moment,
     layer_kept,
     local_outputs,
@@ -32,12 +33,21 @@ class Device:
         self.inventory = plan.inventory(stage)
         self.total = self.inventory.total(stage)
         self.static, self.host = self.stays()
-        self.layers = [layer_kept(kind, plan, self.inventory) for kind, _ in self.inventory.layers]
-        order = {id(kind): index for index, (kind, _) in enumerate(self.inventory.layers)}
-        kinds = stage.architecture.kinds
-        self.pattern = [order[id(kinds[index])] for index in stage.architecture.pattern[stage.first : stage.last]]
         self.moments: list[Moment] = []
         self.earlier = 0  # of the step before, what its operations have not released
+
+    @cached_property
+    def layers(self) -> list[Kept]:
+        """The activations of each kind of layer."""
+        return [layer_kept(kind, self.plan, self.inventory) for kind, _ in self.inventory.layers]
+
+    @cached_property
+    def pattern(self) -> list[int]:
+        """For each layer of the stage its place in `layers`."""
+        order = {id(kind): index for index, (kind, _) in enumerate(self.inventory.layers)}
+        kinds, pattern = self.stage.architecture.kinds, self.stage.architecture.pattern
+        places = [order.get(id(kind), 0) for kind in kinds]
+        return [places[index] for index in pattern[self.stage.first : self.stage.last]]
 
     def stays(self) -> tuple[dict[str, int], int]:
         """Return what is on the device in every phase, and what offloading puts on the host."""
