@@ -80,6 +80,8 @@ def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Lay
         return divided(plan, ranks * part.devices, part)
 
     most = MOST_DEVICES // part.devices
+    if plan.stage_of_zero and not fits(on(1 << most.bit_length() - 1)):
+        return None  # more ranks to share a copy never need more
     ranks = 1
     while ranks <= most and not fits(on(ranks)):
         ranks *= 2

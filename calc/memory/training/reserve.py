@@ -38,8 +38,11 @@ def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
     moving = max(timeline.peak.total - timeline.stays, 0)
     rest = min(facts.coefficient("training-allocator-rest").value, moving)
     rounding = facts.coefficient("training-allocator-rounding").value * timeline.stays
-    varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass * plan.varied_lengths
-    return int(rest + rounding + facts.coefficient(slack_name(plan)).value * moving + varied)
+    slack = facts.coefficient(slack_name(plan)).value * moving
+    varied = 0.0
+    if plan.varied_lengths:
+        varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass
+    return int(rest + rounding + slack + varied)
 
 
 def slack_name(plan: Plan) -> str:
