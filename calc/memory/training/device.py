@@ -141,7 +141,7 @@ class Device:
         alive["activations"] += kept
         for name, size in parts.items():
             alive[name] += size
-        self.moments.append(Moment(phase, reason, alive, kept, sum(alive.values())))
+        self.moments.append(Moment(phase, reason, alive, kept=kept, total=sum(alive.values())))
 
     def gathered(self, *units: Held) -> int:
         """Return the bytes of gathered units of sharded parameters, with the root unit, which stays gathered.
