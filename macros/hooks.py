@@ -28,7 +28,7 @@ def on_pre_build(**_: Any) -> None:
 
 
 @event_priority(100)
-def before_macros(text: str, page: Any, **_: Any) -> str:
+def before_macros(text: str, /, page: Any, **_: Any) -> str:
     """Take the page as it was kept, whose macros need not run, or note where it is to be kept."""
     terms.begin(page)
     file = kept.file_of(text, page)
@@ -41,7 +41,7 @@ def before_macros(text: str, page: Any, **_: Any) -> str:
 
 
 @event_priority(-100)
-def after_macros(text: str, page: Any, **_: Any) -> str:
+def after_macros(text: str, /, page: Any, **_: Any) -> str:
     """Keep what the macros wrote."""
     if _file[0]:
         kept.keep(_file[0], text)
