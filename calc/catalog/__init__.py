@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
 from calc.catalog.frameworks import Framework
+from calc.catalog.grids import Grid
 from calc.catalog.loader import (
     DATA,
     fold,
@@ -249,6 +250,12 @@ class Catalog:
         """Return the framework of training of that id or name."""
         record = self._record("frameworks", self.find("frameworks", name, field))
         assert isinstance(record, Framework)
+        return record
+
+    def grid(self, name: str, field: str = "grid") -> Grid:
+        """Return the grid of that id or name."""
+        record = self._record("grids", self.find("grids", name, field))
+        assert isinstance(record, Grid)
         return record
 
     @property

@@ -6,11 +6,12 @@ from time import perf_counter
 from typing import Any
 
 from calc.catalog import catalog
-from calc.planner.candidates import Devices, candidates
+from calc.planner.account import Ledger
+from calc.planner.candidates import candidates
 from calc.planner.most import most
 from calc.planner.need import Share
 from calc.planner.options import SURE, Option, energy_of, tokens_per_s
-from calc.planner.question import Question, read_question
+from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.units import show_gib, show_number
 
@@ -46,7 +47,7 @@ def answer(asked: Mapping[str, object]) -> Answer:
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
     candidate, need = option.candidate, question.need
-    devices = search.fleet(candidate)
+    ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
     return {
         "scenario": scenario_of(option),
         "replicas": candidate.replicas + need.spare,
@@ -55,8 +56,8 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
         "speed": option.report["speed"],
-        "cost": cost(question, option.report, devices),
-        "energy": energy(option, devices),
+        "cost": cost(question, option.report, ledger),
+        "energy": ledger.energy(energy_of(option)),
         "why": why(question, search, option),
     }
 
@@ -80,21 +81,17 @@ def load(question: Question, share: Share | None) -> Answer | None:
     }
 
 
-def cost(question: Question, report: dict[str, Any], devices: Devices) -> Answer:
-    """Return rent and price of the devices, each None where nobody says."""
+def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
+    """Return what the devices cost to rent, to buy and to run, and what the same tokens cost elsewhere."""
     rent = (report["cost"] or {}).get("rent")
+    own_rent, own_tariff = (own_price(question, name) for name in ("price_per_hour", "electricity_per_kwh"))
+    money = ledger.money(own_rent=own_rent, own_tariff=own_tariff)
+    month = money["owned_per_month" if question.limits.buys else "rent_per_month"]
     return {
-        "currency": "USD",
-        "rent_per_hour": devices.rent_per_hour,
-        "rent_per_month": devices.rent_per_month(question.need.hours_a_month),
-        "purchase": devices.purchase,
+        **money,
         "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+        "hosted": ledger.hosted(report["scenario"], month if isinstance(month, float) else None),
     }
-
-
-def energy(option: Option, devices: Devices) -> Answer:
-    """Return the limit of the boards, and the energy of a million output tokens at it."""
-    return {"power_w": devices.power_w, "kwh_per_million_output_tokens": energy_of(option)}
 
 
 def why(question: Question, search: Search, option: Option) -> str:

@@ -9,8 +9,9 @@ from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked
 from calc.memory.budget import Layout
+from calc.planner.devices import Devices
 from calc.planner.need import Share
-from calc.planner.question import Question
+from calc.planner.question import Question, own_price
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
@@ -22,47 +23,6 @@ FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD = ("sold", "rented")
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
-RATES = ("bf16", "fp16", "fp8", "fp4", "int8")
-
-
-class Devices(NamedTuple):
-    """So many of a kind, with what they cost; None where nobody says."""
-
-    accelerator: Accelerator
-    number: int
-    rent_per_hour: float | None
-    purchase: float | None
-
-    def times(self, number: int) -> "Devices":
-        """Return so many times as many."""
-        rent, price = self.rent_per_hour, self.purchase
-        return self._replace(
-            number=number * self.number,
-            rent_per_hour=None if rent is None else number * rent,
-            purchase=None if price is None else number * price,
-        )
-
-    @property
-    def power_w(self) -> float | None:
-        """The limit of the boards."""
-        each = self.accelerator.quantity("power")
-        return self.number * each if each else None
-
-    @property
-    def seconds_each_byte(self) -> float:
-        """The least time to read a byte that all of them share."""
-        rate = self.accelerator.quantity("bandwidth")
-        return 1 / (self.number * rate) if rate else 0.0
-
-    @property
-    def operations_per_s(self) -> float | None:
-        """The most matrix operations a second in any number format; None where the maker says none."""
-        rates = [self.accelerator.quantity(name) for name in RATES]
-        return self.number * max((rate for rate in rates if rate), default=0.0) or None
-
-    def rent_per_month(self, hours: float) -> float | None:
-        """Return the rent of so many hours a month."""
-        return None if self.rent_per_hour is None else self.rent_per_hour * hours
 
 
 class Candidate(NamedTuple):
@@ -179,10 +139,10 @@ def whole_count(question: Question) -> int:
 
 def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
-    own = question.fields.get("price_per_hour")
+    own = own_price(question, "price_per_hour")
     rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
-    each = float(own) if isinstance(own, int | float) else rent.each if rent else None
-    return Devices(accelerator, 1, each, price.each if price else None)
+    each = own if own is not None else rent.each if rent else None
+    return Devices(accelerator, 1, each, question.account.purchase_price or (price.each if price else None))
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:

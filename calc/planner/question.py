@@ -7,6 +7,8 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.schema import SEGMENTS, VENDORS
 from calc.errors import ScenarioError, nearest
+from calc.planner.account import FIELDS as ACCOUNT
+from calc.planner.account import Account, read_account
 from calc.planner.need import FIELDS as NEED
 from calc.planner.need import Need, read_need
 from calc.scenario import DEFAULTS, ENGINES, FIELDS, USUAL, known_architecture, whole
@@ -16,7 +18,7 @@ WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
 USUAL_RANK = {"models": "size", "hardware": "cost", "layout": "speed", "limit": "size"}
 OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens")
-OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "of", "rank_by", "count")
+OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
 HAVE = ("accelerator", "accelerators", "memory_limit", "display")
 LIMITS = ("price", "price_per_month", "power_w", "devices", "vendors", "segments", "rent", "buy")
 KINDS = ("text", "encoder")
@@ -55,6 +57,7 @@ class Question(NamedTuple):
     fields: dict[str, object]  # of every scenario that is tried
     need: Need
     limits: Limits
+    account: Account
     of: str
     rank_by: str
     shown: int  # options at most
@@ -80,6 +83,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         engines=read_engines(given, facts),
         fields=fields,
         need=need,
+        account=read_account(table(given, "account", ACCOUNT), facts, amount),
         limits=read_limits(table(given, "limits", LIMITS)),
         of=of,
         rank_by=one_of(given.get("rank_by", USUAL_RANK[want]), "rank_by", RANKS),
@@ -128,6 +132,12 @@ def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict
     elif need.waiting is not None:
         fields["sequences"] = need.waiting
     return fields
+
+
+def own_price(question: Question, field: str) -> float | None:
+    """Return a price that the reader gives for every scenario, None where the catalogue's is taken."""
+    value = question.fields.get(field)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def check_names(given: Mapping[str, object], within: str, allowed: Sequence[str]) -> None:

@@ -14,7 +14,8 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, read_question
-from calc.planner.candidates import Bound, Candidate, Devices, bound_of
+from calc.planner.candidates import Bound, Candidate, bound_of
+from calc.planner.devices import Devices
 from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
 from calc.planner.need import Share
 from calc.planner.options import Miss, Option, cannot_be, does_not_run, energy_of, room_of, short, slow, tokens_per_s
