@@ -218,7 +218,7 @@ def test_a_plot_s_table_is_text(plot: str, calculator: str) -> None:
 
 
 def test_scripts_write_as_html_only_what_python_rendered() -> None:
-    """Three places of the page's scripts set HTML: answers' of forms and lines, and a plot's table. All else becomes text."""
+    """Three places of the page's scripts set HTML: answers of forms, of lines, and a plot's table. All else is text."""
     writers = ("innerHTML =", "innerHTML +=", "outerHTML", "insertAdjacentHTML", "document.write", "setHTMLUnsafe")
     found = [
         line.strip()
