@@ -39,6 +39,7 @@ BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights tak
 MICRO_BATCHES = (2, 4, 8, 16, 32)
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
 RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
+VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
 Way = dict[str, object]
 
 
@@ -270,8 +271,8 @@ def best_training(question: Question, facts: Catalog) -> tuple[TrainingSearch, l
         every = list(training_candidates(question, facts, method))
         tried += len(every)
         found += search.best(every)
-    if search.refused and not found and set(search.rejected) <= {"layout"}:
-        raise search.refused  # nothing that was tried could be asked: it is the question that is wrong
+    if search.refused and not found and search.refused.field.split(".")[0] not in VARIED:
+        raise search.refused  # it is not what was looked for that is wrong, but the question
     if question.of == "training_tokens":
         found = [most_tokens(search, option) for option in found]
         return search, sorted(found, key=lambda option: -option.report["scenario"]["training_tokens"])[:1], tried
