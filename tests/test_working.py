@@ -110,6 +110,27 @@ def test_the_working_of_inference(engine: str) -> None:
         check_chain(scenario, report)
 
 
+@pytest.mark.parametrize(
+    ("engine", "load"),
+    [
+        ("vllm", {"concurrency": 3}),
+        ("sglang", {"concurrency": 400}),
+        ("transformers", {"concurrency": 400}),
+        ("vllm", {"arrivals": {"requests_per_s": 1.5}}),
+    ],
+)
+@pytest.mark.parametrize("layout", [{"data": 2}, {"pipeline": 2}])
+def test_the_working_of_servers(engine: str, load: Scenario, layout: Scenario) -> None:
+    """The same of servers with so many requests at a time, or that come on their own, in replicas and in stages."""
+    asked = {"model": "qwen3-4b", "engine": engine, "accelerator": "l4-24gb", "prompt_tokens": 900, "output_tokens": 90}
+    scenario: Scenario = {**asked, **load, "parallelism": layout}
+    report: Report = estimate(scenario)
+    check_steps(report, scenario)
+    check_words(report, scenario)
+    if "concurrency" in load:  # of arrivals the events are the working
+        check_chain(scenario, report)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_working_of_training(method: str) -> None:
     """The same of training, with every sharding, precision and optimizer."""
