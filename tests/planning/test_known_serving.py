@@ -174,14 +174,14 @@ def test_answers_that_a_server_is_busy_with(
     running: int, slots: int, room: int, written: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As far along as they are evenly spread over ten tokens after the first, in the slots and the room there is."""
-    monkeypatch.setattr(Site, "running", lambda self, rate: running if rate == 2.0 else 0)
+    monkeypatch.setattr(Site, "running", lambda _, rate: running if rate == 2.0 else 0)
     found = begun(site(slots=slots, room=room), traffic(2.0), ALIKE)
     assert found == [Begun(Request(0.0, 100, 11), count) for count in written]
 
 
 def test_sequences_in_progress_are_as_many_as_requests_need(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where n sequences answer n / 8 requests a second at each of two replicas, six a second need 24 at each."""
-    monkeypatch.setattr(serving_arrivals, "state", lambda passes, load, count: STATE._replace(requests_per_s=count / 8))
+    monkeypatch.setattr(serving_arrivals, "state", lambda *asked: STATE._replace(requests_per_s=asked[2] / 8))
     found = site(replicas=2)._replace(saturated=STATE._replace(running=100.0))
     assert found.running(6.0) == 24
     assert found.running(1e9) == 100
@@ -219,7 +219,7 @@ def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPat
 def test_the_knee_is_where_power_is_largest(best: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found wherever power has its one peak: load over time rises to it and falls from it."""
 
-    def at(where: Site, asked: Traffic, share: float) -> Any:
+    def at(_: Site, __: Traffic, share: float) -> Any:
         power = 10 - abs(LOADS.index(share) - best)
         return SimpleNamespace(whole={"": share / power})
 
