@@ -11,6 +11,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
+from calc.memory.prefix import Prefix
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.fit import MOST_SEQUENCES
@@ -278,6 +279,7 @@ def read_asked(reader: Reader) -> Asked:
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     prompt, output = read_tokens(reader)
     cached = reader.count("cached_tokens", least=0)
+    all_logits = reader.choice("prompt_logits", ("last", "all")) == "all"
     demand = Demand(
         architecture=architecture,
         weights=weights,
@@ -288,7 +290,8 @@ def read_asked(reader: Reader) -> Asked:
         tokens=cached + prompt + output,
         prompt_tokens=prompt,
         batched_tokens=reader.count("batched_tokens"),
-        all_logits=reader.choice("prompt_logits", ("last", "all")) == "all",
+        all_logits=all_logits,
+        prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
@@ -315,9 +318,18 @@ def read_arrivals(
     """Return how requests come to a server, None where a scenario does not say."""
     if "arrivals" not in reader.given:
         return None
-    from calc.traffic import read_traffic  # few scenarios ask for it
+    from calc.service.traffic import read_traffic  # few scenarios ask for it
 
     return read_traffic(reader, engine, prompt_tokens=prompt_tokens, output_tokens=output_tokens, writes=writes)
+
+
+def read_prefixes(reader: Reader, engine: Engine | None, *, prompt_tokens: int, all_logits: bool) -> Prefix:
+    """Return what prompts find in the cache; nothing where a scenario does not say."""
+    if "shared_prefix_tokens" not in reader.given and "prefix_hit_rate" not in reader.given:
+        return Prefix()
+    from calc.service.prefix import read_prefix  # few scenarios ask for it
+
+    return read_prefix(reader, engine, prompt_tokens=prompt_tokens, all_logits=all_logits)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

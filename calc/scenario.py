@@ -53,6 +53,8 @@ FIELDS = (
     "output_tokens",
     "context_tokens",
     "cached_tokens",
+    "shared_prefix_tokens",
+    "prefix_hit_rate",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

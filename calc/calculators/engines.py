@@ -18,6 +18,8 @@ WITHOUT_ENGINE = (
     "prompt_tokens",
     "output_tokens",
     "cached_tokens",
+    "shared_prefix_tokens",
+    "prefix_hit_rate",
     "prompt_logits",
     "accelerator",
     "memory_limit",

@@ -9,6 +9,7 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
+from calc.calculators.serving_inputs import hit_rate, shared_prefix
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -44,6 +45,8 @@ INPUTS = (
         most=100_000_000,
         topic="Lengths",
     ),
+    shared_prefix("Lengths"),
+    hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     *arriving.INPUTS,
     Amount(
@@ -275,11 +278,20 @@ def assumptions(report: Report) -> list[str]:
         *(arriving.ASSUMPTIONS if arriving.arrives(report) else [together] if scenario["sequences"] > 1 else []),
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "The time per token is that of the token half-way through the output.",
-        "Nothing of a prompt is in the cache already, and no draft model guesses ahead.",
+        found_text(scenario),
+        "No draft model guesses ahead.",
         "The devices are busy all the time that they cost, and draw what their boards may draw at most.",
         "Rent and electricity are two ways to pay, for the GPUs alone; the machine around them is in neither.",
         "The device keeps its clock: no limit of power or heat below its data sheet.",
     ]
+
+
+def found_text(scenario: Report) -> str:
+    """Return what is taken to be in the cache of a prompt."""
+    if not scenario.get("prefix_hit_rate"):
+        return "Nothing of a prompt is in the cache already."
+    share = percent(scenario["prefix_hit_rate"])
+    return f"{share} of each prompt is in the cache already and is not read again; what is read is counted alone."
 
 
 def render(report: Report) -> str:

@@ -18,6 +18,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
+from calc.calculators.serving_inputs import shared_prefix
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -50,6 +51,7 @@ INPUTS = (
         kind="cache",
         topic="Load and cache",
     ),
+    shared_prefix("Load and cache"),
     Choice(
         "accelerator",
         "GPU",

@@ -1,12 +1,14 @@
 """The memory of one device during inference: what is alive in each phase of a forward pass, and which phase peaks."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
-from calc.memory.kv_cache import stage_sequence_bytes
+from calc.memory.kv_cache import sequence_bytes, stage_entries
+from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
 
@@ -41,11 +43,17 @@ class Demand(NamedTuple):
     prompt_tokens: int
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
+    prefix: Prefix = Prefix()  # what prompts find in the cache
 
     @property
     def activation_bytes(self) -> int:
         """Bytes of one element of the activations: computation is 16 bit unless the weights are FP32."""
         return 4 if isinstance(self.weights, NumberFormat) and self.weights.bits == 32 else 2
+
+    @property
+    def read_tokens(self) -> int:
+        """Tokens of a prompt that are read: those that are not found in the cache."""
+        return self.prompt_tokens - self.prefix.found(self.prompt_tokens)
 
     def sequences_on(self, layout: Layout) -> int:
         """Sequences on the fullest data-parallel rank."""
@@ -53,7 +61,7 @@ class Demand(NamedTuple):
 
     def batch_on(self, layout: Layout) -> int:
         """Tokens of a forward pass on the fullest rank: no more than its prompts, over the context ranks."""
-        prompts = self.sequences_on(layout) * self.prompt_tokens
+        prompts = self.sequences_on(layout) * self.read_tokens
         return -(-min(self.batched_tokens, prompts) // layout.context)
 
     def logit_positions(self, layout: Layout) -> int:
@@ -66,6 +74,7 @@ class Budget(NamedTuple):
 
     weights: int
     kv_cache: int
+    shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
 
@@ -86,35 +95,57 @@ class Budget(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What a device of a pipeline stage holds however many sequences there are, and what each of them adds."""
+    """What a device of a pipeline stage holds however many sequences there are and however long they become."""
 
     stage: Stage
     weights: int
-    sequence: int  # bytes of cache of one sequence
+    entries: tuple[tuple[TokenCache, int], ...]  # each kind of cache, with the bytes of one entry in all its layers
     state: int  # bytes of recurrent state of one sequence
     width: int  # elements of one token at the widest moment of a layer
 
 
 def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
-    """Return what the fullest device of a pipeline stage holds; the number of sequences does not matter to it."""
-    weights = stage_weights_bytes(
+    """Return what the fullest device of a pipeline stage holds; numbers of sequences and tokens do not matter to it."""
+    return known_load(
         stage=stage,
         tensor_parallel=layout.tensor,
         expert_parallel=layout.expert,
         weights=demand.weights,
         group=demand.group,
-    )
-    sequence = stage_sequence_bytes(
-        stage=stage,
-        tokens=demand.tokens,
-        prompt_tokens=demand.prompt_tokens,
-        tensor_parallel=layout.tensor,
-        context_parallel=layout.context,
         key_format=demand.keys,
         value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
     )
-    state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
-    return Load(stage, weights, sequence, state, width=stage_width(stage=stage, tensor_parallel=layout.tensor).elements)
+
+
+@lru_cache(maxsize=4096)  # a search asks for the same stages again and again, and so does a reader who moves a slider
+def known_load(
+    *,
+    stage: Stage,
+    tensor_parallel: int,
+    expert_parallel: int,
+    weights: Weights,
+    group: int | None,
+    key_format: NumberFormat,
+    value_format: NumberFormat,
+    activation_bytes: int,
+) -> Load:
+    """Return what the fullest device of a pipeline stage holds."""
+    return Load(
+        stage=stage,
+        weights=stage_weights_bytes(
+            stage=stage,
+            tensor_parallel=tensor_parallel,
+            expert_parallel=expert_parallel,
+            weights=weights,
+            group=group,
+        ),
+        entries=stage_entries(
+            stage=stage, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
+        ),
+        state=stage_state_bytes(stage=stage, tensor_parallel=tensor_parallel, activation_bytes=activation_bytes),
+        width=stage_width(stage=stage, tensor_parallel=tensor_parallel).elements,
+    )
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
@@ -132,4 +163,17 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    return Budget(load.weights, load.sequence * sequences, load.state * sequences, phases)
+    sequence = sequence_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        context_parallel=layout.context,
+    )
+    shared = shared_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        shared_tokens=demand.prefix.held_tokens,
+        context_parallel=layout.context,
+    )
+    cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
+    return Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)

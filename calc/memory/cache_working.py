@@ -1,14 +1,18 @@
 """The working of what is kept of a sequence: caches that grow with its tokens, and states that do not."""
 
+from collections.abc import Mapping
+
 from calc.architecture.layers import OUTPUT, PROMPT, StateCache, TokenCache
 from calc.architecture.stages import Stage, local_heads
 from calc.catalog.records import NumberFormat
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
 from calc.memory.kv_cache import entry_bytes, local_entries
+from calc.memory.prefix import shared_entries
 from calc.memory.recurrent_state import state_bits, state_elements
 from calc.units import show_count
 
+PAGES = "paged-attention"
 PARTS = {PROMPT: ", over the prompt", OUTPUT: ", over the output"}
 
 
@@ -45,10 +49,36 @@ def cache_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
     sequences = demand.sequences_on(layout)
     numbers = f"{show_count(sequences)} × {show_count(sequence)}"
     formula = r"n_{\text{seq}} \cdot B_{\text{seq}}"
-    return [
-        *steps,
-        Step("KV cache", formula, numbers, sequences * sequence, unit="B", source=source_of(next(iter(layers)))),
-    ]
+    total = sequences * sequence
+    if sequences > 1 and (shared := shared_step(demand, layout, layers)):
+        steps.append(shared)
+        numbers += f" − {show_count(sequences - 1)} × {show_count(shared.value)}"
+        formula += r" - (n_{\text{seq}} - 1) \cdot B_{\text{shared}}"
+        total -= (sequences - 1) * round(shared.value)
+    source = source_of(next(iter(layers)))
+    return [*steps, Step("KV cache", formula, numbers, total, unit="B", source=source)]
+
+
+def shared_step(demand: Demand, layout: Layout, layers: Mapping[TokenCache, int]) -> Step | None:
+    """Return the cache of what prompts have in common, which is held once; None where it is nothing."""
+    numbers, total = [], 0
+    for cache, count in layers.items():
+        size = entry_bytes(
+            cache=cache, tensor_parallel=layout.tensor, key_format=demand.keys, value_format=demand.values
+        )
+        kept = shared_entries(
+            cache=cache,
+            tokens=demand.tokens,
+            shared_tokens=demand.prefix.held_tokens,
+            context_parallel=layout.context,
+        )
+        if kept:
+            numbers.append(f"{count} × {show_count(kept)} × {show_count(size)}")
+            total += count * kept * size
+    if not total:
+        return None
+    formula = r"\sum L \cdot s_{\text{shared}} \cdot B_{\text{token}}"
+    return Step("Cache that all sequences share", formula, " + ".join(numbers), total, unit="B", source=PAGES)
 
 
 def cache_name(cache: TokenCache) -> str:

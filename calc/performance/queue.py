@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from math import ceil, inf, sqrt
 from typing import NamedTuple
 
+from calc.memory.prefix import Prefix
 from calc.performance.arrivals import Objective, Request
 from calc.performance.load import LEAST_ROOM
 from calc.performance.step_times import StepTimes
@@ -30,6 +31,11 @@ class Server(NamedTuple):
     request_s: float  # of each request, beside the device
     step_factor: float = 1.0  # by which steps take longer than their times say
     prompt_factor: float = 1.0
+    prefix: Prefix = Prefix()  # what prompts find in the cache
+
+    def own_tokens(self, prompt_tokens: int) -> int:
+        """Return the tokens of a prompt that are cached for itself alone."""
+        return max(prompt_tokens - self.prefix.held_tokens, 0)
 
 
 class Served(NamedTuple):
@@ -81,13 +87,16 @@ class Run(NamedTuple):
 
 
 class Reading:
-    """A prompt that is being read; after a request lost its cache, its answer so far is part of it."""
+    """A prompt that is being read; after a request lost its cache, its answer so far is part of it.
+
+    Of its tokens some are found in the cache.
+    """
 
     __slots__ = ("done", "index", "left", "tokens")
 
-    def __init__(self, index: int, tokens: int) -> None:
+    def __init__(self, index: int, tokens: int, found: int = 0) -> None:
         self.index, self.tokens = index, tokens
-        self.left, self.done = tokens, 0
+        self.left, self.done = tokens - found, found
 
 
 class Queue:
@@ -111,7 +120,7 @@ class Queue:
         self.answered = self.answered_tokens = self.preempted = 0
         for index, answer in enumerate(begun):
             self.written[index] = answer.written_tokens - 1
-            self.held += answer.request.prompt_tokens + self.written[index]
+            self.held += server.own_tokens(answer.request.prompt_tokens) + self.written[index]
             self.begin(Reading(index, answer.request.prompt_tokens + self.written[index]), 0.0)
 
     def run(self) -> Run:
@@ -150,12 +159,16 @@ class Queue:
         """Let requests in that have come, as long as there are slots and room for their prompts."""
         asked, waiting, server = self.asked, self.waiting, self.server
         while self.coming < len(asked) and asked[self.coming].at_s <= self.clock:
-            waiting.append(Reading(self.coming, asked[self.coming].prompt_tokens))
+            tokens = asked[self.coming].prompt_tokens
+            waiting.append(Reading(self.coming, tokens, server.prefix.found(tokens)))
             self.coming += 1
         active = len(self.reading) + len(self.writing)
-        while waiting and active < server.slots and (not active or self.held + waiting[0].tokens <= server.room_tokens):
+        while waiting and active < server.slots:
+            own = server.own_tokens(waiting[0].tokens)
+            if active and self.held + own > server.room_tokens:
+                break
             taken = waiting.popleft()
-            self.held += taken.tokens
+            self.held += own
             self.reading.append(taken)
             active += 1
 
@@ -209,7 +222,7 @@ class Queue:
     def finish(self, index: int, now: float) -> None:
         """End an answer, whose cache is free again."""
         self.last[index] = now
-        self.held -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
+        self.held -= self.server.own_tokens(self.asked[index].prompt_tokens) + self.asked[index].output_tokens
         self.answered += 1
         self.answered_tokens += self.asked[index].output_tokens
 
@@ -259,10 +272,10 @@ class Queue:
             self.writing.remove((end, index))
             self.written[index] = self.asked[index].output_tokens - (end - self.steps)
             tokens = self.asked[index].prompt_tokens + self.written[index]
-            self.held -= tokens
+            self.held -= self.server.own_tokens(tokens)
             self.context -= tokens
             needed -= 1
-            self.waiting.appendleft(Reading(index, tokens))
+            self.waiting.appendleft(Reading(index, tokens, self.server.prefix.found(self.asked[index].prompt_tokens)))
             self.preempted += 1
         self.writing.sort()
 

@@ -61,7 +61,8 @@ def bare_fit(answer: Answer) -> Report:
     if answer.accelerator is None:
         return {}
     capacity, budget, demand = answer.accelerator.capacity_bytes, answer.budget, answer.demand
-    sequence = budget.kv_cache // demand.sequences_on(answer.layout)
+    sequences = demand.sequences_on(answer.layout)
+    sequence = (budget.kv_cache + (sequences - 1) * budget.shared) // sequences
     room = max(capacity - budget.total + budget.kv_cache, 0)
     found = devices_needed(demand, capacity)
     needed = found[1] if found else None

@@ -74,19 +74,24 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     if question is None or passes is None:
         return None
     prompt, output = (max(round(mean), 1) for mean in (traffic.arrivals.prompt_tokens, traffic.arrivals.output_tokens))
-    demand = question.demand._replace(prompt_tokens=prompt)
+    prefix = served.demand.prefix
+    found = prefix.found(prompt)
+    demand = question.demand._replace(prompt_tokens=prompt - found)
+    question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
     slots, replicas = served.serving.most_running, served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
-    load = load_of(served, question._replace(demand=demand, output_tokens=output), slots * replicas, mixes=mixes)
+    load = load_of(served, question, slots * replicas, mixes=mixes)
     limit = served.runtime.limit
-    room = cache_pool(served, limit)[1] if served.most and limit is not None else UNBOUNDED
-    load = load._replace(slots=max(min(slots, room / (prompt + output)), 1.0))
+    held = prefix.held_tokens
+    room = cache_pool(served, limit)[1] - held if served.most and limit is not None else UNBOUNDED
+    load = load._replace(slots=max(min(slots, room / max(prompt + output - held, 1)), 1.0))
     server = Server(
         slots=slots,
         room_tokens=room,
         batched_tokens=question.batched_tokens,
         mixes=mixes,
         request_s=load.request_s,
+        prefix=prefix,
     )
     most = question.batched_tokens or prompt
     times = StepTimes(passes, prompt_tokens=prompt, output_tokens=output, most_tokens=most, mixes=mixes)
@@ -95,7 +100,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         times=times,
         server=server,
         replicas=replicas,
-        longest=max(room, 2),
+        longest=max(room + held, 2),
         load=load,
         saturated=steady_state(passes, load._replace(concurrency=load.slots)),
     )
@@ -116,7 +121,7 @@ def begun(site: Site, traffic: Traffic, asked: Sequence[Request]) -> list[Begun]
     found: list[Begun] = []
     for place, request in enumerate(asked[:running]):
         written = 1 + int((request.output_tokens - 1) * (place + 0.5) / running)
-        left -= request.prompt_tokens + written
+        left -= site.server.own_tokens(request.prompt_tokens) + written
         if left < 0 or len(found) >= site.server.slots:
             break
         found.append(Begun(request._replace(at_s=0.0), written))
@@ -196,11 +201,14 @@ def arriving_speed(
         return None
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     typical = run_of(site, traffic, count=COUNT)
+    prompt = traffic.arrivals.prompt_tokens
+    read = prompt - served.demand.prefix.found(round(prompt))
     other = [
-        figures(run_of(site, traffic, count=FEW, factors=(step**power, first**power)), traffic) for power in (-1, 1)
+        figures(run_of(site, traffic, count=FEW, factors=(step**power, first**power)), traffic, read)
+        for power in (-1, 1)
     ]
     report: Report = {}
-    for name, value in figures(typical, traffic).items():
+    for name, value in figures(typical, traffic, read).items():
         ends = [value, *(end[name] for end in other)]
         report[name] = {"low": min(ends), "typical": value, "high": max(ends)}
     found = knee(site, traffic)
@@ -226,8 +234,8 @@ def knee_step(site: Site, requests_per_s: float) -> Step:
     )
 
 
-def figures(found: Found, traffic: Traffic) -> dict[str, float]:
-    """Return the contract's figures by name."""
+def figures(found: Found, traffic: Traffic, read_tokens: float) -> dict[str, float]:
+    """Return the contract's figures by name; `read_tokens` of a mean prompt are not found in the cache."""
     arrivals = traffic.arrivals
     times = {
         f"{figure}_{percentile}_s".replace("__", "_"): value
@@ -239,7 +247,7 @@ def figures(found: Found, traffic: Traffic) -> dict[str, float]:
         for percentile, value in values.items()
     }
     rates = {
-        "prefill_tokens_per_s": found.answered_per_s * arrivals.prompt_tokens,
+        "prefill_tokens_per_s": found.answered_per_s * read_tokens,
         "decode_tokens_per_s": found.output_tokens_per_s,
         "output_tokens_per_s": found.output_tokens_per_s,
     }

@@ -108,7 +108,9 @@ def serving_totals(served: Served) -> Report:
         report[f"{name}_range"] = total_range(served, value, RESERVED in scopes)
     if served.serving.engine.id == "llama.cpp":
         report["host_bytes"] = host_bytes(served)
-    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(served.demand, served.layout)
+    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(
+        served.demand, served.layout, (served.case, served.runtime)
+    )
     report["sequences"] = served.demand.sequences
     return report
 
@@ -181,7 +183,8 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
             tensor_parallel=case.layout.tensor,
         )
         return pages.tokens(pool, demand.tokens)
-    return pool * demand.tokens * case.sequences // cache if cache else 0
+    alone = cache + case.saved_cache(round(case.engine.values.get("block_tokens", 1)))
+    return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
 def cache_pool(served: Served, limit: int) -> tuple[int, int]:
@@ -200,7 +203,7 @@ def serving_fit(served: Served) -> Report:
     if runtime.capacity is None or runtime.limit is None:
         return {}
     pool, tokens = cache_pool(served, runtime.limit)
-    needed = serving.devices_needed(demand, served.layout)
+    needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
         "capacity_bytes": runtime.capacity,
         "fits": runtime.fits,
@@ -256,14 +259,16 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
     serving = served.serving
     if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
         return None
+    demand = served.demand
+    found = demand.prefix.found(demand.prompt_tokens)
     return Question(
-        demand=served.demand,
+        demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
         layout=served.layout,
         accelerator=serving.accelerator,
         engine=serving.engine.id,
         era=serving.engine.era,
         output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
+        cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
         device_share=device_share(served),
