@@ -236,10 +236,10 @@ def found_of(**changes: Any) -> Found:
 
 
 def test_figures_of_arrivals() -> None:
-    """Means and percentiles by name, and rates from what is answered; no promises without an objective."""
-    found = serving_arrivals.figures(found_of(), traffic())
+    """Means and percentiles by name, and rates from what is answered; 60 tokens of a prompt are read; no promises."""
+    found = serving_arrivals.figures(found_of(), traffic(), 60.0)
     assert found == {
-        "prefill_tokens_per_s": 150.0,
+        "prefill_tokens_per_s": 90.0,
         "decode_tokens_per_s": 20.0,
         "output_tokens_per_s": 20.0,
         **{
@@ -253,7 +253,9 @@ def test_figures_of_arrivals() -> None:
 @pytest.mark.parametrize(("answered", "goodput"), [(1.5, 0.75 * 1.5), (9.0, 0.75 * 2.0)])
 def test_promises_that_are_kept(answered: float, goodput: float) -> None:
     """Three quarters of what is answered, but of no more than comes."""
-    found = serving_arrivals.figures(found_of(answered_per_s=answered), traffic(objective=Objective(token_s=0.1)))
+    found = serving_arrivals.figures(
+        found_of(answered_per_s=answered), traffic(objective=Objective(token_s=0.1)), 100.0
+    )
     assert (found["within_objective"], found["goodput_requests_per_s"]) == (0.75, goodput)
 
 
