@@ -232,11 +232,11 @@ def test_an_answer_that_is_written_needs_nothing() -> None:
 def test_a_prefix_is_read_once_and_held_once() -> None:
     """Of 100 tokens 60 are found: 40 are read after them, and three prompts need 120 tokens of room, not 300."""
     shared = Prefix(shared_tokens=60)
-    served, _, asked = run(*[(0.0, 100, 3)] * 3, prefix=shared, room_tokens=120)
+    served, _, asked = run(*[(0.0, 100, 1)] * 3, prefix=shared, room_tokens=120)
     assert asked == [(0, 120, 60 + 20.0)]
     assert [one.first_s for one in served] == [1.2] * 3
-    assert run(*[(0.0, 100, 3)] * 3, prefix=shared, room_tokens=119)[2][0] == (0, 80, 80.0)
-    copies = run(*[(0.0, 100, 3)] * 3, prefix=shared._replace(held_once=False), room_tokens=299)[2]
+    assert run(*[(0.0, 100, 1)] * 3, prefix=shared, room_tokens=119)[2][0] == (0, 80, 80.0)
+    copies = run(*[(0.0, 100, 1)] * 3, prefix=shared._replace(held_once=False), room_tokens=299)[2]
     assert copies[0] == (0, 80, 80.0)
 
 
