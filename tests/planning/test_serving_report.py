@@ -161,18 +161,26 @@ def test_memory_that_bounds_nothing_is_not_said_to(most: int | None, shown: int 
 
 
 def test_tokens_of_a_pool() -> None:
-    """300 bytes of a cache of 100 for 2 sequences of 50 tokens hold 300 tokens; a model without cache holds none."""
-    case = SimpleNamespace(
-        stage=SimpleNamespace(kind_counts=lambda: ()), budget=SimpleNamespace(recurrent_state=0), sequences=2
-    )
-    found: Any = SimpleNamespace(
-        case=case,
-        demand=SimpleNamespace(tokens=50),
-        serving=SimpleNamespace(engine=SimpleNamespace(id="sglang")),
-    )
-    assert pool_tokens(found, 300, 100) == 300
-    assert pool_tokens(found, 99, 100) == 99
-    assert pool_tokens(found, 300, 0) == 0
+    """300 bytes of a cache of 100 for 2 sequences of 50 tokens hold 300 tokens; a model without cache holds none.
+
+    Two that would be 60 bytes larger without what they share are counted as if they shared nothing.
+    """
+
+    def found(saved: int) -> Any:
+        engine = SimpleNamespace(id="sglang", values={"block_tokens": 16.0})
+        case = SimpleNamespace(
+            stage=SimpleNamespace(kind_counts=lambda: ()),
+            budget=SimpleNamespace(recurrent_state=0),
+            sequences=2,
+            saved_cache=lambda block_tokens: saved * block_tokens // 16,
+            engine=engine,
+        )
+        return SimpleNamespace(case=case, demand=SimpleNamespace(tokens=50), serving=SimpleNamespace(engine=engine))
+
+    assert pool_tokens(found(0), 300, 100) == 300
+    assert pool_tokens(found(0), 99, 100) == 99
+    assert pool_tokens(found(0), 300, 0) == 0
+    assert pool_tokens(found(60), 300, 100) == 300 * 100 // 160
 
 
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "prompt_tokens": 1024, "output_tokens": 128}
