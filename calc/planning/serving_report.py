@@ -11,6 +11,7 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.engines import run
+from calc.memory.engines.llama_cpp import looked_up_bytes
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
@@ -122,13 +123,13 @@ def host_bytes(served: Served) -> int:
     amounts = run(every).amounts
     cache = sum(amount.bytes for amount in amounts if amount.id in ("kv_cache", "recurrent_state"))
     if served.serving.gpu_layers is None:
-        return every.budget.weights - sum(amount.bytes for amount in amounts if amount.id == "weights")
+        return looked_up_bytes(every)
     stood = ("weights", "kv_cache", "recurrent_state")
     stages = served.serving.stages(demand, served.layout)
     cases = [served.serving.case(demand, served.layout, stage) for stage in stages]
     device = sum(amount.bytes for case in cases for amount in run(case).amounts if amount.id in stood)
     rest = every.budget.weights + cache - device * served.layout.tensor
-    return max(rest, 0)
+    return max(rest, looked_up_bytes(every))
 
 
 def total_range(served: Served, value: int, reserved: bool) -> list[int]:
