@@ -21,9 +21,11 @@ class Passes(NamedTuple):
     kernels: Kernels
     schedule: Schedule
 
-    def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout."""
+    def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
+        """Return the seconds of a pass over segments through all stages of the layout, or of some of its operations."""
         operations = forward(self.model, *segments)
+        if kinds:
+            operations = tuple(item for item in operations if isinstance(item.operation, kinds))
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
