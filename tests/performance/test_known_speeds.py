@@ -145,11 +145,11 @@ LIST = (Counted(PRODUCT, 10.0), Counted(EXPERTS, 2.0), Counted(ATTENTION, 5.0), 
 
 
 def reading(seconds: Callable[[float], float]) -> Speed:
-    """Return a speed whose products take so long for a number of sequences, and whose attention takes longer."""
+    """Return a speed whose products take so long for a number of sequences; all that it does takes longer."""
 
-    def time(segment: Segment) -> Any:
-        parts = [SimpleNamespace(total=seconds(segment.sequences) / 2, operation=kind) for kind in (PRODUCT, EXPERTS)]
-        return SimpleNamespace(parts=[*parts, SimpleNamespace(total=99.0, operation=ATTENTION)])
+    def time(segment: Segment, kinds: tuple[type, ...] = ()) -> Any:
+        product = kinds == (Product, Experts) and not segment.keys
+        return SimpleNamespace(device_s=seconds(segment.sequences) if product else 99.0)
 
     passes = evenly(asked_of(1, 1))
     passes.time = time
