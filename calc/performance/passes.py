@@ -20,6 +20,11 @@ COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what st
 CAPTURED_CROSSINGS = 2  # in a pass between device and host, up to which what lies between is replayed as a graph
 
 
+def only(operations: Pass, kinds: tuple[type, ...]) -> Pass:
+    """Return the operations of some kinds; all of them where none is named."""
+    return tuple(item for item in operations if isinstance(item.operation, kinds)) if kinds else operations
+
+
 class HostPart(NamedTuple):
     """What stands in the host's memory, and how fast its processor works on it."""
 
@@ -43,12 +48,11 @@ class Passes(NamedTuple):
     schedule: Schedule
     host: HostPart | None = None
 
-    def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout."""
+    def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
+        """Return the seconds of a pass over segments through all stages of the layout, or of some of its operations."""
         if self.host is not None:
-            return self.placed_time(self.host, segments)
-        operations = forward(self.model, *segments)
-        return self.device_time(operations, segments)
+            return self.placed_time(self.host, segments, kinds)
+        return self.device_time(only(forward(self.model, *segments), kinds), segments)
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
@@ -62,19 +66,19 @@ class Passes(NamedTuple):
             operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
         )
 
-    def placed_time(self, host: HostPart, segments: tuple[Segment, ...]) -> PassTime:
+    def placed_time(self, host: HostPart, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
         """Return the seconds of a pass where a part of the model stands in the host's memory.
 
         The processor works on that part for a few tokens. For many, its weights and caches are copied to the device,
         which is faster at arithmetic. Source: llama.cpp, ggml-cuda.cu (ggml_backend_cuda_device_offload_op).
         """
-        away = host.operations(segments, outputs=self.kernels is None)
+        away = only(host.operations(segments, outputs=self.kernels is None), kinds)
         sequences = sum(segment.sequences for segment in segments)
         if self.kernels is None:
             parts = processor_parts(away, host.law)
             between = self.schedule.step_s + sequences * self.schedule.sequence_s
             return PassTime(parts, 0.0, 0.0, between, sum(part.total for part in parts))
-        operations = forward(self.model, *segments)
+        operations = only(forward(self.model, *segments), kinds)
         tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
         if tokens >= COPIED_TOKENS:
             copied = HostCopy("What the host keeps, to the device", weights_read(away) + state_bytes(away))

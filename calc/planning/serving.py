@@ -8,7 +8,7 @@ from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
-from calc.memory.engines.llama_cpp import host_layer_bytes, table_bytes
+from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes
 from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
@@ -117,7 +117,7 @@ class Serving:
         rest = Stage(architecture, away.last, architecture.layer_count)
         experts = expert_bytes(self.placement.apart(rest), demand.weights, demand.group)
         if not away.last:
-            return experts + table_bytes(rest, demand.weights)
+            return experts + looked_up_bytes(self.case(demand, Layout(), rest))
         return experts + host_layer_bytes(self.case(demand, Layout(), away))
 
     def host_missing(self, demand: Demand) -> int:

@@ -263,8 +263,9 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
     """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
-    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
-    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+    if not engine.is_timed or accelerator.sixteen_bit is not None:
+        return engine.is_timed
+    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 
 def served_bucket(served: Served) -> str:
