@@ -67,8 +67,8 @@ class Wanted(NamedTuple):
         serving, layout = serving or self.serving, layout or self.layout
         if serving is None:
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
-        if (short := serving.host_missing(demand)) > 0:
-            return -short
+        if not serving.fits_host(demand):
+            return -1
         runtime = serving.fullest(demand, layout)[1]
         return (runtime.capacity or 0) - runtime.device
 
@@ -77,7 +77,7 @@ class Wanted(NamedTuple):
         serving = serving or self.serving
         if serving is None:
             return -self.room(demand)
-        return max(serving.fullest(demand, self.layout)[1].missing, serving.host_missing(demand))
+        return serving.missing(demand, self.layout)
 
     def able(self, engine: Engine | None, weights: Weights, accelerator: Accelerator | None = None) -> bool:
         """Return whether an engine is not known to refuse a number format on a device."""

@@ -120,14 +120,20 @@ class Serving:
             return experts + looked_up_bytes(self.case(demand, Layout(), rest))
         return experts + host_layer_bytes(self.case(demand, Layout(), away))
 
-    def host_missing(self, demand: Demand) -> int:
-        """Return the bytes missing of the host's memory; not above 0 where it is enough, or not stated."""
+    def missing(self, demand: Demand, layout: Layout) -> int:
+        """Return the bytes missing on the fullest device, or on the host if more are missing there."""
+        device = self.fullest(demand, layout)[1].missing
         known = self.host.memory_bytes if self.host else None
-        return 0 if known is None else self.host_bytes(demand) - known
+        return device if known is None else max(device, self.host_bytes(demand) - known)
+
+    def fits_host(self, demand: Demand) -> bool:
+        """Return whether the host has the memory for what stays in it, as far as its memory is stated."""
+        known = self.host.memory_bytes if self.host else None
+        return known is None or self.host_bytes(demand) <= known
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        if self.overfull(demand, layout) or self.host_missing(demand) > 0:
+        if self.overfull(demand, layout) or not self.fits_host(demand):
             return False
         return self.fullest(demand, layout)[1].fits is True
 
@@ -172,8 +178,7 @@ class Serving:
         alone = layout._replace(data=1)
 
         def missing(count: int) -> int:
-            asked = demand._replace(sequences=count)
-            return max(self.fullest(asked, alone)[1].missing, self.host_missing(asked))
+            return self.missing(demand._replace(sequences=count), alone)
 
         return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1)
 

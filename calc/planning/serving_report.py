@@ -188,7 +188,7 @@ def serving_fit(served: Served) -> Report:
     needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
         "capacity_bytes": runtime.capacity,
-        "fits": runtime.fits and serving.host_missing(demand) <= 0,
+        "fits": runtime.fits and serving.fits_host(demand),
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
