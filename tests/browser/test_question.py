@@ -7,9 +7,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from calc import estimate
 from calc.units import show_gib
-from tests.browser.conftest import BOOT_MS, Watched
+from tests.browser.conftest import BOOT_MS, ROOT, Watched
 
 pytestmark = pytest.mark.browser
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
 TWO_3090 = "Can I run Llama 3.3 70B on my two 3090?"
 
 
@@ -41,7 +42,24 @@ def test_a_question_is_answered_corrected_and_kept(watched: Watched, site: str) 
     page.go_back()
     expect(verdict).to_contain_text(f"It fits, with {spare(2, 'q4_k_m')} to spare")
     expect(page.locator("#ask-line")).to_have_value(TWO_3090)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
     assert watched.complaints == []
+
+
+def test_the_search_offers_to_ask(watched: Watched, site: str) -> None:
+    """Words in the site's search can be asked of the first page; a single word looks for pages alone."""
+    page = watched.page
+    page.goto(site + "reference/units/")
+    page.click(".md-search__input")
+    page.keyboard.type("llama")
+    expect(page.locator(".ask-search")).to_be_hidden()
+    page.keyboard.type(" 70b on 2x3090")
+    expect(page.get_by_role("link", name="Ask the guide: “llama 70b on 2x3090”")).to_be_visible()
+    page.click(".ask-search")
+    expect(page.locator("#ask-line")).to_have_value("llama 70b on 2x3090")
+    expect(page.locator(".ask-answer > .calc-verdict").first).to_contain_text("It fits", timeout=BOOT_MS)
 
 
 def test_a_link_asks_and_what_is_not_understood_is_said(watched: Watched, site: str) -> None:
