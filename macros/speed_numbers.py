@@ -143,3 +143,32 @@ def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
     held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
     shown = show_tokens_per_s(bandwidth / held)
     return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))
+
+
+METHODS = {"mtp": "its own layers", "eagle": "an EAGLE-3 head", "ngram": "the text"}
+
+
+def drafts_table(*batches: int, methods: list[str], **scenario: object) -> str:
+    """Return what drafts gain, by sequences at once: a column for each method, or for each model that drafts."""
+    asked = [{"method": name} if name in METHODS else {"method": "draft", "model": name} for name in methods]
+    rows = []
+    for count in batches:
+        plain = speed_report({**scenario, "sequences": count})["speed"]
+        gained = [speed_report({**scenario, "sequences": count, "speculation": draft})["speed"] for draft in asked]
+        cells = [f"{show_number(found['speculation']['gain'], 2)} times" for found in gained]
+        each = show_tokens_per_s(1 / plain["time_per_output_token_s"]["typical"])
+        rows.append([calculator_link("speed", show_count(count), **scenario, sequences=count), each, *cells])
+    heads = [METHODS.get(name) or catalog().model(name).name for name in methods]
+    caption = "How many times as fast tokens come with three drafted in each step, by sequences at once"
+    return block(table(("Sequences", "Each without", *heads), rows, caption=caption))
+
+
+def acceptance_table() -> str:
+    """Return the chance of a drafted token by method, with what it was measured on."""
+    rows = []
+    for method, name in {**METHODS, "draft": "a smaller model"}.items():
+        known = catalog().coefficient(f"acceptance-{method}")
+        spread = f"{known.low:g} to {known.high:g}"
+        rows.append([text(name), f"{known.value:g}", spread, text(known.rows)])
+    heads = ("Drafted by", "Taken", "Measured", "On")
+    return block(table(heads, rows, caption="Chance of a drafted token", words=(0, 3)))

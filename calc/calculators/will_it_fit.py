@@ -18,7 +18,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
-from calc.calculators.serving_inputs import shared_prefix
+from calc.calculators.serving_inputs import scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -52,6 +52,7 @@ INPUTS = (
         topic="Load and cache",
     ),
     shared_prefix("Load and cache"),
+    *speculation("Drafts"),
     Choice(
         "accelerator",
         "GPU",
@@ -182,7 +183,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=dict,
+    scenario=scenario,
     render=render,
     status=status,
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

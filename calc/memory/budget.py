@@ -6,6 +6,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
+from calc.memory.drafts import Draft, Held, held_by
 from calc.memory.kv_cache import stage_sequence_bytes
 from calc.memory.prefix import Prefix, stage_shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
@@ -43,6 +44,7 @@ class Demand(NamedTuple):
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
     prefix: Prefix = Prefix()  # what prompts find in the cache
+    draft: Draft | None = None  # what drafts tokens ahead
 
     @property
     def activation_bytes(self) -> int:
@@ -76,6 +78,8 @@ class Budget(NamedTuple):
     shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
+    draft_weights: int = 0
+    draft_cache: int = 0  # of what drafts, and states to go back to
 
     @property
     def peak_phase(self) -> str:
@@ -90,7 +94,7 @@ class Budget(NamedTuple):
     @property
     def held(self) -> int:
         """Bytes that stay in every phase."""
-        return self.weights + self.kv_cache + self.recurrent_state
+        return self.weights + self.kv_cache + self.recurrent_state + self.draft_weights + self.draft_cache
 
 
 class Load(NamedTuple):
@@ -102,6 +106,7 @@ class Load(NamedTuple):
     shared: int  # of these, what all sequences have in common
     state: int  # bytes of recurrent state of one sequence
     width: int  # elements of one token at the widest moment of a layer
+    draft: Held = Held()
 
 
 def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
@@ -133,7 +138,25 @@ def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
     )
     state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
     width = stage_width(stage=stage, tensor_parallel=layout.tensor).elements
-    return Load(stage=stage, weights=weights, sequence=sequence, shared=shared, state=state, width=width)
+    draft = draft_held(demand, stage, layout)
+    return Load(stage=stage, weights=weights, sequence=sequence, shared=shared, state=state, width=width, draft=draft)
+
+
+def draft_held(demand: Demand, stage: Stage, layout: Layout) -> Held:
+    """Return what speculation holds on the fullest rank of a pipeline stage."""
+    if demand.draft is None:
+        return Held()
+    return held_by(
+        demand.draft,
+        stage=stage,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        tensor_parallel=layout.tensor,
+        expert_parallel=layout.expert,
+        key_format=demand.keys,
+        value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
+    )
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
@@ -153,4 +176,12 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
     sequences = demand.sequences_on(layout)
     cache = load.sequence * sequences - load.shared * (sequences - 1)
     state = load.state * sequences
-    return Budget(weights=load.weights, kv_cache=cache, shared=load.shared, recurrent_state=state, phases=phases)
+    return Budget(
+        weights=load.weights,
+        kv_cache=cache,
+        shared=load.shared,
+        recurrent_state=state,
+        phases=phases,
+        draft_weights=load.draft.weights,
+        draft_cache=load.draft.sequence * sequences,
+    )

@@ -1,10 +1,11 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.drafts import Draft
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, whole_rank
 from calc.performance.kernels import Kernels, device_class, kernels
@@ -20,17 +21,57 @@ class Passes(NamedTuple):
     model: RankModel
     kernels: Kernels
     schedule: Schedule
+    draft: Draft | None = None
+    drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
+
+    @property
+    def expected(self) -> float:
+        """Tokens that a step writes of each sequence, as a mean."""
+        return self.draft.expected if self.draft else 1.0
+
+    @property
+    def queries(self) -> int:
+        """New tokens of a sequence in a step: the next one, and those that are drafted."""
+        return 1 + self.draft.tokens if self.draft else 1
+
+    def is_step(self, segment: Segment) -> bool:
+        """Return whether a segment is decoding."""
+        return segment.queries == self.queries and segment.outputs == segment.queries and not segment.encoding
 
     def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout."""
+        """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it."""
         operations = forward(self.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
-        decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
+        decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
             operations += copies_of_cache(operations, self.schedule)
-        return pass_time(
-            operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
+        found = pass_time(
+            operations,
+            kernels=self.kernels,
+            schedule=self.schedule,
+            sequences=sequences,
+            decoding=decoding,
+            queries=self.queries,
         )
+        return found if self.drafter is None else found._replace(drafts=tuple(self.drafted(segments)))
+
+    def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
+        """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.
+
+        It reads the tokens that the model has just passed over, rejected ones too: in the pass that drafts the first,
+        or in one before it.
+        """
+        assert self.draft is not None and self.drafter is not None
+        passed = [segment for segment in segments if self.is_step(segment)]
+        prompts = [segment for segment in segments if not self.is_step(segment)]
+        if passed:
+            apart = bool(self.schedule.of("drafts_apart"))
+            yield self.drafter.time(*(segment._replace(outputs=0.0 if apart else 1.0) for segment in passed)), 1.0
+            further = self.draft.tokens if apart else self.draft.tokens - 1
+            if further:
+                yield self.drafter.time(*(step._replace(queries=1, outputs=1.0) for step in passed)), float(further)
+        if prompts:
+            yield self.drafter.time(*prompts), 1.0
 
     def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
         """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once."""
@@ -43,7 +84,7 @@ class Passes(NamedTuple):
         if self.demand.architecture.has_encoder:
             prompt = self.demand.prompt_tokens
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
-        return Segment(sequences, 1, context, 1.0)
+        return Segment(sequences, self.queries, context, float(self.queries))
 
     def mixed_step_s(self, *, prompt_tokens: int, before: int, sequences: float, context: int) -> float:
         """Return the seconds of a step that takes `prompt_tokens` of a prompt along with decoding sequences."""
@@ -80,5 +121,17 @@ def passes_of(
         market=device_class(accelerator),
         attention=attention,
     )
-    model = whole_rank(demand, layout, fuses=bool(values["fuses"]))
-    return Passes(demand, layout, model, found, schedule)
+    fuses = bool(values["fuses"])
+    passes = Passes(demand, layout, whole_rank(demand, layout, fuses=fuses), found, schedule)
+    draft = demand.draft
+    if draft is None:
+        return passes
+    passes = passes._replace(draft=draft)
+    if draft.architecture is None or draft.weights is None:
+        return passes
+    asked = demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    alone = layout._replace(pipeline=1, context=1)
+    own = schedule._replace(weights=draft.weights, found={})
+    if not schedule.of("drafts_apart"):
+        own = own._replace(step_s=0.0, sequence_s=0.0)
+    return passes._replace(drafter=Passes(asked, alone, whole_rank(asked, alone, fuses=fuses), found, own))

@@ -40,7 +40,8 @@ def starts(case: Case, sequences: int) -> bool:
 
 def cached_bytes(case: Case) -> int:
     """Return the caches of all sequences as the engine holds them."""
-    return case.paged_cache(case.engine.whole("block_tokens")) + case.budget.recurrent_state
+    kept = case.budget.recurrent_state + case.budget.draft_cache
+    return case.paged_cache(case.engine.whole("block_tokens")) + kept
 
 
 def default_sequences(case: Case) -> int:
@@ -59,7 +60,7 @@ def limited(case: Case, sequences: int) -> Runtime:
     amounts = held_amounts(case, weights=weights, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, sequences)
     inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-    fixed = weights + total(inside)
+    fixed = weights + case.budget.draft_weights + total(inside)
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
