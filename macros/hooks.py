@@ -5,7 +5,7 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import kept, lists, markdown, plots, runtime, terms, vega
+from macros import facts, kept, lists, markdown, plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
 _file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
@@ -58,7 +58,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write what pages draw their plots from, and what their forms list."""
+    """Write what pages draw their plots from, what their forms list, and the facts that names of devices lead to."""
     plots.write_plots(Path(config.site_dir))
     lists.write_lists(Path(config.site_dir))
+    facts.write_facts(Path(config.site_dir))
     kept.tidy()

@@ -18,7 +18,10 @@ BLOCK, INLINE, END = "\ue000", "\ue001", "\ue002"  # of Unicode's private use: n
 MARKED = re.compile(f"([{BLOCK}{INLINE}])([^{END}]*){END}")
 TOKEN = re.compile(f"(?:<p>)?{BLOCK}([0-9a-f]{{16}}){END}(?:</p>)?|{INLINE}([0-9a-f]{{16}}){END}")
 STANDING_FOR = re.compile(r'<(div|span) data-made="([0-9a-f]{16})">[^<]*</\1>')
-UNREAD = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
+# What a search does not look for: what opens on a press, the inside of tables (their headings and first cells stay),
+# forms and the working. A working alone is most of the text of some pages.
+OPENED = r'<span class="calc-opened".*?</span></span>(?!<span class="calc-step")'
+UNREAD = re.compile(rf"<(script|style|svg|select|option|label|details|td|math)\b.*?</\1>|{OPENED}|<[^>]*>", re.DOTALL)
 IDENTITY = re.compile(r'<[a-z][^<>]*? id="([^"]+)"')
 _made: dict[str, str] = {}  # by the token that stands for it
 _held = [False]

@@ -18,7 +18,7 @@ FLOORS = (
     ("training",),
     ("estimate",),
     ("planner",),
-    ("files",),
+    ("files", "lines"),
     ("calculators",),
     ("plots",),
     ("__init__",),

@@ -10,6 +10,7 @@ from pathlib import Path
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
 from calc.catalog.coefficients import MEASURED, check_value
 from calc.catalog.frameworks import check_framework
+from calc.catalog.grids import check_grid
 from calc.catalog.hardware import (
     check_accelerator,
     check_link,
@@ -82,6 +83,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("machines", "machines/*.toml"),
         ("processors", "processors.toml"),
         ("prices", "prices.toml"),
+        ("grids", "grids.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
@@ -319,6 +321,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "machines": check_machine,
     "processors": check_processor,
     "prices": check_price,
+    "grids": check_grid,
     "models": check_model,
     "coefficients": check_coefficient,
     "kernel_families": check_family,
@@ -353,5 +356,4 @@ def snapshot(tables: Tables) -> str:
         for kind, table in tables.items()
         if kind not in NOT_IN_THE_BROWSER
     }
-    carried["prices"] = {name: price for name, price in carried["prices"].items() if price["of"] != "models"}
     return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)

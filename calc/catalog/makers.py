@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from calc.catalog.check import Entry
 from calc.catalog.frameworks import make_framework
+from calc.catalog.grids import make_grid
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -184,6 +185,7 @@ MAKERS = {
     "machines": make_machine,
     "processors": make_processor,
     "prices": make_price,
+    "grids": make_grid,
     "models": make_model,
     "number_formats": make_number_format,
     "engines": make_engine,

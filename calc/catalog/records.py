@@ -3,10 +3,12 @@
 import datetime
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.units import from_base, show_number
+
+T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -245,7 +247,8 @@ class Engine(NamedTuple):
             return self
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
-        return self._replace(era=next(known, self.eras[0].id)).valued(self.values)
+        found = self._replace(era=next(known, self.eras[0].id))
+        return found._replace(coefficients=found.as_of_era(self.coefficients)).valued(self.values)
 
     @property
     def from_era(self) -> tuple[str, ...]:
@@ -253,21 +256,24 @@ class Engine(NamedTuple):
         known = tuple(era.id for era in self.eras)
         return known[known.index(self.era) :] if self.era else ()
 
-    def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values, as of its era: of what changed, the first from there on.
+    def as_of_era(self, named: Mapping[str, T]) -> dict[str, T]:
+        """Return what is named, as of the engine's era: of what changed, the first from there on.
 
         `name@era` holds for an era and those before it that name none.
         """
-        found = dict(values)
+        found = dict(named)
         for era in reversed(self.from_era):
             end = f"@{era}"
-            found |= {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
-        return self._replace(values=found)
+            found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
+        return found
+
+    def valued(self, values: Mapping[str, float]) -> "Engine":
+        """Return the engine with other values, as of its era."""
+        return self._replace(values=self.as_of_era(values))
 
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""
-        names = (*(f"{name}@{era}" for era in self.from_era), name)
-        return next(self.coefficients[each] for each in names if each in self.coefficients)
+        return self.coefficients[name]
 
     @property
     def is_timed(self) -> bool:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
-from calc.memory.budget import Budget, Demand, Layout, load_budget, stage_load
+from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
 from calc.memory.drafts import DRAFT_LABELS
-from calc.memory.kv_cache import stage_sequence_bytes
-from calc.memory.prefix import stage_shared_bytes
+from calc.memory.kv_cache import sequence_bytes
+from calc.memory.prefix import shared_bytes
 from calc.units import show_term
 
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
@@ -66,27 +66,36 @@ class Runtime(NamedTuple):
         """Whether the device holds all of it; None without an accelerator."""
         return None if self.capacity is None else self.device <= self.capacity
 
+    @property
+    def missing(self) -> int:
+        """Bytes missing of the share, or of the device where the share holds it all; not above 0 where it fits.
+
+        An engine fills its share whatever is asked of it, so that what it takes says nothing of the room that is left.
+        """
+        if self.capacity is None or self.limit is None:
+            return 0
+        return self.needed - self.limit if self.fits or self.needed > self.limit else self.device - self.capacity
+
 
 class Case(NamedTuple):
     """What an engine is asked to hold on a device."""
 
     demand: Demand
     layout: Layout
-    stage: Stage
+    load: Load
     budget: Budget
     engine: Engine
     accelerator: Accelerator | None
+    visible: int | None  # bytes of the device that programs see: what the driver reports, less what it keeps
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
     slots: int | None = None  # sequences that it is set up for; None: the engine's own number
 
     @property
-    def visible(self) -> int | None:
-        """Bytes of the device that programs see: what the driver reports, less what it keeps."""
-        if self.accelerator is None:
-            return None
-        return visible_bytes(self.accelerator, self.engine)
+    def stage(self) -> Stage:
+        """The pipeline stage."""
+        return self.load.stage
 
     @property
     def sequences(self) -> int:
@@ -100,14 +109,11 @@ class Case(NamedTuple):
 
     def sequence_bytes(self, tokens: int, prompt_tokens: int | None = None) -> int:
         """Return the cache of one sequence when it is `tokens` long."""
-        return stage_sequence_bytes(
-            stage=self.stage,
+        return sequence_bytes(
+            entries=self.load.entries,
             tokens=tokens,
             prompt_tokens=min(self.demand.prompt_tokens if prompt_tokens is None else prompt_tokens, tokens),
-            tensor_parallel=self.layout.tensor,
             context_parallel=self.layout.context,
-            key_format=self.demand.keys,
-            value_format=self.demand.values,
         )
 
     def paged_cache(self, block_tokens: int) -> int:
@@ -117,14 +123,11 @@ class Case(NamedTuple):
 
     def saved_cache(self, block_tokens: int) -> int:
         """Return the bytes that sequences do not cache again because all share them, in whole pages."""
-        return (self.sequences - 1) * stage_shared_bytes(
-            stage=self.stage,
+        return (self.sequences - 1) * shared_bytes(
+            entries=self.load.entries,
             tokens=-(-self.demand.tokens // block_tokens) * block_tokens,
             shared_tokens=self.demand.prefix.held_tokens // block_tokens * block_tokens,
-            tensor_parallel=self.layout.tensor,
             context_parallel=self.layout.context,
-            key_format=self.demand.keys,
-            value_format=self.demand.values,
         )
 
 
@@ -148,14 +151,14 @@ def make_case(
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
-    budget = load_budget(demand=demand, load=load, layout=layout)
     return Case(
         demand=demand,
         layout=layout,
-        stage=stage,
-        budget=budget,
+        load=load,
+        budget=load_budget(demand=demand, load=load, layout=layout),
         engine=engine,
         accelerator=accelerator,
+        visible=None if accelerator is None else visible_bytes(accelerator, engine),
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,

@@ -79,9 +79,14 @@ def steady_state(passes: Passes, load: Load) -> State:
             if high - low < CLOSE * high:
                 break
     waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
-    burst = burst_s(passes, load, active) / (2.0 * TOGETHER)
+    burst = bursts_s(passes, load, active)
     first = found.first_s + waiting + burst + load.request_s
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
+
+
+def bursts_s(passes: Passes, load: Load, requests: float) -> float:
+    """Return the mean seconds that requests wait for each other in rounds that begin at once."""
+    return burst_s(passes, load, requests) / (2.0 * TOGETHER)
 
 
 def burst_s(passes: Passes, load: Load, requests: float) -> float:

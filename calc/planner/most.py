@@ -4,8 +4,9 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import read_asked
 from calc.planner.candidates import Candidate, counts, devices, owned, placed, ways
+from calc.planner.options import Miss, Option
 from calc.planner.question import Question
-from calc.planner.search import Miss, Option, Search
+from calc.planner.search import Search
 from calc.planning.serving import last
 from calc.scenario import OUTPUT_TOKENS, Reader, whole
 

@@ -7,6 +7,10 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.schema import SEGMENTS, VENDORS
 from calc.errors import ScenarioError, nearest
+from calc.planner.account import FIELDS as ACCOUNT
+from calc.planner.account import Account, read_account
+from calc.planner.need import FIELDS as NEED
+from calc.planner.need import Need, read_need
 from calc.scenario import DEFAULTS, ENGINES, FIELDS, USUAL, known_architecture, whole
 from calc.training.fields import FIELDS as TRAINING_FIELDS
 
@@ -14,31 +18,14 @@ WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
 USUAL_RANK = {"models": "size", "hardware": "cost", "layout": "speed", "limit": "size"}
 OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens")
-OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "of", "rank_by", "count")
+OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
 HAVE = ("accelerator", "accelerators", "memory_limit", "display")
-NEED = ("users", "ttft_s", "tpot_s", "tokens_per_s_each", "hours_a_day")
 LIMITS = ("price", "price_per_month", "power_w", "devices", "vendors", "segments", "rent", "buy")
 KINDS = ("text", "encoder")
 ANY = "any"
 COUNT, MOST_COUNT = 10, 1000  # options
-DEVICES, MOST_DEVICES = 8, 64
+MOST_DEVICES = 64
 MOST_AMOUNT = 1e12
-
-
-class Need(NamedTuple):
-    """What a service has to give; None where nothing is asked."""
-
-    users: int | None  # who wait for an answer at the same time
-    ttft_s: float | None
-    tpot_s: float | None
-    tokens_per_s_each: float | None
-    hours_a_day: float  # that devices are rented
-
-    @property
-    def step_s(self) -> float | None:
-        """The longest time for each output token that is allowed; None where any is."""
-        ends = [self.tpot_s, 1 / self.tokens_per_s_each if self.tokens_per_s_each else None]
-        return min((end for end in ends if end is not None), default=None)
 
 
 class Limits(NamedTuple):
@@ -47,7 +34,7 @@ class Limits(NamedTuple):
     price: float | None  # of all devices
     price_per_month: float | None  # of their rent
     power_w: float | None
-    devices: int
+    devices: int | None  # of a kind, those of all replicas together
     vendors: tuple[str, ...]
     segments: tuple[str, ...]
     rent: bool  # with a known rent alone
@@ -70,6 +57,7 @@ class Question(NamedTuple):
     fields: dict[str, object]  # of every scenario that is tried
     need: Need
     limits: Limits
+    account: Account
     of: str
     rank_by: str
     shown: int  # options at most
@@ -85,7 +73,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)
-    need = read_need(table(given, "need", NEED))
+    need = read_need(table(given, "need", NEED), amount)
     fields = read_fields(given, need, facts)
     return Question(
         want=want,
@@ -95,6 +83,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         engines=read_engines(given, facts),
         fields=fields,
         need=need,
+        account=read_account(table(given, "account", ACCOUNT), facts, amount),
         limits=read_limits(table(given, "limits", LIMITS)),
         of=of,
         rank_by=one_of(given.get("rank_by", USUAL_RANK[want]), "rank_by", RANKS),
@@ -128,15 +117,27 @@ def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
 
 def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict[str, object]:
     """Return the fields of every scenario that is tried; people who wait together are its sequences."""
+    asked = "need.users" if need.users is not None else "need.requests_per_s"
     fields = {name: value for name, value in given.items() if name not in OWN}
     for name in ("kv_cache", "kv_cache_v"):
         if name in fields:
             facts.number_format(str(fields[name]), name)
-    if need.users is not None:
-        if taken := next((name for name in ("sequences", "concurrency") if name in fields), None):
-            raise ScenarioError("need.users", f"is in place of {taken}: give one of the two")
-        fields["sequences"] = need.users
+    taken = next((name for name in ("sequences", "concurrency", "arrivals") if name in fields), None)
+    if taken and (need.users is not None or need.mean_rate is not None):
+        raise ScenarioError(asked, f"is in place of {taken}: give one of the two")
+    if need.mean_rate is not None:
+        if given["want"] == "limit" and given["of"] != "model":
+            raise ScenarioError(asked, "does not apply: the most of something is asked of one server")
+        fields["concurrency"] = 1  # until it is known what a replica is given
+    elif need.waiting is not None:
+        fields["sequences"] = need.waiting
     return fields
+
+
+def own_price(question: Question, field: str) -> float | None:
+    """Return a price that the reader gives for every scenario, None where the catalogue's is taken."""
+    value = question.fields.get(field)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def check_names(given: Mapping[str, object], within: str, allowed: Sequence[str]) -> None:
@@ -182,17 +183,6 @@ def amount(given: Mapping[str, object], within: str, name: str, most: float = MO
     return float(value)
 
 
-def read_need(given: Mapping[str, object]) -> Need:
-    """Return what a service has to give."""
-    return Need(
-        users=whole(given["users"], "need.users", 1, 10**6) if "users" in given else None,
-        ttft_s=amount(given, "need", "ttft_s"),
-        tpot_s=amount(given, "need", "tpot_s"),
-        tokens_per_s_each=amount(given, "need", "tokens_per_s_each"),
-        hours_a_day=amount(given, "need", "hours_a_day", 24) or 24.0,
-    )
-
-
 def read_limits(given: Mapping[str, object]) -> Limits:
     """Return what an option may not go beyond."""
     for name in ("rent", "buy"):
@@ -206,7 +196,7 @@ def read_limits(given: Mapping[str, object]) -> Limits:
         price=amount(given, "limits", "price"),
         price_per_month=amount(given, "limits", "price_per_month"),
         power_w=amount(given, "limits", "power_w"),
-        devices=whole(given.get("devices", DEVICES), "limits.devices", 1, MOST_DEVICES),
+        devices=whole(given["devices"], "limits.devices", 1, MOST_DEVICES) if "devices" in given else None,
         vendors=words["vendors"],
         segments=words["segments"],
         rent=given.get("rent") is True,

@@ -5,7 +5,7 @@ share of the device, fewer sequences, a shorter context, the next number formats
 more devices, another device. Where something does not run at all, other engines come before all of these.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -13,6 +13,7 @@ from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Sto
 from calc.memory.budget import Demand, Layout
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
+from calc.planning.fit import most_that_fit
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine, what_runs
@@ -67,6 +68,13 @@ class Wanted(NamedTuple):
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
         runtime = serving.fullest(demand, layout)[1]
         return (runtime.capacity or 0) - runtime.device
+
+    def missing(self, demand: Demand, serving: Serving | None = None) -> int:
+        """Return the bytes missing on the fullest device, as evenly as they grow; not above 0 where it fits."""
+        serving = serving or self.serving
+        if serving is None:
+            return -self.room(demand)
+        return serving.fullest(demand, self.layout)[1].missing
 
     def able(self, engine: Engine | None, weights: Weights, accelerator: Accelerator | None = None) -> bool:
         """Return whether an engine is not known to refuse a number format on a device."""
@@ -156,11 +164,10 @@ def of_sequences(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the most sequences that fit, where there are several."""
     demand = wanted.demand
 
-    def holds(count: int) -> bool:
-        return wanted.room(demand._replace(sequences=count)) >= 0
+    def missing(count: int) -> int:
+        return wanted.missing(demand._replace(sequences=count))
 
-    if demand.sequences > 1 and holds(1):
-        most = last_below(holds, demand.sequences)
+    if most := most_that_fit(missing, 0, 1, demand.sequences - 1):
         room = wanted.room(demand._replace(sequences=most))
         words = "one sequence" if most == 1 else f"{show_count(most)} sequences"
         yield from fitting(room, {"sequences": most}, f"Serve {words} at once", SCOPE)
@@ -177,26 +184,13 @@ def of_context(wanted: Wanted) -> Iterator[Repair]:
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
     least = max(least, -(-(demand.prefix.shared_tokens + written) // STEP))
-    if least < 1 or least > most or wanted.room(cut(least)) < 0:
+    steps = most_that_fit(lambda steps: wanted.missing(cut(steps)), 0, least, most) if least else 0
+    if not steps:
         return
-    steps = (
-        least + last_below(lambda more: wanted.room(cut(least + more)) >= 0, most - least + 1)
-        if most > least
-        else least
-    )
     change: dict[str, object] = {"context_tokens": steps * STEP, "prompt_tokens": None, "output_tokens": None}
     change["cached_tokens"] = None
     message = f"Keep texts to {show_count(steps * STEP)} tokens"
     yield from fitting(wanted.room(cut(steps)), change, message, SCOPE)
-
-
-def last_below(holds: Callable[[int], bool], end: int) -> int:
-    """Return the last count below `end` for which something holds that holds for the smallest; 0 if not for 1."""
-    low, high = 0, end
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def of_weights(wanted: Wanted) -> Iterator[Repair]:
@@ -247,13 +241,12 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
         return
     layers = demand.architecture.layer_count
 
-    def room(count: int) -> int:
-        return wanted.room(demand, serving=under(serving, gpu_layers=count))
+    def held(count: int) -> Serving:
+        return under(serving, gpu_layers=count)
 
-    if layers > 1 and room(1) >= 0:
-        most = last_below(lambda count: room(count) >= 0, layers)
+    if most := most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1):
         message = f"Leave {layers - most} of {layers} layers in the host's memory"
-        yield from fitting(room(most), {"gpu_layers": most}, message, SPEED)
+        yield from fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
 
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:

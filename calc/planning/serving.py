@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
-from calc.memory.budget import Demand, Layout
+from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
 from calc.memory.runtime import Case, Runtime, make_case
-from calc.planning.fit import MOST_SEQUENCES, fewest
-from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
+from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
+from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
 from calc.planning.support import sold_in_multiples
 
 if TYPE_CHECKING:
@@ -70,30 +70,46 @@ class Serving:
         cuts = [first + self.gpu_layers * part // count for part in range(count + 1)]
         return tuple(Stage(demand.architecture, start, end) for start, end in pairwise(cuts))
 
-    def sum_over_devices(self, demand: Demand, layout: Layout) -> int:
-        """Return the bytes of all devices together, each counted as the fullest of its stage."""
+    def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
+        """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
         every = list(self.stages(demand, layout)) if self.gpu_layers else stages(demand.architecture, layout.pipeline)
-        known = {key(stage): run(self.case(demand, layout, stage)).device for stage in every}
-        return ranks * sum(known[key(stage)] for stage in every)
+        case, runtime = known
+        sizes = {
+            alike: (runtime if stage == case.stage else run(self.case(demand, layout, stage))).device
+            for alike, stage in {key(stage): stage for stage in every}.items()
+        }
+        return ranks * sum(sizes[key(stage)] for stage in every)
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        return self.fullest(demand, layout)[1].fits is True
+        return not self.overfull(demand, layout) and self.fullest(demand, layout)[1].fits is True
 
-    def devices_needed(self, demand: Demand, asked: Layout) -> tuple[int, Layout] | None:
+    def overfull(self, demand: Demand, layout: Layout) -> bool:
+        """Return whether weights and cache alone are more than a device has, on a stage behind the first.
+
+        It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
+        """
+        if self.accelerator is None or layout.pipeline == 1:
+            return False
+        capacity = self.accelerator.capacity_bytes
+        budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
+        return any(budget.weights + budget.kv_cache > capacity for budget in budgets)
+
+    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> tuple[int, Layout] | None:
         """Return the fewest devices that serve the demand, with the layout; None if `MOST_DEVICES` do not.
 
-        Tried are the engine's usual layouts of each number of devices, and the one asked for.
+        Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
+        whether it serves.
         """
         if self.accelerator is None or self.gpu_layers is not None:
             return None
-        own = asked if self.fits(demand, asked) else None
+        own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
         if not sold_in_multiples(self.accelerator):
             most = min(most, 1)
-        held = self.fullest(demand, Layout())[0].budget.held
+        held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         found = fewest(least, most, lambda count: self.fitting(demand, count))
         return found or ((own.devices, own) if own else None)
@@ -105,21 +121,14 @@ class Serving:
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""
+        if self.accelerator is None:
+            return 0
         alone = layout._replace(data=1)
 
-        def needed(count: int) -> Runtime:
-            return self.fullest(demand._replace(sequences=count), alone)[1]
+        def missing(count: int) -> int:
+            return self.fullest(demand._replace(sequences=count), alone)[1].missing
 
-        def fits(count: int) -> bool:
-            return needed(count).fits is True
-
-        first, second = needed(1), needed(2)
-        if not first.fits or first.limit is None:
-            return 0
-        each = second.needed - first.needed
-        if each <= 0:
-            return last(fits)
-        return last(fits, min(1 + (first.limit - first.needed) // each, MOST_SEQUENCES))
+        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1)
 
 
 def key(stage: Stage) -> tuple[object, ...]:

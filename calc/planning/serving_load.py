@@ -1,7 +1,10 @@
 """The speeds of a server under load, with their working: what a report says of `concurrency` requests at a time."""
 
+from typing import NamedTuple
+
 from calc.derivation import Step
 from calc.performance.load import DEVIATES, Load, State, steady_state
+from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.serving_report import Report, Served, speculation_gain, speed_factor, speed_question
@@ -10,20 +13,41 @@ from calc.units import show_count, show_number
 LITTLE = "little-law"
 
 
+class Server(NamedTuple):
+    """What decides how any number of requests in a server are served."""
+
+    passes: Passes
+    load: Load  # of a data-parallel rank
+    ranks: int
+
+    def at(self, concurrency: float) -> State:
+        """Return the steady state with so many requests in the server, of a rank that has one at least."""
+        return steady_state(self.passes, self.load_at(concurrency))
+
+    def load_at(self, concurrency: float) -> Load:
+        """Return what a rank is asked for with so many requests in the server."""
+        return self.load._replace(concurrency=max(concurrency / self.ranks, 1.0))
+
+
+def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server | None:
+    """Return the server of a scenario, None where a device's rates are not known."""
+    question = speed_question(served, output_tokens, cached_tokens)
+    passes = passes_for(question, served.serving.engine.values) if question else None
+    if question is None or passes is None:
+        return None
+    load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
+    return Server(passes, load, served.layout.data)
+
+
 def loaded_speed(
     served: Served, concurrency: int, output_tokens: int, cached_tokens: int
 ) -> tuple[Report, list[Step]] | None:
     """Return the speeds of the steady state with their working, None where a device's rates are not known."""
-    question = speed_question(served, output_tokens, cached_tokens)
-    if question is None:
+    server = server_of(served, output_tokens, cached_tokens)
+    if server is None:
         return None
-    serving, ranks = served.serving, served.layout.data
-    passes = passes_for(question, serving.engine.values)
-    if passes is None:
-        return None
-    load = load_of(served, question, concurrency, mixes=bool(passes.schedule.of("mixes_prompts")))
-    found = steady_state(passes, load)
-    busy = min(concurrency, ranks)  # replicas with a request
+    found, load = server.at(concurrency), server.load_at(concurrency)
+    busy = min(concurrency, server.ranks)  # replicas with a request
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     report: Report = {
         name: {"low": value / factor, "typical": value, "high": value * factor}
@@ -34,9 +58,10 @@ def loaded_speed(
     report["requests_per_s"] = found.requests_per_s * busy
     report["bound_by"], report["prefill_bound_by"] = found.decoding.bound_by, found.prompting.bound_by
     report["balanced_batch"] = None
+    question = speed_question(served, output_tokens, cached_tokens)
     if (gained := speculation_gain(served, question)) is not None:
         report["speculation"] = gained
-    return report, load_steps(served, found, load, busy=busy, expected=passes.expected)
+    return report, load_steps(served, found, load, busy=busy, expected=server.passes.expected)
 
 
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:

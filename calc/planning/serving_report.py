@@ -110,7 +110,9 @@ def serving_totals(served: Served) -> Report:
         report[f"{name}_range"] = total_range(served, value, RESERVED in scopes)
     if served.serving.engine.id == "llama.cpp":
         report["host_bytes"] = host_bytes(served)
-    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(served.demand, served.layout)
+    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(
+        served.demand, served.layout, (served.case, served.runtime)
+    )
     report["sequences"] = served.demand.sequences
     return report
 
@@ -203,7 +205,7 @@ def serving_fit(served: Served) -> Report:
     if runtime.capacity is None or runtime.limit is None:
         return {}
     pool, tokens = cache_pool(served, runtime.limit)
-    needed = serving.devices_needed(demand, served.layout)
+    needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
         "capacity_bytes": runtime.capacity,
         "fits": runtime.fits,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.plan import Plan
+from calc.planning.fit import most_that_fit
 from calc.planning.training_fit import stays_beyond
 from calc.training.changes import (
     HARDWARE,
@@ -19,7 +20,6 @@ from calc.training.changes import (
     Scenario,
     Size,
     candidates,
-    most_that_fit,
     size_of,
 )
 from calc.training.fields import MOST_BATCH, MOST_SEQUENCE

@@ -54,3 +54,15 @@ def test_every_term_is_found(index: list[dict[str, str]]) -> None:
     """Each is a heading of its own, so that search leads to it and not only to its page."""
     titles = {plain(entry["title"]).strip() for entry in index}
     assert [term.name for term in catalog().terms() if term.name not in titles] == []
+
+
+def test_the_index_is_light(site: str) -> None:
+    """Forms, workings and the inside of tables are not in it: less than 700 kB, where all text of pages is 2.5 MB."""
+    with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
+        assert len(answer.read()) < 700_000
+
+
+def test_the_page_of_accelerators_is_light(site: str) -> None:
+    """What a device's name leads to comes when it is asked for: the page is less than 400 kB, with all in it 1.4 MB."""
+    with urllib.request.urlopen(f"{site}reference/accelerators/") as answer:
+        assert len(answer.read()) < 400_000

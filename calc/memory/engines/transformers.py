@@ -1,7 +1,7 @@
 """transformers: the whole prompt in one pass, a cache that grows by copying, and what the allocator keeps of it."""
 
 from calc.architecture.stages import local_heads
-from calc.memory.activations import logits_bytes, stage_width
+from calc.memory.activations import logits_bytes
 from calc.memory.runtime import ALLOCATED, EAGER, RESERVED, Amount, Case, Runtime, constant, held_amounts
 from calc.units import MIB
 
@@ -65,7 +65,7 @@ def prefill_peak(case: Case) -> tuple[Amount, Amount]:
     tokens, size = case.sequences * demand.prompt_tokens, demand.activation_bytes
     hidden = stage.architecture.hidden_size
     held = case.engine.whole("held_hidden_states")
-    width = stage_width(stage=stage, tensor_parallel=case.layout.tensor).elements + held * hidden
+    width = case.load.width + held * hidden
     layer = tokens * width * size
     formula, template = r"T \cdot w \cdot b", "{} × {} × {}"
     numbers: tuple[float, ...] = (tokens, width, size)
