@@ -38,9 +38,14 @@ class Passes(NamedTuple):
         """Return whether a segment is decoding."""
         return segment.queries == self.queries and segment.outputs == segment.queries and not segment.encoding
 
-    def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it."""
+    def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
+        """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it.
+
+        Of some kinds of operations alone, nothing is drafted.
+        """
         operations = forward(self.model, *segments)
+        if kinds:
+            operations = tuple(item for item in operations if isinstance(item.operation, kinds))
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
@@ -53,7 +58,9 @@ class Passes(NamedTuple):
             decoding=decoding,
             queries=self.queries,
         )
-        return found if self.drafter is None else found._replace(drafts=tuple(self.drafted(segments)))
+        if self.drafter is None or kinds:
+            return found
+        return found._replace(drafts=tuple(self.drafted(segments)))
 
     def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
         """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.

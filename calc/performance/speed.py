@@ -64,8 +64,7 @@ class Speed(NamedTuple):
 
     def product_s(self, tokens: int) -> float:
         """Return the seconds of the products of a step with so many sequences."""
-        found = self.passes.time(self.passes.step(sequences=tokens, context=0))
-        return sum(part.total for part in found.parts if isinstance(part.operation, Product | Experts))
+        return self.passes.time(self.passes.step(sequences=tokens, context=0), kinds=(Product, Experts)).device_s
 
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""

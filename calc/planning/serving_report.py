@@ -12,6 +12,7 @@ from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
+from calc.memory.engines.llama_cpp import looked_up_bytes
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
@@ -124,13 +125,13 @@ def host_bytes(served: Served) -> int:
     amounts = run(every).amounts
     cache = sum(amount.bytes for amount in amounts if amount.id in ("kv_cache", "recurrent_state"))
     if served.serving.gpu_layers is None:
-        return every.budget.weights - sum(amount.bytes for amount in amounts if amount.id == "weights")
+        return looked_up_bytes(every)
     stood = ("weights", "kv_cache", "recurrent_state")
     stages = served.serving.stages(demand, served.layout)
     cases = [served.serving.case(demand, served.layout, stage) for stage in stages]
     device = sum(amount.bytes for case in cases for amount in run(case).amounts if amount.id in stood)
     rest = every.budget.weights + cache - device * served.layout.tensor
-    return max(rest, 0)
+    return max(rest, looked_up_bytes(every))
 
 
 def total_range(served: Served, value: int, reserved: bool) -> list[int]:
@@ -303,8 +304,9 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
     """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
-    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
-    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+    if not engine.is_timed or accelerator.sixteen_bit is not None:
+        return engine.is_timed
+    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 
 def served_bucket(served: Served) -> str:

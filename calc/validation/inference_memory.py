@@ -33,6 +33,8 @@ ENGINES = {
     "ik_llama.cpp": "llama.cpp",
     "hf-transformers": "transformers",
 }
+HOSTED = ("Qwen3-235B-A22B", "Kimi-K2", "DeepSeek-V3")  # too large for the cards of the logs that name them
+UNSTATED_BUILD = "b4000"  # of llama.cpp: logs that name no build are of 2023 to 2025
 # What a source that says no more than "memory" read: the allocator's peak, what it reserved, or the driver's figure.
 PEAKS = {
     "qwen_docs_qwen1.5": "allocated_bytes",
@@ -88,8 +90,13 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 
 def one_buffer(row: Row) -> bool:
-    """Return whether a log is of a build that had one scratch buffer for all devices."""
-    return "scratch" in row["notes"] or row["metric"] == "total_vram_reported"
+    """Return whether a device's buffer is that of one alone: builds with one scratch buffer, and experts on the host.
+
+    Where tensors are placed one by one, as a mixture of hundreds of billions on two cards has to be, llama.cpp makes no
+    pipeline of the devices.
+    """
+    away = "CPU-offloaded experts" in row["notes"] and row["arch_key"] in HOSTED
+    return away or "scratch" in row["notes"] or row["metric"] == "total_vram_reported"
 
 
 def engine_fields(row: Row, engine: str) -> dict[str, Any]:
@@ -122,6 +129,8 @@ def llama_cpp_fields(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "mla=" in row["notes"] and row["arch_key"].startswith("DeepSeek"):
         raise SkipError("a fork's own kernels for latent attention")
+    build = re.search(r"b\d{4,}", row["engine_version"])
+    found["engine_version"] = build.group() if build else UNSTATED_BUILD
     batch = re.search(r"n_ubatch=(\d+)", row["notes"])
     if batch:
         found["batched_tokens"] = int(batch.group(1))
