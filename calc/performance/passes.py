@@ -1,8 +1,9 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.drafts import Draft
@@ -11,6 +12,10 @@ from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment,
 from calc.performance.kernels import Kernels, device_class, kernels
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
+    from calc.performance.served_adapters import Served
 
 
 class Passes(NamedTuple):
@@ -21,6 +26,7 @@ class Passes(NamedTuple):
     model: RankModel
     kernels: Kernels
     schedule: Schedule
+    adapters: "Served | None" = None  # that are served beside the model
     draft: Draft | None = None
     drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
 
@@ -47,6 +53,9 @@ class Passes(NamedTuple):
         if kinds:
             operations = tuple(item for item in operations if isinstance(item.operation, kinds))
         sequences = sum(segment.sequences for segment in segments)
+        if self.adapters is not None and not kinds:
+            tokens = sum(segment.sequences * segment.queries for segment in segments) / self.layout.context
+            operations += self.adapters.products(tokens=tokens, sequences=sequences)
         decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
             operations += copies_of_cache(operations, self.schedule)
@@ -130,15 +139,29 @@ def passes_of(
     )
     fuses = bool(values["fuses"])
     passes = Passes(demand, layout, whole_rank(demand, layout, fuses=fuses), found, schedule)
+    if demand.adapters is not None:
+        passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     draft = demand.draft
     if draft is None:
         return passes
     passes = passes._replace(draft=draft)
     if draft.architecture is None or draft.weights is None:
         return passes
-    asked = demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    asked = demand._replace(
+        architecture=draft.architecture, weights=draft.weights, group=None, draft=None, adapters=None
+    )
     alone = layout._replace(pipeline=1, context=1)
     own = schedule._replace(weights=draft.weights, found={})
     if not schedule.of("drafts_apart"):
         own = own._replace(step_s=0.0, sequence_s=0.0)
     return passes._replace(drafter=Passes(asked, alone, whole_rank(asked, alone, fuses=fuses), found, own))
+
+
+def served_on(demand: Demand, adapters: "ServedAdapters", layout: Layout) -> "Served":
+    """Return the adapters of a demand on one rank, as if its pipeline stages were one."""
+    from calc.memory.served_adapters import adapted  # few scenarios ask for it
+    from calc.performance.served_adapters import Served
+
+    whole = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    groups = adapted(whole, adapters.each, tensor_parallel=layout.tensor, expert_parallel=layout.expert)
+    return Served(adapters, tuple(groups))
