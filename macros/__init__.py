@@ -41,6 +41,7 @@ from macros.device_tables import (
     spec_sheet,
     vector_table,
 )
+from macros.doors import door_formats, door_hardware, door_models
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -83,7 +84,7 @@ from macros.link_tables import (
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, calculator_list, presets, version
+from macros.pages import benchmark, calculator, calculator_list, presets, question, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
@@ -168,6 +169,9 @@ MACROS = (
     data_set,
     deployment_table,
     device_count_table,
+    door_formats,
+    door_hardware,
+    door_models,
     electricity,
     exchange_table,
     expanded,
@@ -230,6 +234,7 @@ MACROS = (
     plot,
     precision_table,
     presets,
+    question,
     hosted_table,
     price_table,
     rent_table,
