@@ -33,6 +33,7 @@ class Candidate(NamedTuple):
     scenarios: tuple[dict[str, object], ...]
     order: int
     most_replicas: int = 1  # that there may be, spare ones included
+    rate: float | None = None  # tokens a second of a training run, where it was timed
     share: Share | None = None  # what each replica is given, where they share what is asked
 
     @property
