@@ -182,7 +182,7 @@ def gains_table() -> str:
     names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
     rows = []
     for source, found in by(speculation_scores()[0], "source").items():
-        name, address = names[source]
+        name, address = names.get(source) or (source.replace("_", " "), found[0].row["source"])
         ends = [[function(getattr(score, what) for score in found) for function in (min, max)] for what in ENDS]
         shown = [f"{show_number(low, 2)} to {show_number(high, 2)} times" for low, high in ends]
         error = median(abs(score.error) for score in found)
