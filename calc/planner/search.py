@@ -244,7 +244,7 @@ class Search:
         if self.question.trains:
             return None
         read = read_question(candidate.scenario)
-        serving = read.asked.serving(read.accelerator)
+        serving = read.serving()
         if serving is None:
             return Miss("engine", "no engine is known to run it", inf)
         if read.most:
