@@ -1,12 +1,15 @@
 """Numbers in prose that say how fast a model runs under an engine, each with its working and its range."""
 
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
+from calc.validation.scores import by, read_rows
+from calc.validation.speculation import scores as speculation_scores
 from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
@@ -172,3 +175,21 @@ def acceptance_table() -> str:
         rows.append([text(name), f"{known.value:g}", spread, text(known.rows)])
     heads = ("Drafted by", "Taken", "Measured", "On")
     return block(table(heads, rows, caption="Chance of a drafted token", words=(0, 3)))
+
+
+def gains_table() -> str:
+    """Return measured gains of speculation beside those predicted, each source once."""
+    names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
+    rows = []
+    for source, found in by(speculation_scores()[0], "source").items():
+        name, address = names.get(source) or (source.replace("_", " "), found[0].row["source"])
+        ends = [[function(getattr(score, what) for score in found) for function in (min, max)] for what in ENDS]
+        shown = [f"{show_number(low, 2)} to {show_number(high, 2)} times" for low, high in ends]
+        error = median(abs(score.error) for score in found)
+        link = element("a", text(name), href=address)
+        rows.append([link, show_count(len(found)), *shown, f"{100 * error:.0f} %"])
+    heads = ("Source", "Rows", "Measured", "Predicted", "Median error")
+    return block(table(heads, rows, caption="Gains of speculation, by source"))
+
+
+ENDS = ("measured", "predicted")

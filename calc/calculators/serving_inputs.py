@@ -2,13 +2,32 @@
 
 from calc.calculators.inputs import Amount, Choice, Input, Number
 
-NESTED = ("speculation",)  # objects of a scenario, whose fields have inputs named "object_field"
+NESTED = ("speculation", "adapters")  # objects of a scenario, whose fields have inputs named "object_field"
 METHODS = (
     ("mtp", "The model's own layers (multi-token prediction)"),
     ("eagle", "A head trained for it (EAGLE-3)"),
     ("draft", "A smaller model"),
     ("ngram", "Looked up in the text (n-grams)"),
 )
+
+
+def cache_formats(topic: str = "", suffix: str = "", of: str = "") -> tuple[Choice, Choice]:
+    """Return the inputs of the number formats that a cache is kept in: of both, and of values where they differ.
+
+    `suffix` and `of` are those of one of several models of a form.
+    """
+    keys = Choice(
+        f"kv_cache{suffix}",
+        f"{of} model's cache" if of else "Number format of the cache",
+        "16 bit unless your engine is told otherwise.",
+        "bf16",
+        kind="cache",
+        topic=topic,
+    )
+    label = f"{of} model's cached values" if of else "Number format of the values"
+    help_ = "Where values are kept in fewer bits than keys (llama.cpp's -ctv)."
+    values = Choice(f"kv_cache_v{suffix}", label, help_, "", kind="cache", empty="As the keys", topic=topic)
+    return keys, values
 
 
 def shared_prefix(topic: str) -> Number:
@@ -71,6 +90,22 @@ def speculation(topic: str) -> tuple[Input, ...]:
     )
 
 
+def adapters(topic: str) -> tuple[Input, ...]:
+    """Return the inputs of adapters that are served."""
+    return (
+        Number(
+            "adapters_count",
+            "Adapters on the GPU at once",
+            "LoRA adapters that requests choose from (max_loras); more can wait in the host's memory.",
+            "0",
+            least=0,
+            most=10_000,
+            topic=topic,
+        ),
+        Number("adapters_rank", "Rank of adapters", "The largest of them.", "16", least=1, most=4096, topic=topic),
+    )
+
+
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return the scenario of what a form holds: inputs of an object together, or none where its first is left empty."""
     found = {name: value for name, value in values.items() if not name.startswith(NESTED)}
@@ -78,4 +113,6 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         inner = {key.removeprefix(f"{name}_"): value for key, value in values.items() if key.startswith(f"{name}_")}
         if inner.get("method"):
             found[name] = inner if inner["method"] == "draft" else {**inner, "model": None}
+        elif inner.get("count"):
+            found["adapters_served"] = inner
     return found

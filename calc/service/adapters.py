@@ -8,7 +8,7 @@ from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.memory.served_adapters import ServedAdapters
 from calc.memory.training.run import Adapters
-from calc.scenario import Reader, whole
+from calc.scenario import OF_HOST, Reader, whole
 
 FIELDS = ("count", "rank", "targets")
 RANK, MOST_RANK, MOST_ADAPTERS = 16, 4096, 10_000
@@ -27,8 +27,8 @@ def read_adapters_served(reader: Reader, engine: Engine | None, architecture: Ar
     if engine is not None and count > 1 and not engine.values.get("batches_adapters"):
         message = f"does not apply: {engine.name} works on requests of one adapter at a time; count 1 works"
         raise ScenarioError(f"{field}.count", message, instead=(1,))
-    if "gpu_layers" in reader.given:
-        raise ScenarioError(field, "does not go together with gpu_layers: adapters are modelled on the device alone")
+    for name in (name for name in OF_HOST if name in reader.given):
+        raise ScenarioError(field, f"does not go together with {name}: adapters are modelled on the device alone")
     names = matrix_names(architecture)
     rank = whole(value.get("rank", RANK), f"{field}.rank", 1, MOST_RANK)
     targets = read_targets(value.get("targets", ALL_LINEAR), names, f"{field}.targets")

@@ -11,14 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from calc.validation import (
-    community_speed,
-    inference_memory,
-    inference_speed,
-    speculation,
-    training_memory,
-    training_speed,
-)
+from calc.validation import community_speed, inference_memory, inference_speed, training_memory, training_speed
 from calc.validation.scores import Score
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +20,6 @@ SCORED = {
     "inference-memory": inference_memory.scores,
     "inference-speed": inference_speed.scores,
     "community-speed": community_speed.scores,
-    "speculation": speculation.scores,
     "training-memory": training_memory.scores,
     "training-speed": training_speed.scores,
 }
