@@ -11,6 +11,7 @@ from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
+    accuracy_on_host,
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
@@ -90,6 +91,7 @@ from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
+    engine_value,
     offload_check_table,
     offload_table,
     processor_bandwidth,
@@ -116,6 +118,7 @@ MACROS = (
     accuracy_left_out,
     accuracy_reasons,
     accuracy_ranges,
+    accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
     accuracy_table,
@@ -210,6 +213,7 @@ MACROS = (
     native_table,
     needs_table,
     number,
+    engine_value,
     offload_check_table,
     offload_table,
     operations,
