@@ -1,6 +1,25 @@
 """Inputs of what an engine does beside plain serving, which several forms ask for."""
 
-from calc.calculators.inputs import Amount, Number
+from calc.calculators.inputs import Amount, Choice, Number
+
+
+def cache_formats(topic: str = "", suffix: str = "", of: str = "") -> tuple[Choice, Choice]:
+    """Return the inputs of the number formats that a cache is kept in: of both, and of values where they differ.
+
+    `suffix` and `of` are those of one of several models of a form.
+    """
+    keys = Choice(
+        f"kv_cache{suffix}",
+        f"{of} model's cache" if of else "Number format of the cache",
+        "16 bit unless your engine is told otherwise.",
+        "bf16",
+        kind="cache",
+        topic=topic,
+    )
+    label = f"{of} model's cached values" if of else "Number format of the values"
+    help_ = "Where values are kept in fewer bits than keys (llama.cpp's -ctv)."
+    values = Choice(f"kv_cache_v{suffix}", label, help_, "", kind="cache", empty="As the keys", topic=topic)
+    return keys, values
 
 
 def shared_prefix(topic: str) -> Number:

@@ -9,7 +9,7 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
-from calc.calculators.serving_inputs import hit_rate, shared_prefix
+from calc.calculators.serving_inputs import cache_formats, hit_rate, shared_prefix
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -45,6 +45,7 @@ INPUTS = (
         most=100_000_000,
         topic="Lengths",
     ),
+    *cache_formats("Cache"),
     shared_prefix("Lengths"),
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),

@@ -20,6 +20,7 @@ from calc.catalog.hardware import (
     check_protocol,
 )
 from calc.catalog.kernel_tables import check_family, check_law
+from calc.catalog.launchers import check_launcher
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     BUCKET_RULES,
@@ -84,6 +85,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("processors", "processors.toml"),
         ("prices", "prices.toml"),
         ("grids", "grids.toml"),
+        ("launchers", "launchers.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
@@ -321,6 +323,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "processors": check_processor,
     "prices": check_price,
     "grids": check_grid,
+    "launchers": check_launcher,
     "models": check_model,
     "coefficients": check_coefficient,
     "kernel_families": check_family,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from calc.catalog.check import Entry
 from calc.catalog.frameworks import make_framework
 from calc.catalog.grids import make_grid
+from calc.catalog.launchers import make_launcher
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -185,6 +186,7 @@ MAKERS = {
     "processors": make_processor,
     "prices": make_price,
     "grids": make_grid,
+    "launchers": make_launcher,
     "models": make_model,
     "number_formats": make_number_format,
     "engines": make_engine,
