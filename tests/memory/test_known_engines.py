@@ -46,7 +46,7 @@ def engine(**values: float) -> Any:
 
 def held_bytes(cache: int = 200, state: int = 30) -> Any:
     """Return what the mathematics needs."""
-    return SimpleNamespace(weights=100, kv_cache=cache, recurrent_state=state)
+    return SimpleNamespace(weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8)
 
 
 def case(visible: int | None = None, *, fraction: float | None = None, layout: Layout = ALONE, **values: Any) -> Any:
@@ -54,7 +54,13 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
     chunk = values.pop("batched", None)
     budget = held_bytes()
     return SimpleNamespace(
-        visible=visible, fraction=fraction, layout=layout, budget=budget, engine=engine(**values), batched_tokens=chunk
+        visible=visible,
+        fraction=fraction,
+        layout=layout,
+        budget=budget,
+        engine=engine(**values),
+        batched_tokens=chunk,
+        demand=SimpleNamespace(draft=None),
     )
 
 
@@ -191,6 +197,16 @@ def test_parts_that_every_engine_holds() -> None:
     assert [amount.bytes for amount in held_amounts(case(), weights=0, cache=0, state=0)] == [0, 0, 0]
 
 
+def test_what_drafts_is_held_too() -> None:
+    """Its weights and its cache, where a scenario has it."""
+    drafting = case()
+    drafting.demand = SimpleNamespace(draft="another model")
+    assert [(amount.id, amount.bytes) for amount in held_amounts(drafting)[3:]] == [
+        ("draft_weights", 7),
+        ("draft_cache", 8),
+    ]
+
+
 def test_an_amount_that_was_measured() -> None:
     """Rounded to bytes, once or several times, with the source of its coefficient."""
     known = case(buffers=70.4)
@@ -215,7 +231,11 @@ def pooled(pool: int | None, limit: int | None, fixed: int, *, cache: int = 200,
     """Return an engine with a pool on a device of 1,000 bytes."""
     found = case(1000)
     found.budget = held_bytes(cache, state)
-    amounts = [Amount("weights", "Weights", fixed, ALLOCATED), Amount("kv_cache", "KV cache", cache, ALLOCATED)]
+    amounts = [
+        Amount("weights", "Weights", fixed, ALLOCATED),
+        Amount("kv_cache", "KV cache", cache, ALLOCATED),
+        Amount("recurrent_state", "Recurrent state", state, ALLOCATED),
+    ]
     return with_pool(found, amounts, pool=pool, limit=limit, fixed=fixed, formula="f", template="{} {} {}")
 
 
@@ -223,7 +243,7 @@ def test_a_pool_with_room() -> None:
     """Of 900 bytes 400 are fixed: the pool has 500, of which cache and states use 230."""
     found = pooled(500, 900, 400)
     assert (found.capacity, found.limit, found.needed, found.pool) == (1000, 900, 630, 500)
-    assert found.amounts[2:] == (
+    assert found.amounts[3:] == (
         Amount(
             "kv_pool_free", "Cache set aside, not in use", 270, ALLOCATED, "f", "{} {} {}", (900, 400, 230), "engine"
         ),
@@ -233,22 +253,22 @@ def test_a_pool_with_room() -> None:
 def test_a_pool_that_is_just_full() -> None:
     """230 of 230: nothing is free, and nothing is missing."""
     found = pooled(230, 630, 400)
-    assert [amount.bytes for amount in found.amounts[2:]] == [0]
+    assert [amount.bytes for amount in found.amounts[3:]] == [0]
 
 
 def test_a_share_that_is_too_small() -> None:
     """A byte less: the device lacks what makes a share of it hold 630, which is 1,002 of 1,000 bytes."""
     found = pooled(229, 629, 400)
-    assert [(amount.id, amount.bytes) for amount in found.amounts[2:]] == [("kv_pool_free", 0), ("outside_share", 402)]
+    assert [(amount.id, amount.bytes) for amount in found.amounts[3:]] == [("kv_pool_free", 0), ("outside_share", 372)]
     assert found.device == 1002 and found.fits is False
 
 
 def test_an_encoder_has_no_pool() -> None:
     """It keeps nothing, so none is made, with a device and without; a model without a device has none to fill."""
     assert pooled(500, 900, 400, cache=0, state=0).pool == 0
-    assert len(pooled(500, 900, 400, cache=0, state=0).amounts) == 2
+    assert len(pooled(500, 900, 400, cache=0, state=0).amounts) == 3
     assert pooled(None, None, 400).pool is None
-    assert len(pooled(500, 900, 400, cache=0).amounts) == 3  # states are kept
+    assert len(pooled(500, 900, 400, cache=0).amounts) == 4  # states are kept
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
