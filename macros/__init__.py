@@ -43,6 +43,7 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.doors import door_formats, door_hardware, door_models
+from macros.downloads import data_files, data_sheet, wheel_link, wheel_name
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -103,7 +104,18 @@ from macros.run_tables import data_set, operations_table, run_time_table, saved_
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
-from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.speed_numbers import (
+    acceptance_table,
+    ceiling,
+    drafts_table,
+    faster,
+    gains_table,
+    multiplying,
+    readers_table,
+    reading,
+    speed,
+    speed_table,
+)
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -159,7 +171,9 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_files,
     data_set,
+    data_sheet,
     deployment_table,
     device_count_table,
     door_formats,
@@ -237,6 +251,9 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    gains_table,
+    acceptance_table,
+    drafts_table,
     readers_table,
     reading,
     release,
@@ -282,6 +299,8 @@ MACROS = (
     update_table,
     vector_table,
     version,
+    wheel_link,
+    wheel_name,
 )
 
 

@@ -235,8 +235,9 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check on which devices people take an engine, and which number formats they go down to."""
     formats = {*tables["number_formats"], *tables["mixtures"]}
-    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
-        listed = entry[name]
+    drafters = {"draft", "mtp", "eagle", "ngram"}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats), ("drafters", drafters)):
+        listed = entry.get(name, [])
         assert isinstance(listed, list)
         for item in listed:
             check.choice(f"{where}.{name}", item, sorted(known))

@@ -144,7 +144,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {name: tuple(entry[name]) for name in ("aliases", "usual_on", "formats")}  # type: ignore[arg-type]
+    names = ("aliases", "usual_on", "formats", "drafters")
+    lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
     eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
     head = {**entry, **lists, "coefficients": coefficients, "eras": eras}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
