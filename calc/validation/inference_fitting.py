@@ -53,8 +53,8 @@ PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
 MEMORY_START = {
-    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities
-    "sampler_logit_bytes@V1": 38.0,  # and values and indices, sorted and in the sort's own copy, with their sums
+    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities: 2 + 4 + 4 + 4
+    "sampler_logit_bytes@V1": 30.0,  # 2 + 4, values and indices sorted, and the sort's copies of both: 2 × (4 + 8)
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
