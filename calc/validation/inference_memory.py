@@ -121,10 +121,10 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
 
 
 def transformers_fields(row: Row) -> dict[str, Any]:
-    """Return the fields of a run of transformers: until 4.44 it kept logits of every prompt position."""
+    """Return the fields of a run of transformers: all but the newest sources ran versions before 4.45."""
     found: dict[str, Any] = {}
     if row["source_key"] not in ("qwen_docs_qwen2.5", "glm4_docs"):
-        found["prompt_logits"] = "all"
+        found["engine_version"] = "4.37"
     if row["source_key"] == "deepseek_llm_readme":
         found["attention"] = "eager"
     return found
