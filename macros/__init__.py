@@ -11,6 +11,7 @@ from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
+    accuracy_on_host,
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
@@ -41,6 +42,7 @@ from macros.device_tables import (
     spec_sheet,
     vector_table,
 )
+from macros.doors import door_formats, door_hardware, door_models
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -83,12 +85,13 @@ from macros.link_tables import (
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, calculator_list, presets, version
+from macros.pages import benchmark, calculator, calculator_list, presets, question, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
+    engine_value,
     offload_check_table,
     offload_table,
     processor_bandwidth,
@@ -115,6 +118,7 @@ MACROS = (
     accuracy_left_out,
     accuracy_reasons,
     accuracy_ranges,
+    accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
     accuracy_table,
@@ -158,6 +162,9 @@ MACROS = (
     data_set,
     deployment_table,
     device_count_table,
+    door_formats,
+    door_hardware,
+    door_models,
     electricity,
     exchange_table,
     expanded,
@@ -206,6 +213,7 @@ MACROS = (
     native_table,
     needs_table,
     number,
+    engine_value,
     offload_check_table,
     offload_table,
     operations,
@@ -220,6 +228,7 @@ MACROS = (
     plot,
     precision_table,
     presets,
+    question,
     hosted_table,
     price_table,
     rent_table,

@@ -5,6 +5,7 @@ from typing import Any
 from calc.calculators.arriving import FIELDS as ARRIVALS
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
+from calc.calculators.hosting import FIELDS as ON_HOST
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
 from calc.calculators.rendering import Report, answer_html, facts_html
@@ -106,7 +107,7 @@ INPUTS = (
     *(
         field._replace(default=DEFAULTS.get(field.name, field.default))
         for field in SPEED_INPUTS
-        if field.name not in ARRIVALS
+        if field.name not in ARRIVALS | ON_HOST
     ),
     *OWNED,
 )

@@ -124,11 +124,16 @@ def answer(request: str) -> str:
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
     inputs: set[str] = set()
     try:
         asked: dict[str, Any] = json.loads(request)
+        if "line" in asked:
+            from calc.calculators.line import answer_line  # only the first page has one
+
+            return json.dumps(answer_line(asked["line"]))
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}

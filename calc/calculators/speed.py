@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Callable
 
-from calc.calculators import arriving
+from calc.calculators import arriving, hosting
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
@@ -48,6 +48,7 @@ INPUTS = (
     shared_prefix("Lengths"),
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    *hosting.INPUTS,
     *arriving.INPUTS,
     Amount(
         "price_per_hour",
@@ -130,6 +131,7 @@ BOUNDS = {
     "compute": "arithmetic: a higher rate of computing makes it faster, more bandwidth does not",
     "launch": "launching work: the host and the engine take longer than the device",
     "links": "what the devices send each other: faster links, or fewer devices, make it faster",
+    "host": "the host, which works on what stays in its memory: more layers or experts on the GPU make it faster",
 }
 UNITS_SHOWN = ("s", "tokens/s", "kWh", "USD", "EUR")  # of the steps that are not the memory's
 
@@ -176,6 +178,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
         return True, f"{rate},", f"{written}, {place(report)}."
+    if missing := hosting.short(report):
+        return False, "It does not fit into the host's memory.", f"{missing.strip()} If it did: {rate}, {written}."
     most = memory["max_sequences"]
     room = f"Only {show_count(most)} of these sequences fit at once" if most else "Not even one sequence fits"
     missing = show_gib(-memory["headroom_bytes"])
@@ -227,7 +231,9 @@ def bounds(report: Report) -> str:
     if memory["max_sequences"] is not None and bounded_by_memory(report):
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
-    items.append(f"Memory of the fullest device: <strong>{used}</strong>")
+    of = "Memory of the host" if hosting.alone(report) else "Memory of the fullest device"
+    items.append(f"{of}: <strong>{used}</strong>")
+    items += [] if hosting.alone(report) else hosting.facts(report)
     return facts_html([*items, measured_text(report, "speed")])
 
 
@@ -326,7 +332,7 @@ CALCULATOR = Calculator(
     question="How fast does this model read and write on these GPUs, and what holds it back?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=arriving.scenario,
+    scenario=lambda values: arriving.scenario(hosting.scenario(values)),
     render=render,
     status=status,
     headings=("Each sequence writes", "All together", "First token after"),

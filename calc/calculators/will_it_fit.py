@@ -1,5 +1,6 @@
 """Will it fit: a model in a number format, with its cache, on a number of devices."""
 
+from calc.calculators import hosting
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
     bare_bytes,
@@ -69,6 +70,7 @@ INPUTS = (
         empty="None: what the mathematics needs",
         topic="Engine",
     ),
+    *hosting.INPUTS,
 )
 
 PRESETS = (
@@ -149,7 +151,7 @@ def assumptions(report: Report) -> list[str]:
         f"Every sequence reaches its full {show_count(scenario['context_tokens'])} tokens at the same time.",
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "Attention is computed in tiles and keeps no score matrix.",
-        f"The device has {text(memory.show())} ({basis}).",
+        *([] if hosting.alone(report) else [f"The device has {text(memory.show())} ({basis})."]),
     ]
 
 
@@ -182,7 +184,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=dict,
+    scenario=hosting.scenario,
     render=render,
     status=status,
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

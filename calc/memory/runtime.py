@@ -12,6 +12,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
 from calc.memory.kv_cache import sequence_bytes
+from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.memory.prefix import shared_bytes
 from calc.units import show_term
 
@@ -84,11 +85,12 @@ class Case(NamedTuple):
     budget: Budget
     engine: Engine
     accelerator: Accelerator | None
-    visible: int | None  # bytes of the device that programs see: what the driver reports, less what it keeps
+    visible: int | None  # bytes that programs see of the device, less what the driver keeps; of a host that works alone
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
     slots: int | None = None  # sequences that it is set up for; None: the engine's own number
+    placement: Placement = ON_DEVICES
 
     @property
     def stage(self) -> Stage:
@@ -146,9 +148,14 @@ def make_case(
     batched_tokens: int | None,
     attention: str,
     slots: int | None = None,
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
+    visible = None if accelerator is None else visible_bytes(accelerator, engine)
+    if placement.alone:
+        visible = host.memory_bytes if host else None
     return Case(
         demand=demand,
         layout=layout,
@@ -156,11 +163,12 @@ def make_case(
         budget=load_budget(demand=demand, load=load, layout=layout),
         engine=engine,
         accelerator=accelerator,
-        visible=None if accelerator is None else visible_bytes(accelerator, engine),
+        visible=visible,
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,
         slots=slots,
+        placement=placement,
     )
 
 

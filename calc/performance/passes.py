@@ -3,13 +3,39 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.fabric import joined
-from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, whole_rank
+from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, rank_of
 from calc.performance.kernels import Kernels, device_class, kernels
+from calc.performance.operations import Counted, HostCopy, Pass, weights_read
+from calc.performance.processor import ProcessorLaw, processor_law, processor_parts
 from calc.performance.rank_model import RankModel
-from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of
+from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of, state_bytes
+
+STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
+COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
+CAPTURED_CROSSINGS = 2  # in a pass between device and host, up to which what lies between is replayed as a graph
+
+
+def only(operations: Pass, kinds: tuple[type, ...]) -> Pass:
+    """Return the operations of some kinds; all of them where none is named."""
+    return tuple(item for item in operations if isinstance(item.operation, kinds)) if kinds else operations
+
+
+class HostPart(NamedTuple):
+    """What stands in the host's memory, and how fast its processor works on it."""
+
+    models: tuple[RankModel, ...]
+    law: ProcessorLaw
+    crossings: int  # of a pass, from the device to the host and back
+
+    def operations(self, segments: tuple[Segment, ...], *, outputs: bool) -> Pass:
+        """Return the operations of a pass on what stands here; `outputs`: those on logits too."""
+        asked = segments if outputs else tuple(segment._replace(outputs=0.0) for segment in segments)
+        return tuple(item for model in self.models for item in forward(model, *asked))
 
 
 class Passes(NamedTuple):
@@ -17,20 +43,52 @@ class Passes(NamedTuple):
 
     demand: Demand
     layout: Layout
-    model: RankModel
-    kernels: Kernels
+    model: RankModel  # what of it stands on devices
+    kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
+    host: HostPart | None = None
 
-    def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout."""
-        operations = forward(self.model, *segments)
+    def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
+        """Return the seconds of a pass over segments through all stages of the layout, or of some of its operations."""
+        if self.host is not None:
+            return self.placed_time(self.host, segments, kinds)
+        return self.device_time(only(forward(self.model, *segments), kinds), segments)
+
+    def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
+        """Return the seconds of operations that devices work on."""
+        assert self.kernels is not None
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
             operations += copies_of_cache(operations, self.schedule)
+        decoding = decoding if captured else 0.0
         return pass_time(
             operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
         )
+
+    def placed_time(self, host: HostPart, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass where a part of the model stands in the host's memory.
+
+        The processor works on that part for a few tokens. For many, its weights and caches are copied to the device,
+        which is faster at arithmetic. Source: llama.cpp, ggml-cuda.cu (ggml_backend_cuda_device_offload_op).
+        """
+        away = only(host.operations(segments, outputs=self.kernels is None), kinds)
+        sequences = sum(segment.sequences for segment in segments)
+        if self.kernels is None:
+            parts = processor_parts(away, host.law)
+            between = self.schedule.step_s + sequences * self.schedule.sequence_s
+            return PassTime(parts, 0.0, 0.0, between, sum(part.total for part in parts))
+        operations = only(forward(self.model, *segments), kinds)
+        tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
+        if tokens >= COPIED_TOKENS:
+            copied = HostCopy("What the host keeps, to the device", weights_read(away) + state_bytes(away))
+            return self.device_time((*operations, *away, Counted(copied, 1)), segments, captured=False)
+        row = tokens * self.demand.architecture.hidden_size * STREAM_BYTES
+        crossing = Counted(HostCopy("Hidden states to the host and back", row), host.crossings)
+        captured = host.crossings <= CAPTURED_CROSSINGS
+        found = self.device_time((*operations, crossing), segments, captured=captured)
+        parts = processor_parts(away, host.law)
+        return found._replace(parts=found.parts + parts, processor_s=sum(part.total for part in parts))
 
     def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
         """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once."""
@@ -57,13 +115,42 @@ def passes_of(
     *,
     demand: Demand,
     layout: Layout,
-    accelerator: Accelerator,
+    accelerator: Accelerator | None,
     engine: str,
     era: str,
     values: Mapping[str, float],
     attention: str,
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
 ) -> Passes | None:
     """Return a demand's passes under an engine's coefficients, None where a device's rates are not known."""
+    found = None
+    if accelerator is not None and not placement.alone:
+        found = device_kernels(accelerator, layout, engine)
+    if found is None and not placement.alone:
+        return None
+    schedule = schedule_of(
+        values,
+        era=era,
+        weights=demand.weights,
+        accelerator=accelerator if found else None,
+        market=device_class(accelerator) if accelerator else "",
+        attention=attention,
+    )
+    fuses = bool(values["fuses"])
+    model = device_model(demand, layout, placement, fuses=fuses)
+    part = None
+    if host is not None and placement.on_host:
+        part = HostPart(
+            models=host_models(demand, placement, fuses=fuses),
+            law=processor_law(host, values),
+            crossings=crossings(demand, placement),
+        )
+    return Passes(demand, layout, model, found, schedule, part)
+
+
+def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Kernels | None:
+    """Return the kernels of a device whose ranks are joined as a layout has it."""
     found = kernels(accelerator, engine=engine)
     if found is None:
         return None
@@ -72,13 +159,39 @@ def passes_of(
         found.group(PIPELINE, joined(accelerator, ranks=2, stride=layout.tensor))
         found.group(CONTEXT, joined(accelerator, ranks=layout.context, stride=layout.tensor))
         found.group(EXPERT, joined(accelerator, ranks=layout.expert))
-    schedule = schedule_of(
-        values,
-        era=era,
-        weights=demand.weights,
-        accelerator=accelerator,
-        market=device_class(accelerator),
-        attention=attention,
+    return found
+
+
+def device_model(demand: Demand, layout: Layout, placement: Placement, *, fuses: bool) -> RankModel:
+    """Return what of a model stands on devices, as if its pipeline stages were one."""
+    architecture = demand.architecture
+    stage = Stage(architecture, placement.first(architecture), architecture.layer_count)
+    model = rank_of(stage, demand, layout, fuses=fuses)
+    apart = placement.apart(stage)
+    if apart.last > apart.first:
+        kept = rank_of(stage._replace(first=apart.last), demand, layout, fuses=fuses).experts
+        model = model._replace(experts=kept)
+    return model
+
+
+def host_models(demand: Demand, placement: Placement, *, fuses: bool) -> tuple[RankModel, ...]:
+    """Return what of a model stands in the host's memory: whole layers, and the experts of others."""
+    architecture = demand.architecture
+    away = placement.host_layers(architecture)
+    found = [rank_of(away, demand, Layout(), fuses=fuses)] if away.last else []
+    apart = placement.apart(Stage(architecture, away.last, architecture.layer_count))
+    if apart.last > apart.first:
+        model = rank_of(apart, demand, Layout(), fuses=fuses)
+        found.append(model._replace(matrices=(), looks=(), states=(), pointwork=(), reductions=()))
+    return tuple(found)
+
+
+def crossings(demand: Demand, placement: Placement) -> int:
+    """Return how often a pass goes from device to host or back: around experts of a layer, and after host layers."""
+    architecture = demand.architecture
+    first = placement.first(architecture)
+    apart = placement.apart(Stage(architecture, first, architecture.layer_count))
+    mixtures = sum(
+        count for kind, count in apart.kind_counts() if any(tensor.active is not None for tensor in kind.tensors)
     )
-    model = whole_rank(demand, layout, fuses=bool(values["fuses"]))
-    return Passes(demand, layout, model, found, schedule)
+    return 2 * mixtures + (1 if first else 0)

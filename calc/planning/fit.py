@@ -58,8 +58,12 @@ def most_sequences(demand: Demand, layout: Layout, capacity_bytes: int) -> int:
 def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, most: int) -> int:
     """Return the largest count from `least` to `most` whose size fits; 0 if none does. `size` must not fall.
 
-    Sizes are nearly straight lines, so each try stands where a line through the two ends meets the capacity; every
-    other one halves the rest, which bounds the tries where they bend.
+    Sizes are nearly straight lines, so each try stands where a line through both ends meets the capacity. An end that
+    stays while the other moves twice counts half from then on, which bounds the tries where lines bend (Dowell and
+    Jarratt, 1971: the Illinois method).
+
+    >>> most_that_fit(lambda count: 10 + 3 * count, 100, 1, 1000)
+    30
     """
     if most < least or (low_size := size(least)) > capacity_bytes:
         return 0
@@ -70,15 +74,13 @@ def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, m
         slope = max((high_size - low_size) // (high - low), 1)
         low, low_size = high, high_size
         high = min(most, max(high * 2, high + (capacity_bytes - high_size) // slope + 1))
-    turn = 0
+    room, beyond, stayed = float(capacity_bytes - low_size), float(high_size - capacity_bytes), 0
     while high - low > 1:
-        middle = (low + high) // 2
-        if turn % 3 != 2:
-            share = (capacity_bytes - low_size) / max(high_size - low_size, 1)
-            middle = min(max(low + int(share * (high - low)) + turn % 3, low + 1), high - 1)
-        turn += 1
+        middle = min(max(low + int(room / (room + beyond) * (high - low)), low + 1), high - 1)
         if (middle_size := size(middle)) <= capacity_bytes:
-            low, low_size = middle, middle_size
+            low, room = middle, float(capacity_bytes - middle_size)
+            beyond, stayed = beyond / 2 if stayed > 0 else beyond, 1
         else:
-            high, high_size = middle, middle_size
+            high, beyond = middle, float(middle_size - capacity_bytes)
+            room, stayed = room / 2 if stayed < 0 else room, -1
     return low

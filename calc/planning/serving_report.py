@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step
@@ -10,8 +9,6 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
-from calc.memory.engines import run
-from calc.memory.engines.llama_cpp import looked_up_bytes
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
@@ -49,7 +46,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
     slots = serving.most_running * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
-    if serving.accelerator is None:
+    if not serving.bounded:
         if most:
             raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
         return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
@@ -108,28 +105,12 @@ def serving_totals(served: Served) -> Report:
         report[name] = value
         report[f"{name}_range"] = total_range(served, value, RESERVED in scopes)
     if served.serving.engine.id == "llama.cpp":
-        report["host_bytes"] = host_bytes(served)
+        report["host_bytes"] = served.serving.host_bytes(served.demand)
     report["sum_over_devices_bytes"] = served.serving.sum_over_devices(
         served.demand, served.layout, (served.case, served.runtime)
     )
     report["sequences"] = served.demand.sequences
     return report
-
-
-def host_bytes(served: Served) -> int:
-    """Return what llama.cpp keeps in host memory: the token table, and layers that are not on the device."""
-    demand, architecture = served.demand, served.demand.architecture
-    every = served.serving.case(demand, Layout(), Stage(architecture, 0, architecture.layer_count))
-    amounts = run(every).amounts
-    cache = sum(amount.bytes for amount in amounts if amount.id in ("kv_cache", "recurrent_state"))
-    if served.serving.gpu_layers is None:
-        return looked_up_bytes(every)
-    stood = ("weights", "kv_cache", "recurrent_state")
-    stages = served.serving.stages(demand, served.layout)
-    cases = [served.serving.case(demand, served.layout, stage) for stage in stages]
-    device = sum(amount.bytes for case in cases for amount in run(case).amounts if amount.id in stood)
-    rest = every.budget.weights + cache - device * served.layout.tensor
-    return max(rest, looked_up_bytes(every))
 
 
 def total_range(served: Served, value: int, reserved: bool) -> list[int]:
@@ -220,7 +201,7 @@ def serving_fit(served: Served) -> Report:
     needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
         "capacity_bytes": runtime.capacity,
-        "fits": runtime.fits,
+        "fits": runtime.fits and serving.fits_host(demand),
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
@@ -270,30 +251,34 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
 
 def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
     """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
-    serving = served.serving
-    if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
+    serving, device = served.serving, served.serving.accelerator
+    if device is None and not (serving.placement.alone and serving.engine.is_timed):
+        return None
+    if device is not None and not is_timed_on(serving.engine, device):
         return None
     demand = served.demand
     found = demand.prefix.found(demand.prompt_tokens)
     return Question(
         demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
         layout=served.layout,
-        accelerator=serving.accelerator,
+        accelerator=device,
         engine=serving.engine.id,
         era=serving.engine.era,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
-        device_share=device_share(served),
+        placement=serving.placement,
+        host=serving.host,
         most=served.most,
     )
 
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
     """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
-    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
-    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+    if not engine.is_timed or accelerator.sixteen_bit is not None:
+        return engine.is_timed
+    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 
 def served_bucket(served: Served) -> str:
@@ -303,6 +288,7 @@ def served_bucket(served: Served) -> str:
         accelerator=served.serving.accelerator,
         format_class=format_of(served.demand.weights),
         architecture=served.demand.architecture,
+        on_host=served.serving.placement.on_host,
     )
 
 
@@ -320,12 +306,6 @@ def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report
     found: Report = {name: report[name] for name in kept}
     found |= {"max_sequences": bounded(served), "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)
-
-
-def device_share(served: Served) -> float:
-    """Return the share of the layers that stands on the device."""
-    layers = served.serving.gpu_layers
-    return 1.0 if layers is None else layers / served.demand.architecture.layer_count
 
 
 def prefill_tokens(case: Case) -> int | None:

@@ -7,7 +7,7 @@ from calc.catalog import Catalog
 from calc.memory.training.loss import CHUNKED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
-from calc.memory.training.reserve import totals
+from calc.memory.training.reserve import device_bytes
 from calc.memory.training.states import FACTORED
 from calc.planning.fit import most_that_fit
 from calc.planning.layout import tensor_degrees
@@ -44,8 +44,9 @@ def size_of(plan: Plan, facts: Catalog) -> Size:
     """Return what a plan takes, as a report has it."""
     widest, by_stage = fullest(plan)
     layout = plan.layout
-    device = totals(plan, widest, facts).device.typical
-    return Size(device, layout.devices // layout.pipeline * sum(stage.host for stage in by_stage))
+    return Size(
+        device_bytes(plan, widest, facts), layout.devices // layout.pipeline * sum(stage.host for stage in by_stage)
+    )
 
 
 def candidates(

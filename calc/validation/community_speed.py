@@ -46,17 +46,21 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 
 def host_of(row: Row) -> dict[str, str]:
-    """Return the host that a row ran on: its bandwidth where that is stated, else its processor."""
+    """Return the host that a row ran on: its processor, and the bandwidth of its memory where that is stated."""
+    found = {"processor": row["cpu"]} if row["cpu"] else {}
     if row["host_bandwidth_gb_s"]:
-        return {"bandwidth": f"{row['host_bandwidth_gb_s']} GB/s"}
-    return {"processor": row["cpu"]}
+        found["bandwidth"] = f"{row['host_bandwidth_gb_s']} GB/s"
+    return found
 
 
 def offload_of(row: Row) -> dict[str, Any]:
     """Return which layers and experts stay in the host's memory."""
     if row["kind"] != "offload":
         return {}
-    found: dict[str, Any] = {"host": host_of(row)} if row["host_bandwidth_gb_s"] else {}
+    if row["draft"]:
+        raise SkipError("drafts beside layers in the host's memory: no row is without either")
+    host = host_of(row)
+    found: dict[str, Any] = {"host": host} if host else {}
     if row["n_cpu_moe"]:
         found["experts_on_host"] = int(row["n_cpu_moe"])
     elif row["gpu_layers"]:
