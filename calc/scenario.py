@@ -55,6 +55,7 @@ FIELDS = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

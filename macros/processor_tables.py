@@ -123,10 +123,12 @@ def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int,
     return block(table(headings, rows, caption=f"{named}, {rest} in the host's memory"))
 
 
-def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ...], source_id: str) -> str:
+def offload_check_table(
+    accelerator: str, rows: tuple[tuple[str, int, float], ...], source_id: str, host: dict[str, str]
+) -> str:
     """Return measured speeds with layers in the host's memory beside the computed ones.
 
-    A row is a model in Q4_K_M, the layers on the card, and the tokens a second that somebody measured.
+    A row is a model in Q4_K_M, the layers on the card, and the tokens a second that somebody measured beside a host.
     """
     cells = []
     for model, layers, measured in rows:
@@ -137,6 +139,7 @@ def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ..
                 "engine": "llama.cpp",
                 "accelerator": accelerator,
                 "gpu_layers": layers,
+                "host": host,
                 **TOKENS,
             }
         )

@@ -22,6 +22,7 @@ WITHOUT_ENGINE = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
     "prompt_logits",
     "accelerator",
     "memory_limit",

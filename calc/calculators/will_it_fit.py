@@ -19,7 +19,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
-from calc.calculators.serving_inputs import shared_prefix
+from calc.calculators.serving_inputs import cache_formats, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -44,15 +44,9 @@ INPUTS = (
         most=1_000_000,
         topic="Load and cache",
     ),
-    Choice(
-        "kv_cache",
-        "Number format of the cache",
-        "16 bit unless your engine is told otherwise.",
-        "bf16",
-        kind="cache",
-        topic="Load and cache",
-    ),
+    *cache_formats("Load and cache"),
     shared_prefix("Load and cache"),
+    *speculation("Drafts"),
     Choice(
         "accelerator",
         "GPU",
@@ -184,7 +178,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=hosting.scenario,
+    scenario=lambda values: hosting.scenario(scenario(values)),
     render=render,
     status=status,
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

@@ -22,18 +22,9 @@ BOUNDS: dict[str, Bound] = {
         ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
     ),
     **dict.fromkeys(
-        (
-            "graphs_in_share",
-            "outputs_by_slot",
-            "cache_streams",
-            "repeats_heads",
-            "shares_prefix",
-            "splits_layers",
-            "tensor_hidden",
-            "mixes_prompts",
-        ),
-        FLAG,
+        ("drafts_apart", "graphs_in_share", "mixes_prompts", "repeats_heads", "shares_prefix", "splits_layers"), FLAG
     ),
+    "tensor_hidden": FLAG,
     **dict.fromkeys(("outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),

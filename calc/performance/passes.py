@@ -1,11 +1,12 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, rank_of
@@ -47,24 +48,68 @@ class Passes(NamedTuple):
     kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
     host: HostPart | None = None
+    draft: Draft | None = None
+    drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
+
+    @property
+    def expected(self) -> float:
+        """Tokens that a step writes of each sequence, as a mean."""
+        return self.draft.expected if self.draft else 1.0
+
+    @property
+    def queries(self) -> int:
+        """New tokens of a sequence in a step: the next one, and those that are drafted."""
+        return 1 + self.draft.tokens if self.draft else 1
+
+    def is_step(self, segment: Segment) -> bool:
+        """Return whether a segment is decoding."""
+        return segment.queries == self.queries and segment.outputs == segment.queries and not segment.encoding
 
     def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout, or of some of its operations."""
+        """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it.
+
+        Of some kinds of operations alone, nothing is drafted.
+        """
         if self.host is not None:
             return self.placed_time(self.host, segments, kinds)
-        return self.device_time(only(forward(self.model, *segments), kinds), segments)
+        found = self.device_time(only(forward(self.model, *segments), kinds), segments)
+        if self.drafter is None or kinds:
+            return found
+        return found._replace(drafts=tuple(self.drafted(segments)))
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
         assert self.kernels is not None
         sequences = sum(segment.sequences for segment in segments)
-        decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
+        decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
             operations += copies_of_cache(operations, self.schedule)
-        decoding = decoding if captured else 0.0
         return pass_time(
-            operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
+            operations,
+            kernels=self.kernels,
+            schedule=self.schedule,
+            sequences=sequences,
+            decoding=decoding if captured else 0.0,
+            queries=self.queries,
         )
+
+    def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
+        """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.
+
+        It reads the tokens that the model has just passed over, rejected ones too: in the pass that drafts the first,
+        or in one before it.
+        """
+        assert self.draft is not None and self.drafter is not None
+        passed = [segment for segment in segments if self.is_step(segment)]
+        prompts = [segment for segment in segments if not self.is_step(segment)]
+        if passed:
+            apart = bool(self.schedule.of("drafts_apart"))
+            yield self.drafter.time(*(segment._replace(outputs=0.0 if apart else 1.0) for segment in passed)), 1.0
+            further = self.draft.tokens if apart else self.draft.tokens - 1
+            if further:
+                yield self.drafter.time(*(step._replace(queries=1, outputs=1.0) for step in passed)), float(further)
+        if prompts:
+            yield self.drafter.time(*prompts), 1.0
 
     def placed_time(self, host: HostPart, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
         """Return the seconds of a pass where a part of the model stands in the host's memory.
@@ -101,7 +146,7 @@ class Passes(NamedTuple):
         if self.demand.architecture.has_encoder:
             prompt = self.demand.prompt_tokens
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
-        return Segment(sequences, 1, context, 1.0)
+        return Segment(sequences, self.queries, context, float(self.queries))
 
     def mixed_step_s(self, *, prompt_tokens: int, before: int, sequences: float, context: int) -> float:
         """Return the seconds of a step that takes `prompt_tokens` of a prompt along with decoding sequences."""
@@ -146,7 +191,22 @@ def passes_of(
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
         )
-    return Passes(demand, layout, model, found, schedule, part)
+    passes = Passes(demand, layout, model, found, schedule, part)
+    return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
+
+
+def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
+    """Return passes with those of what drafts: on the same ranks, in the same step or each behind the host."""
+    passes = passes._replace(draft=draft)
+    if draft.architecture is None or draft.weights is None:
+        return passes
+    demand = passes.demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    layout = passes.layout._replace(pipeline=1, context=1)
+    schedule = passes.schedule._replace(weights=draft.weights, found={})
+    if not schedule.of("drafts_apart"):
+        schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
+    model = device_model(demand, layout, ON_DEVICES, fuses=fuses)
+    return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
 
 
 def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Kernels | None:
