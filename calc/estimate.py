@@ -40,6 +40,7 @@ from calc.units import show_gib
 
 if TYPE_CHECKING:
     from calc.memory.drafts import Draft
+    from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
     from calc.planning.serving import Serving
 
@@ -158,6 +159,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
     risks += draft_warnings(demand, found.speed)
+    if demand.adapters is not None and found.speed is not None:
+        message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
+        risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
@@ -334,6 +338,7 @@ def read_asked(reader: Reader) -> Asked:
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
+        adapters=read_adapters(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
@@ -392,6 +397,15 @@ def read_drafts(
     from calc.service.speculation import read_speculation  # few scenarios ask for it
 
     return read_speculation(reader, engine, architecture=architecture, weights=weights, facts=catalog())
+
+
+def read_adapters(reader: Reader, engine: Engine | None, architecture: Architecture) -> "ServedAdapters | None":
+    """Return the adapters that are served beside the model, None where a scenario does not say."""
+    if "adapters_served" not in reader.given:
+        return None
+    from calc.service.adapters import read_adapters_served  # few scenarios ask for it
+
+    return read_adapters_served(reader, engine, architecture)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

@@ -56,6 +56,7 @@ FIELDS = (
     "shared_prefix_tokens",
     "prefix_hit_rate",
     "speculation",
+    "adapters_served",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

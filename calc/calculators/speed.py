@@ -9,7 +9,7 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
-from calc.calculators.serving_inputs import cache_formats, hit_rate, scenario, shared_prefix, speculation
+from calc.calculators.serving_inputs import adapters, cache_formats, hit_rate, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -50,6 +50,7 @@ INPUTS = (
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     *speculation("Drafts"),
+    *adapters("Adapters"),
     *hosting.INPUTS,
     *arriving.INPUTS,
     Amount(

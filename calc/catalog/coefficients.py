@@ -22,10 +22,18 @@ BOUNDS: dict[str, Bound] = {
         ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
     ),
     **dict.fromkeys(
-        ("drafts_apart", "graphs_in_share", "mixes_prompts", "repeats_heads", "shares_prefix", "splits_layers"), FLAG
+        (
+            "batches_adapters",
+            "drafts_apart",
+            "graphs_in_share",
+            "mixes_prompts",
+            "repeats_heads",
+            "shares_prefix",
+            "splits_layers",
+        ),
+        FLAG,
     ),
-    "tensor_hidden": FLAG,
-    **dict.fromkeys(("outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
+    **dict.fromkeys(("tensor_hidden", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),

@@ -1,7 +1,7 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
@@ -39,6 +39,11 @@ class HostPart(NamedTuple):
         return tuple(item for model in self.models for item in forward(model, *asked))
 
 
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
+    from calc.performance.served_adapters import Served
+
+
 class Passes(NamedTuple):
     """What decides how long any pass of a demand takes."""
 
@@ -48,6 +53,7 @@ class Passes(NamedTuple):
     kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
     host: HostPart | None = None
+    adapters: "Served | None" = None  # that are served beside the model
     draft: Draft | None = None
     drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
 
@@ -72,10 +78,19 @@ class Passes(NamedTuple):
         """
         if self.host is not None:
             return self.placed_time(self.host, segments, kinds)
-        found = self.device_time(only(forward(self.model, *segments), kinds), segments)
+        found = self.device_time(only(self.operations(segments), kinds), segments)
         if self.drafter is None or kinds:
             return found
         return found._replace(drafts=tuple(self.drafted(segments)))
+
+    def operations(self, segments: tuple[Segment, ...]) -> Pass:
+        """Return the operations of a pass on devices, those of adapters too."""
+        found = forward(self.model, *segments)
+        if self.adapters is None:
+            return found
+        tokens = sum(segment.sequences * segment.queries for segment in segments) / self.layout.context
+        sequences = sum(segment.sequences for segment in segments)
+        return found + self.adapters.products(tokens=tokens, sequences=sequences)
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
@@ -192,6 +207,8 @@ def passes_of(
             crossings=crossings(demand, placement),
         )
     passes = Passes(demand, layout, model, found, schedule, part)
+    if demand.adapters is not None:
+        passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
 
 
@@ -201,6 +218,7 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     if draft.architecture is None or draft.weights is None:
         return passes
     demand = passes.demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    demand = demand._replace(adapters=None)
     layout = passes.layout._replace(pipeline=1, context=1)
     schedule = passes.schedule._replace(weights=draft.weights, found={})
     if not schedule.of("drafts_apart"):
@@ -255,3 +273,13 @@ def crossings(demand: Demand, placement: Placement) -> int:
         count for kind, count in apart.kind_counts() if any(tensor.active is not None for tensor in kind.tensors)
     )
     return 2 * mixtures + (1 if first else 0)
+
+
+def served_on(demand: Demand, adapters: "ServedAdapters", layout: Layout) -> "Served":
+    """Return the adapters of a demand on one rank, as if its pipeline stages were one."""
+    from calc.memory.served_adapters import adapted  # few scenarios ask for it
+    from calc.performance.served_adapters import Served
+
+    whole = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    groups = adapted(whole, adapters.each, tensor_parallel=layout.tensor, expert_parallel=layout.expert)
+    return Served(adapters, tuple(groups))

@@ -14,6 +14,7 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
+from calc.memory.working import adapter_steps
 from calc.performance.speed import Question, Speed, passes_for, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.fit import MOST_SEQUENCES
@@ -68,6 +69,7 @@ def serving_parts(served: Served) -> list[Part]:
         "kv_cache": cache_steps(demand, layout, stage),
         "recurrent_state": state_steps(demand, layout, stage),
         **draft_steps(demand, layout, stage),
+        "adapters": adapter_steps(demand, layout, stage),
     }
     return [
         Part(amount.id, amount.label, amount.bytes, tuple(amount_steps(amount, own.get(amount.id, []))))

@@ -16,7 +16,7 @@ def sglang(case: Case) -> Runtime:
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, running_sequences(case))
     amounts += step.all
-    fixed = case.budget.weights + case.budget.draft_weights
+    fixed = case.budget.weights + case.budget.beside
     joined = total(amount for amount in step.links if amount.id == "communication_buffers")
     limit = None
     if case.visible is not None:
