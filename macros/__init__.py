@@ -104,6 +104,7 @@ from macros.scaling_tables import budget, law_growth_table, law_table, run_fact,
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
 from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -255,6 +256,7 @@ MACROS = (
     sending,
     served,
     shared,
+    split_table,
     source,
     source_count,
     source_table,

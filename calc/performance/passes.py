@@ -47,12 +47,35 @@ class Passes(NamedTuple):
     kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
     host: HostPart | None = None
+    name: str = ""  # of the device, where several are not alike
+    behind: "tuple[Passes, ...]" = ()  # the further devices then, each with its layers
 
     def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
         """Return the seconds of a pass over segments through all stages of the layout, or of some of its operations."""
+        if self.behind:
+            return self.joined_time(segments, kinds)
         if self.host is not None:
             return self.placed_time(self.host, segments, kinds)
         return self.device_time(only(forward(self.model, *segments), kinds), segments)
+
+    def joined_time(self, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass through devices that are not alike, one behind the other."""
+        inner = tuple(segment._replace(outputs=0.0) for segment in segments)
+        *first, last = self._replace(behind=()), *self.behind
+        found = [*(each.time(*inner, kinds=kinds) for each in first), last.time(*segments, kinds=kinds)]
+        return PassTime(
+            parts=tuple(part for time in found for part in time.parts),
+            device_s=sum(time.device_s for time in found),
+            host_s=sum(time.host_s for time in found),
+            between_s=found[0].between_s,
+            processor_s=sum(time.processor_s for time in found),
+            stages_s=tuple(time.total - time.between_s for time in found),
+        )
+
+    def slowest(self, time: PassTime) -> str:
+        """Return the device that takes the most of a pass's time, of those that are not alike."""
+        names = (self.name, *(each.name for each in self.behind))
+        return max(zip(time.stages_s or (time.total,), names, strict=True))[1]
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
@@ -122,8 +145,30 @@ def passes_of(
     attention: str,
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
+    places: tuple[tuple[Accelerator, Stage], ...] = (),
 ) -> Passes | None:
-    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known."""
+    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known.
+
+    `places` are the layers of each device where these are not alike.
+    """
+    if len(places) > 1:
+        each = [
+            passes_of(
+                demand=demand,
+                layout=layout if place == 0 else Layout(),  # what the stages send stands in the first one's passes
+                accelerator=device,
+                engine=engine,
+                era=era,
+                values=values,
+                attention=attention,
+                placement=placement,
+                host=host if place == 0 else None,
+                places=((device, stage),),
+            )
+            for place, (device, stage) in enumerate(places)
+        ]
+        whole = [found for found in each if found is not None]
+        return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
     found = None
     if accelerator is not None and not placement.alone:
         found = device_kernels(accelerator, layout, engine)
@@ -138,7 +183,8 @@ def passes_of(
         attention=attention,
     )
     fuses = bool(values["fuses"])
-    model = device_model(demand, layout, placement, fuses=fuses)
+    stage = places[0][1] if places else device_layers(demand, placement)
+    model = device_model(stage, demand, layout, placement, fuses=fuses)
     part = None
     if host is not None and placement.on_host:
         part = HostPart(
@@ -146,7 +192,8 @@ def passes_of(
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
         )
-    return Passes(demand, layout, model, found, schedule, part)
+    name = accelerator.id if accelerator else ""
+    return Passes(demand, layout, model, found, schedule, host=part, name=name)
 
 
 def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Kernels | None:
@@ -162,10 +209,14 @@ def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Ker
     return found
 
 
-def device_model(demand: Demand, layout: Layout, placement: Placement, *, fuses: bool) -> RankModel:
-    """Return what of a model stands on devices, as if its pipeline stages were one."""
+def device_layers(demand: Demand, placement: Placement) -> Stage:
+    """Return the layers that stand on devices."""
     architecture = demand.architecture
-    stage = Stage(architecture, placement.first(architecture), architecture.layer_count)
+    return Stage(architecture, placement.first(architecture), architecture.layer_count)
+
+
+def device_model(stage: Stage, demand: Demand, layout: Layout, placement: Placement, *, fuses: bool) -> RankModel:
+    """Return what of some layers stands on devices, as if pipeline stages were one."""
     model = rank_of(stage, demand, layout, fuses=fuses)
     apart = placement.apart(stage)
     if apart.last > apart.first:

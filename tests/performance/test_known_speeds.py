@@ -9,10 +9,9 @@ import pytest
 
 from calc.catalog import catalog
 from calc.performance import speed
-from calc.performance.fabric import HOST, host_link, reached_share
 from calc.performance.forward import Segment
 from calc.performance.load import Load, State, burst_s, held, state, steady_state
-from calc.performance.operations import Attention, Counted, Experts, Pointwise, Product
+from calc.performance.operations import Experts, Product
 from calc.performance.speed import Decode, Prefill, Question, Speed, decode, prefill, seconds_of, speed_of, step_of
 from calc.performance.step_times import StepTimes
 from tests.performance.evenly import asked_of, evenly
@@ -58,7 +57,7 @@ def test_an_encoder_reads_a_prompt_at_once() -> None:
 )
 def test_passes_through_stages(stages: int, overlaps: float, seconds: float) -> None:
     """Eight passes of a second through four stages of a quarter: the last one begins after seven, and takes four."""
-    assert seconds_of(passes=8, pass_s=1.0, stages=stages, overlaps=overlaps) == seconds
+    assert seconds_of(passes=8, pass_s=1.0, slowest_s=1.0 / stages, overlaps=overlaps) == seconds
 
 
 def test_stages_read_passes_one_behind_the_other() -> None:
@@ -138,18 +137,12 @@ def test_waves_come_one_after_the_other() -> None:
     assert "output_tokens_per_s" not in answer(output_tokens=0).figures()
 
 
-PRODUCT = Product("q", 1.0, 4, 4, "bf16", 1000.0, 10.0)
-EXPERTS = Experts("experts", 1.0, 1.0, 4, 1.0, 8, 8, 3, "bf16", 500.0, 10.0)
-ATTENTION = Attention("attention", 1.0, 1.0, 9.0, 2, 1, 4, 4, True, None, False, "bf16", 300.0)
-LIST = (Counted(PRODUCT, 10.0), Counted(EXPERTS, 2.0), Counted(ATTENTION, 5.0), Counted(Pointwise("norm", 7.0, 1.0), 3))
-
-
 def reading(seconds: Callable[[float], float]) -> Speed:
     """Return a speed whose products take so long for a number of sequences; all that it does takes longer."""
 
     def time(segment: Segment, kinds: tuple[type, ...] = ()) -> Any:
         product = kinds == (Product, Experts) and not segment.keys
-        return SimpleNamespace(device_s=seconds(segment.sequences) if product else 99.0)
+        return SimpleNamespace(device_s=seconds(segment.sequences) if product else 99.0, processor_s=0.0)
 
     passes = evenly(asked_of(1, 1))
     passes.time = time
@@ -165,15 +158,15 @@ def test_a_balanced_batch_is_where_two_lines_meet() -> None:
     assert reading(lambda sequences: sequences**2).balanced_batch == 1
 
 
-VALUES = {"overlaps_prefill": 1.0, "overlaps_decode": 1.0, "host_bandwidth": 1000.0}
+VALUES = {"overlaps_prefill": 1.0, "overlaps_decode": 1.0}
 
 
-def asked(*, sequences: int = 8, most: int | None = None, share: float = 1.0, **layout: int) -> tuple[Question, Any]:
+def asked(*, sequences: int = 8, most: int | None = None, **layout: int) -> tuple[Question, Any]:
     """Return a question about 1,000 tokens of prompt and 100 of output, and passes that answer it."""
     demand = asked_of(1000, 100, sequences)
     passes = evenly(demand, pass_s=1.0, sequence_s=0.1, token_s=0.001, **layout)
     device = catalog().accelerator("h100-sxm-80gb")
-    return Question(demand, passes.layout, device, "llama.cpp", "", 100, 5, 2000, "flash", share, most), passes
+    return Question(demand, passes.layout, device, "llama.cpp", "", 100, 5, 2000, "flash", most=most), passes
 
 
 def answered_by(passes: Any, monkeypatch: pytest.MonkeyPatch, values: dict[str, float] = VALUES) -> None:
@@ -193,7 +186,7 @@ def test_a_speed_is_of_what_a_replica_is_asked_for(monkeypatch: pytest.MonkeyPat
     ]
     assert (found.prefill.passes, found.prefill.seconds) == (2, 2 * 3.0)
     assert found.decode.step_s == pytest.approx(1.4)
-    assert found[3:] == (8, 1000, 100, 1.0, 0.0, 1)
+    assert found[3:] == (8, 1000, 100, 1)
 
 
 def test_stages_that_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,23 +210,6 @@ def test_what_does_not_fit_runs_in_even_waves(
     found = speed_of(question, VALUES)
     assert found is not None and found.waves == waves
     assert passes.asked[1][0].sequences == together
-
-
-def test_layers_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quarter away: its weights cross PCIe in each pass, and the processor reads them and the cache in each step."""
-    question, passes = asked(share=0.75)
-    plain = passes.time
-    passes.time = lambda *segments: SimpleNamespace(total=plain(*segments).total, operations=LIST)
-    answered_by(passes, monkeypatch)
-    found = speed_of(question, VALUES)
-    assert found is not None
-    weights, cache = 10 * 1000 + 2 * 500, 5 * 300
-    link = host_link(question.accelerator)
-    sent = 0.25 * weights / (link.bytes_per_s_one_way * reached_share(link, HOST, 2))
-    assert found.prefill.seconds == pytest.approx(4 * (3.0 + sent), rel=1e-12)
-    assert found.host_s == 0.25 * (weights + cache) / 1000
-    assert found.decode.step_s == pytest.approx(0.75 * 1.8 + found.host_s)
-    assert found.device_share == 0.75
 
 
 def test_no_speed_without_rates(monkeypatch: pytest.MonkeyPatch) -> None:
