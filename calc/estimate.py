@@ -8,7 +8,7 @@ from calc.architecture.families import left_out
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine
+from calc.catalog.records import Accelerator, Engine, Weights
 from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
@@ -39,6 +39,8 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.memory.drafts import Draft
+    from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
     from calc.planning.serving import Serving
 
@@ -166,6 +168,10 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
+    risks += draft_warnings(demand, found.speed)
+    if demand.adapters is not None and found.speed is not None:
+        message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
+        risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
@@ -236,7 +242,7 @@ def settle_devices(reader: Reader, asked: Asked, layout: Layout, devices: tuple[
         return ()
     from calc.service.devices import check_devices, read_split
 
-    check_devices(asked.engine, layout)
+    check_devices(reader, asked.engine, layout)
     return read_split(reader, devices)
 
 
@@ -288,6 +294,16 @@ def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
     else:
         return []
     return [Warn("sequences-at-limit", message, "sequences", INFO)]
+
+
+def draft_warnings(demand: Demand, speed: Report | None) -> list[Warn]:
+    """Return whether drafting makes tokens come later."""
+    gained = speed.get("speculation") if speed else None
+    if not isinstance(gained, dict) or gained["gain"] >= 1:
+        return []
+    most = gained["helps_up_to_sequences"]
+    message = f"drafts cost more than they gain for {demand.sequences:,} sequences at once: they help up to {most:,}"
+    return [Warn("speculation-loses", message, "speculation")]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -358,6 +374,8 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=reader.count("batched_tokens"),
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
+        draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
+        adapters=read_adapters(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
@@ -405,6 +423,26 @@ def read_prefixes(reader: Reader, engine: Engine | None, *, prompt_tokens: int, 
     from calc.service.prefix import read_prefix  # few scenarios ask for it
 
     return read_prefix(reader, engine, prompt_tokens=prompt_tokens, all_logits=all_logits)
+
+
+def read_drafts(
+    reader: Reader, engine: Engine | None, *, architecture: Architecture, weights: Weights
+) -> "Draft | None":
+    """Return how tokens are drafted ahead, None where a scenario does not say."""
+    if "speculation" not in reader.given:
+        return None
+    from calc.service.speculation import read_speculation  # few scenarios ask for it
+
+    return read_speculation(reader, engine, architecture=architecture, weights=weights, facts=catalog())
+
+
+def read_adapters(reader: Reader, engine: Engine | None, architecture: Architecture) -> "ServedAdapters | None":
+    """Return the adapters that are served beside the model, None where a scenario does not say."""
+    if "adapters_served" not in reader.given:
+        return None
+    from calc.service.adapters import read_adapters_served  # few scenarios ask for it
+
+    return read_adapters_served(reader, engine, architecture)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

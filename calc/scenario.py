@@ -55,6 +55,8 @@ FIELDS = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
+    "adapters_served",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

@@ -103,7 +103,18 @@ from macros.run_tables import data_set, operations_table, run_time_table, saved_
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
-from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.speed_numbers import (
+    acceptance_table,
+    ceiling,
+    drafts_table,
+    faster,
+    gains_table,
+    multiplying,
+    readers_table,
+    reading,
+    speed,
+    speed_table,
+)
 from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
@@ -238,6 +249,9 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    gains_table,
+    acceptance_table,
+    drafts_table,
     readers_table,
     reading,
     release,

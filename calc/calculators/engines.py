@@ -21,6 +21,8 @@ WITHOUT_ENGINE = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
+    "adapters_served",
     "prompt_logits",
     "accelerator",
     "memory_limit",

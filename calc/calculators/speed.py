@@ -9,7 +9,7 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
-from calc.calculators.serving_inputs import cache_formats, hit_rate, shared_prefix
+from calc.calculators.serving_inputs import adapters, cache_formats, hit_rate, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -49,6 +49,8 @@ INPUTS = (
     shared_prefix("Lengths"),
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    *speculation("Drafts"),
+    *adapters("Adapters"),
     *hosting.INPUTS,
     *arriving.INPUTS,
     Amount(
@@ -119,6 +121,16 @@ PRESETS = (
             "longest_share": "3",
             "ttft_s": "0.5",
             "tpot_s": "0.03",
+        },
+    ),
+    Preset(
+        "Qwen3.8 27B that drafts with its own layers, on an RTX 5090",
+        {
+            "model": "qwen3.8-27b",
+            "accelerator": "rtx-5090",
+            "speculation_method": "mtp",
+            "speculation_tokens": "2",
+            "speculation_acceptance": "0.8",
         },
     ),
     Preset(
@@ -223,6 +235,7 @@ def bounds(report: Report) -> str:
     speed, memory = report["speed"], report["memory"]
     items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
     items += arriving.facts(report) if arriving.arrives(report) else []
+    items += drafts_facts(report)
     items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
         turn = show_count(speed["balanced_batch"])
@@ -286,11 +299,37 @@ def assumptions(report: Report) -> list[str]:
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "The time per token is that of the token half-way through the output.",
         found_text(scenario),
-        "No draft model guesses ahead.",
+        drafts_text(report),
         "The devices are busy all the time that they cost, and draw what their boards may draw at most.",
         "Rent and electricity are two ways to pay, for the GPUs alone; the machine around them is in neither.",
         "The device keeps its clock: no limit of power or heat below its data sheet.",
     ]
+
+
+def drafts_text(report: Report) -> str:
+    """Return what is taken of drafts."""
+    drafts = report["scenario"].get("speculation")
+    if not drafts:
+        return "No draft guesses ahead."
+    return (
+        f"Of {drafts['tokens']} drafted tokens each is accepted with a chance of {show_number(drafts['acceptance'])} "
+        "where all before it were. It depends on the text: engines log it."
+    )
+
+
+def drafts_facts(report: Report) -> list[str]:
+    """Return what drafts gain, as items of a list; none without them."""
+    found = report["speed"].get("speculation")
+    if not found:
+        return []
+    most = found["helps_up_to_sequences"]
+    items = [
+        f"With drafts a step writes, of each sequence: <strong>{show_number(found['tokens_per_step'])} tokens</strong>",
+        f"Tokens come faster than without: <strong>{show_number(found['gain'])} times</strong>",
+    ]
+    if most is not None:
+        items.append(f"Drafts gain up to this many sequences at once: <strong>{show_count(most)}</strong>")
+    return items
 
 
 def found_text(scenario: Report) -> str:
@@ -333,7 +372,7 @@ CALCULATOR = Calculator(
     question="How fast does this model read and write on these GPUs, and what holds it back?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=lambda values: arriving.scenario(hosting.scenario(values)),
+    scenario=lambda values: arriving.scenario(hosting.scenario(scenario(values))),
     render=render,
     status=status,
     headings=("Each sequence writes", "All together", "First token after"),

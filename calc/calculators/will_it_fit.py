@@ -19,7 +19,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
-from calc.calculators.serving_inputs import cache_formats, shared_prefix
+from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -46,6 +46,8 @@ INPUTS = (
     ),
     *cache_formats("Load and cache"),
     shared_prefix("Load and cache"),
+    *speculation("Drafts"),
+    *adapters("Adapters"),
     Choice(
         "accelerator",
         "GPU",
@@ -177,7 +179,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=hosting.scenario,
+    scenario=lambda values: hosting.scenario(scenario(values)),
     render=render,
     status=status,
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

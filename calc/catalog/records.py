@@ -237,6 +237,7 @@ class Engine(NamedTuple):
     summary: str
     usual_on: tuple[str, ...]  # segments of devices on which most people take it
     formats: tuple[str, ...]  # number formats that its users go down to, one after the other
+    drafters: tuple[str, ...]  # ways to draft tokens ahead that it has
     platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str

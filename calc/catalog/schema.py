@@ -195,6 +195,7 @@ ENGINE_RULES: Rules = {
     "summary": (str,),
     "usual_on": (list,),
     "formats": (list,),
+    "drafters?": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),

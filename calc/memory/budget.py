@@ -1,16 +1,20 @@
 """The memory of one device during inference: what is alive in each phase of a forward pass, and which phase peaks."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
+from calc.memory.drafts import Draft, held_by
 from calc.memory.kv_cache import sequence_bytes, stage_entries
 from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
 
 LAYER_PHASE, HEAD_PHASE = "layer", "head"
 
@@ -44,6 +48,8 @@ class Demand(NamedTuple):
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
     prefix: Prefix = Prefix()  # what prompts find in the cache
+    draft: Draft | None = None  # what drafts tokens ahead
+    adapters: "ServedAdapters | None" = None  # that are served beside the model
 
     @property
     def activation_bytes(self) -> int:
@@ -77,6 +83,9 @@ class Budget(NamedTuple):
     shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
+    draft_weights: int = 0
+    draft_cache: int = 0  # of what drafts, and states to go back to
+    adapters: int = 0  # that are served
 
     @property
     def peak_phase(self) -> str:
@@ -91,7 +100,12 @@ class Budget(NamedTuple):
     @property
     def held(self) -> int:
         """Bytes that stay in every phase."""
-        return self.weights + self.kv_cache + self.recurrent_state
+        return self.weights + self.kv_cache + self.recurrent_state + self.beside + self.draft_cache
+
+    @property
+    def beside(self) -> int:
+        """Bytes of weights that stand beside the model's: of what drafts, and adapters."""
+        return self.draft_weights + self.adapters
 
 
 class Load(NamedTuple):
@@ -176,4 +190,29 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
         context_parallel=layout.context,
     )
     cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
-    return Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    found = Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    if demand.adapters is not None:
+        from calc.memory.served_adapters import adapters_bytes  # few scenarios ask for it
+
+        added = adapters_bytes(
+            load.stage, demand.adapters, tensor_parallel=layout.tensor, expert_parallel=layout.expert
+        )
+        found = found._replace(adapters=added)
+    return found if demand.draft is None else with_drafts(found, demand.draft, demand=demand, load=load, layout=layout)
+
+
+def with_drafts(budget: Budget, draft: Draft, *, demand: Demand, load: Load, layout: Layout) -> Budget:
+    """Return a budget with what speculation holds beside the model."""
+    held = held_by(
+        draft,
+        stage=load.stage,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        tensor_parallel=layout.tensor,
+        expert_parallel=layout.expert,
+        key_format=demand.keys,
+        value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
+    )
+    sequences = demand.sequences_on(layout)
+    return budget._replace(draft_weights=held.weights, draft_cache=held.sequence * sequences)

@@ -11,6 +11,7 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
+from calc.memory.drafts import DRAFT_LABELS
 from calc.memory.kv_cache import sequence_bytes
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.memory.prefix import shared_bytes
@@ -19,6 +20,7 @@ from calc.units import show_term
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
 ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
+CACHES = ("kv_cache", "recurrent_state", "draft_cache")  # what is kept of each sequence
 NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
 
 
@@ -177,10 +179,13 @@ def held_amounts(
 ) -> list[Amount]:
     """Return weights, cache and recurrent state; an engine's own sizes replace those of the mathematics."""
     budget = case.budget
+    drafts = [Amount(name, label, getattr(budget, name), ALLOCATED) for name, label in DRAFT_LABELS.items()]
     return [
         Amount("weights", "Weights", budget.weights if weights is None else weights, ALLOCATED),
         Amount("kv_cache", "KV cache", budget.kv_cache if cache is None else cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", budget.recurrent_state if state is None else state, ALLOCATED),
+        *(drafts if case.demand.draft is not None else ()),
+        *([Amount("adapters", "Adapters", budget.adapters, ALLOCATED)] if case.demand.adapters is not None else []),
     ]
 
 
@@ -215,7 +220,7 @@ def with_pool(
 
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
-    cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
+    cache = total(amount for amount in amounts if amount.id in CACHES)
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:

@@ -168,11 +168,13 @@ class PassTime(NamedTuple):
     between_s: float  # in which the device waits for the host: scheduling, sampling
     processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
     stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
+    drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
 
     @property
     def total(self) -> float:
-        """Seconds from the beginning of a pass to that of the next."""
-        return (self.device_s if self.device_s > self.host_s else self.host_s) + self.processor_s + self.between_s
+        """Seconds from the beginning of a pass to that of the next, with what is drafted between."""
+        own = (self.device_s if self.device_s > self.host_s else self.host_s) + self.processor_s + self.between_s
+        return own + sum(times * draft.total for draft, times in self.drafts) if self.drafts else own
 
     @property
     def operations(self) -> Pass:
@@ -190,8 +192,10 @@ class PassTime(NamedTuple):
         return max(sums, key=sums.__getitem__)
 
 
-def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float) -> PassTime:
-    """Return the seconds of a pass over `sequences`; `decoding` of them have one new token, 0 where a prompt is read.
+def pass_time(
+    operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float, queries: int = 1
+) -> PassTime:
+    """Return the seconds of a pass over `sequences`; `decoding` of them have `queries` new tokens, the next and drafts.
 
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
     the host launches kernel by kernel while the device works.
@@ -227,9 +231,10 @@ def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequenc
         parts.append(Timed(operation, times, seconds, bound))
         device += times * seconds
         launches += times * count
-    alone = decoding == sequences and decoding <= schedule.captured_sequences
+    alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
     host = 0.0 if alone else launches * schedule.launch_s
-    return PassTime(tuple(parts), device, host, schedule.step_s + sequences * schedule.sequence_s)
+    chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
+    return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
 
 
 UNCHANGED = Factors(1.0, 1.0)

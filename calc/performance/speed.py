@@ -28,7 +28,7 @@ class Decode(NamedTuple):
 
     time: PassTime
     parts: int  # that a batch is cut into
-    step_s: float  # until each sequence has one token more
+    step_s: float  # until each sequence has one token more, as a mean
 
 
 class Speed(NamedTuple):
@@ -184,7 +184,8 @@ def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool
     parts = min(stages, max(sequences, 1)) if overlaps else 1
     context = max(passes.demand.tokens - output_tokens + output_tokens // 2 - 1, 0)
     time = passes.time(passes.step(sequences=sequences / parts, context=context))
-    return Decode(time, parts, step_of(pass_s=time.total, parts=parts, stages=stages))
+    step_s = step_of(pass_s=time.total, parts=parts, stages=stages) / passes.expected
+    return Decode(time, parts, step_s)
 
 
 def step_of(*, pass_s: float, parts: int, stages: int) -> float:

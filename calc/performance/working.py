@@ -2,6 +2,7 @@
 
 from calc.catalog.records import Engine
 from calc.derivation import Step
+from calc.memory.drafts import Draft
 from calc.performance.operations import Attention, Collective, Experts, HostCopy, Pointwise, Product, Recurrence
 from calc.performance.schedules import HOST, PassTime, Timed
 from calc.performance.speed import Speed
@@ -34,6 +35,8 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
                 source=engine.source,
             )
         )
+    if speed.passes.draft is not None:
+        steps += accepted_steps(speed, speed.passes.draft, engine)
     batch, step = speed.together, speed.step_s
     steps.append(
         Step(
@@ -46,6 +49,26 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
         )
     )
     return [*steps, *prefill_steps(speed, engine)]
+
+
+def accepted_steps(speed: Speed, draft: Draft, engine: Engine) -> list[Step]:
+    """Return how many tokens a step writes with drafts, and the seconds for each of them."""
+    tokens, seconds = show_number(draft.expected, 5), speed.decode.step_s * draft.expected
+    numbers = f"(1 − {draft.acceptance:g}^{draft.tokens + 1}) / (1 − {draft.acceptance:g})"
+    formula = r"\frac{1 - a^{k + 1}}{1 - a}"
+    if draft.acceptance == 1.0:
+        formula, numbers = "k + 1", f"{draft.tokens} + 1"
+    return [
+        Step("Tokens that a step writes", formula, numbers, draft.expected, unit="", source="speculative-decoding"),
+        Step(
+            "Seconds for each token",
+            r"\frac{t_{\text{step}}}{n_{\text{tokens}}}",
+            f"{show_number(seconds, 5)} / {tokens}",
+            speed.decode.step_s,
+            unit="s",
+            source=engine.source,
+        ),
+    ]
 
 
 def parts_step(speed: Speed, engine: Engine) -> Step:
@@ -93,6 +116,10 @@ def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
         if seconds > 0:
             terms.append(show_number(seconds, 4))
             formulas.append(rf"t_{{\text{{{symbol}}}}}")
+    for draft, times in time.drafts:
+        steps += pass_steps(f"drafting pass beside a {name}", draft, engine)
+        terms.append(f"{times:g} × {show_number(draft.total, 4)}")
+        formulas.append(r"k \cdot t_{\text{draft}}")
     return [
         *steps,
         Step(f"Seconds of a {name}", " + ".join(formulas), " + ".join(terms), time.total, "s", engine.source),

@@ -9,11 +9,13 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
+from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
-from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
+from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import Question, Speed, speed_of
+from calc.memory.working import adapter_steps
+from calc.performance.speed import Question, Speed, passes_for, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import division
@@ -66,6 +68,8 @@ def serving_parts(served: Served) -> list[Part]:
         "weights": weights_steps(demand, layout, stage),
         "kv_cache": cache_steps(demand, layout, stage),
         "recurrent_state": state_steps(demand, layout, stage),
+        **draft_steps(demand, layout, stage),
+        "adapters": adapter_steps(demand, layout, stage),
     }
     return [
         Part(amount.id, amount.label, amount.bytes, tuple(amount_steps(amount, own.get(amount.id, []))))
@@ -136,7 +140,7 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
 def margin(engine: Engine, runtime: Runtime) -> int:
     """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
     sizes = {amount.id: amount.bytes for amount in runtime.amounts}
-    exact = sum(sizes.get(name, 0) for name in ("kv_cache", "recurrent_state"))
+    exact = sum(sizes.get(name, 0) for name in CACHES)
     rest = max(runtime.needed - exact - sizes["weights"], 0)
     share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
     return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
@@ -173,7 +177,7 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
 def cache_pool(served: Served, limit: int) -> tuple[int, int]:
     """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
     runtime = served.runtime
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
     if not cache:  # nothing is kept of a sequence
         return 0, 0
     pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
@@ -258,7 +262,30 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     report["balanced_batch"] = speed.balanced_batch
     if serving.devices:
         report["slowest"] = speed.passes.slowest(speed.decode.time)
+    if (gained := speculation_gain(served, question)) is not None:
+        report["speculation"] = gained
     return report, speed_steps(speed, serving.engine)
+
+
+def speculation_gain(served: Served, question: Question | None) -> Report | None:
+    """Return what drafts gain, None without speculation."""
+    if question is None or question.demand.draft is None:
+        return None
+    from calc.performance.speculation import gain  # few scenarios ask for it
+
+    values, demand = served.serving.engine.values, question.demand
+    plain = passes_for(question._replace(demand=demand._replace(draft=None)), values)
+    drafted = passes_for(question, values)
+    if plain is None or drafted is None:
+        return None
+    context = demand.tokens - question.output_tokens + question.output_tokens // 2
+    found = gain(plain=plain, drafted=drafted, sequences=served.case.sequences, context=context)
+    most = found.helps_up_to
+    return {
+        "tokens_per_step": found.tokens_per_step,
+        "gain": found.factor,
+        "helps_up_to_sequences": None if most is None else most * served.layout.data,
+    }
 
 
 def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:

@@ -10,6 +10,7 @@ from calc.memory.budget import Layout
 from calc.scenario import HOST_ENGINE, MOST_DEGREE, Reader, read_accelerator, whole
 
 FIELDS = ("id", "count", "pcie", "memory_limit", "display")
+APART = ("speculation", "adapters_served")  # what stands on one kind of devices
 OF_EACH = ("pcie", "memory_limit", "display")
 MOST_LISTED = 64
 
@@ -76,8 +77,11 @@ def read_split(reader: Reader, devices: tuple[Accelerator, ...]) -> tuple[float,
     return tuple(float(part) for part in value)
 
 
-def check_devices(engine: Engine | None, layout: Layout) -> None:
-    """Raise ScenarioError for an engine or a layout that gives devices equal parts."""
+def check_devices(reader: Reader, engine: Engine | None, layout: Layout) -> None:
+    """Raise ScenarioError for what does not go together with unlike devices, as an engine that divides equally."""
+    for name in APART:
+        if name in reader.given:
+            raise ScenarioError(name, "does not go together with devices in accelerator that are not alike")
     if engine is None or engine.id != HOST_ENGINE:
         name = "without an engine the model" if engine is None else engine.name
         message = (

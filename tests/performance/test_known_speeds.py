@@ -87,6 +87,14 @@ def test_a_batch_is_cut_into_as_many_parts_as_stages(
     assert found.asked == [(found.step(sequences=sequences / parts, context=1000 + 50 - 1),)]
 
 
+def test_a_step_that_writes_several_tokens() -> None:
+    """Two and a half of each sequence where some are drafted: each has a token more in that part of a step."""
+    found = evenly(asked_of(1000, 100), pass_s=1.0, sequence_s=0.5, expected=2.5)
+    assert decode(found, sequences=3, output_tokens=100, overlaps=False).step_s == 1.0
+    times = StepTimes(found, prompt_tokens=100, output_tokens=20, most_tokens=512, mixes=True)
+    assert times.decode(3) == pytest.approx((1.0, 0.0))
+
+
 def test_a_context_is_never_negative() -> None:
     """One token without a prompt looks back at nothing."""
     found = evenly(asked_of(0, 1), pass_s=1.0)
@@ -266,6 +274,22 @@ def test_prompts_along_with_steps() -> None:
     assert found.queueing_s == pytest.approx(each / (2 * (1 - each)) * 0.04)
     assert found.requests_per_s == pytest.approx(50.9 / (499 * found.step_s))
     assert found.spread_s == pytest.approx(0.03 * sqrt(each * (1 - each) / 499))
+
+
+def test_steps_that_try_drafts() -> None:
+    """Four tokens of 20 sequences take 80 of a step's 150, of which two and a half each are right.
+
+    An answer of 501 tokens then ends as often as one of 200.4 would, and a token takes that part of a step.
+    """
+    passes = evenly(asked_of(100, 501), pass_s=0.01, token_s=0.0003, expected=2.5)
+    passes.queries = 4
+    found = state(passes, load(output_tokens=501, batched_tokens=150, mixes=True), 20.0)
+    each = 20 * 2.5 / 501 * 2  # a prompt of 100 in rooms of 70
+    assert passes.asked[1][1] == passes.prompt(sequences=1.0, tokens=50, before=7 + 15)
+    assert found.share == pytest.approx(each)
+    assert found.step_s == pytest.approx((0.01 + each * 0.015) / 2.5)
+    assert found.requests_per_s == pytest.approx(20 / (500 * found.step_s))
+    assert found.spread_s == pytest.approx(0.015 * sqrt(each * (1 - each) / (500 * 2.5)))
 
 
 def test_more_prompts_than_steps_are_carried_by_each() -> None:

@@ -114,6 +114,7 @@ REFUSED = [
     ({"accelerator": [*TWO, {"id": "rtx-3090", "memory": 3}]}, "accelerator.2.memory", "memory_limit"),
     ({"accelerator": [{"id": "rtx-3090", "pcie": "9 x9"}]}, "accelerator.0.pcie", "4.0 x8"),
     ({"display": True}, "display", "list"),
+    ({"speculation": {"method": "ngram"}}, "speculation", "not alike"),
     ({"tensor_split": [1]}, "tensor_split", "2 numbers"),
     ({"tensor_split": [0, 0]}, "tensor_split", "all 0"),
     ({"tensor_split": [1, 1], "accelerator": "rtx-3090", "accelerators": 2}, "tensor_split", "list of devices"),
