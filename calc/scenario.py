@@ -67,6 +67,7 @@ FIELDS = (
     "experts_on_host",
     "host",
     "pcie",
+    "tensor_split",
     "price_per_hour",
     "electricity_per_kwh",
 )

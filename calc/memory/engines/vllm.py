@@ -288,7 +288,8 @@ def links_amounts(case: Case) -> list[Amount]:
 
 def collectives(case: Case) -> str:
     """Return the name of what collectives take: another one for devices that only PCIe joins, where it is known."""
-    link = "" if case.accelerator is None else case.accelerator.text("link")
-    plain = case.accelerator is not None and (link in ("", "none") or "bridge" in link)
-    known = plain and "communication_buffers_plain" in case.engine.values
-    return "communication_buffers_plain" if known else "communication_buffers"
+    if case.accelerator is None or "communication_buffers_plain" not in case.engine.values:
+        return "communication_buffers"
+    link = case.accelerator.text("link")
+    plain = link in ("", "none") or "bridge" in link
+    return "communication_buffers_plain" if plain else "communication_buffers"
