@@ -114,6 +114,7 @@ from macros.speed_numbers import (
     reading,
     speed,
     speed_table,
+    start_table,
 )
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
@@ -248,6 +249,7 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    start_table,
     gains_table,
     acceptance_table,
     drafts_table,
