@@ -13,9 +13,11 @@ class Evenly:
     A prompt alone takes `pass_s` too. What was asked is kept in `asked`.
     """
 
-    def __init__(self, demand: Any, *, overlaps: bool = True, **seconds: float) -> None:
+    def __init__(self, demand: Any, *, overlaps: bool = True, expected: float = 1.0, **seconds: float) -> None:
         layout = {name: int(seconds.pop(name)) for name in ("data", "pipeline") if name in seconds}
         self.demand, self.layout, self.seconds = demand, Layout(**layout), seconds
+        self.expected = expected  # tokens that a step writes of each sequence
+        self.queries = 1  # new tokens of each
         self.schedule = SimpleNamespace(values={"overlaps_decode": overlaps})
         self.asked: list[tuple[Segment, ...]] = []
 
@@ -41,9 +43,9 @@ class Evenly:
         return SimpleNamespace(total=total, operations=(), parts=())
 
 
-def evenly(demand: Any, *, overlaps: bool = True, **seconds: float) -> Any:
+def evenly(demand: Any, *, overlaps: bool = True, expected: float = 1.0, **seconds: float) -> Any:
     """Return such passes, in place of a device's."""
-    return Evenly(demand, overlaps=overlaps, **seconds)
+    return Evenly(demand, overlaps=overlaps, expected=expected, **seconds)
 
 
 def asked_of(prompt_tokens: int, output_tokens: int, sequences: int = 1, *, has_encoder: bool = False) -> Any:

@@ -9,10 +9,9 @@ import pytest
 
 from calc.catalog import catalog
 from calc.performance import speed
-from calc.performance.fabric import HOST, host_link, reached_share
 from calc.performance.forward import Segment
 from calc.performance.load import Load, State, burst_s, held, state, steady_state
-from calc.performance.operations import Attention, Counted, Experts, Pointwise, Product
+from calc.performance.operations import Experts, Product
 from calc.performance.speed import Decode, Prefill, Question, Speed, decode, prefill, seconds_of, speed_of, step_of
 from calc.performance.step_times import StepTimes
 from tests.performance.evenly import asked_of, evenly
@@ -88,6 +87,14 @@ def test_a_batch_is_cut_into_as_many_parts_as_stages(
     assert found.asked == [(found.step(sequences=sequences / parts, context=1000 + 50 - 1),)]
 
 
+def test_a_step_that_writes_several_tokens() -> None:
+    """Two and a half of each sequence where some are drafted: each has a token more in that part of a step."""
+    found = evenly(asked_of(1000, 100), pass_s=1.0, sequence_s=0.5, expected=2.5)
+    assert decode(found, sequences=3, output_tokens=100, overlaps=False).step_s == 1.0
+    times = StepTimes(found, prompt_tokens=100, output_tokens=20, most_tokens=512, mixes=True)
+    assert times.decode(3) == pytest.approx((1.0, 0.0))
+
+
 def test_a_context_is_never_negative() -> None:
     """One token without a prompt looks back at nothing."""
     found = evenly(asked_of(0, 1), pass_s=1.0)
@@ -138,18 +145,12 @@ def test_waves_come_one_after_the_other() -> None:
     assert "output_tokens_per_s" not in answer(output_tokens=0).figures()
 
 
-PRODUCT = Product("q", 1.0, 4, 4, "bf16", 1000.0, 10.0)
-EXPERTS = Experts("experts", 1.0, 1.0, 4, 1.0, 8, 8, 3, "bf16", 500.0, 10.0)
-ATTENTION = Attention("attention", 1.0, 1.0, 9.0, 2, 1, 4, 4, True, None, False, "bf16", 300.0)
-LIST = (Counted(PRODUCT, 10.0), Counted(EXPERTS, 2.0), Counted(ATTENTION, 5.0), Counted(Pointwise("norm", 7.0, 1.0), 3))
-
-
 def reading(seconds: Callable[[float], float]) -> Speed:
     """Return a speed whose products take so long for a number of sequences; all that it does takes longer."""
 
     def time(segment: Segment, kinds: tuple[type, ...] = ()) -> Any:
         product = kinds == (Product, Experts) and not segment.keys
-        return SimpleNamespace(device_s=seconds(segment.sequences) if product else 99.0)
+        return SimpleNamespace(device_s=seconds(segment.sequences) if product else 99.0, processor_s=0.0)
 
     passes = evenly(asked_of(1, 1))
     passes.time = time
@@ -165,15 +166,15 @@ def test_a_balanced_batch_is_where_two_lines_meet() -> None:
     assert reading(lambda sequences: sequences**2).balanced_batch == 1
 
 
-VALUES = {"overlaps_prefill": 1.0, "overlaps_decode": 1.0, "host_bandwidth": 1000.0}
+VALUES = {"overlaps_prefill": 1.0, "overlaps_decode": 1.0}
 
 
-def asked(*, sequences: int = 8, most: int | None = None, share: float = 1.0, **layout: int) -> tuple[Question, Any]:
+def asked(*, sequences: int = 8, most: int | None = None, **layout: int) -> tuple[Question, Any]:
     """Return a question about 1,000 tokens of prompt and 100 of output, and passes that answer it."""
     demand = asked_of(1000, 100, sequences)
     passes = evenly(demand, pass_s=1.0, sequence_s=0.1, token_s=0.001, **layout)
     device = catalog().accelerator("h100-sxm-80gb")
-    return Question(demand, passes.layout, device, "llama.cpp", "", 100, 5, 2000, "flash", share, most), passes
+    return Question(demand, passes.layout, device, "llama.cpp", "", 100, 5, 2000, "flash", most=most), passes
 
 
 def answered_by(passes: Any, monkeypatch: pytest.MonkeyPatch, values: dict[str, float] = VALUES) -> None:
@@ -193,7 +194,7 @@ def test_a_speed_is_of_what_a_replica_is_asked_for(monkeypatch: pytest.MonkeyPat
     ]
     assert (found.prefill.passes, found.prefill.seconds) == (2, 2 * 3.0)
     assert found.decode.step_s == pytest.approx(1.4)
-    assert found[3:] == (8, 1000, 100, 1.0, 0.0, 1)
+    assert found[3:] == (8, 1000, 100, 1)
 
 
 def test_stages_that_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,23 +218,6 @@ def test_what_does_not_fit_runs_in_even_waves(
     found = speed_of(question, VALUES)
     assert found is not None and found.waves == waves
     assert passes.asked[1][0].sequences == together
-
-
-def test_layers_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quarter away: its weights cross PCIe in each pass, and the processor reads them and the cache in each step."""
-    question, passes = asked(share=0.75)
-    plain = passes.time
-    passes.time = lambda *segments: SimpleNamespace(total=plain(*segments).total, operations=LIST)
-    answered_by(passes, monkeypatch)
-    found = speed_of(question, VALUES)
-    assert found is not None
-    weights, cache = 10 * 1000 + 2 * 500, 5 * 300
-    link = host_link(question.accelerator)
-    sent = 0.25 * weights / (link.bytes_per_s_one_way * reached_share(link, HOST, 2))
-    assert found.prefill.seconds == pytest.approx(4 * (3.0 + sent), rel=1e-12)
-    assert found.host_s == 0.25 * (weights + cache) / 1000
-    assert found.decode.step_s == pytest.approx(0.75 * 1.8 + found.host_s)
-    assert found.device_share == 0.75
 
 
 def test_no_speed_without_rates(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,6 +274,22 @@ def test_prompts_along_with_steps() -> None:
     assert found.queueing_s == pytest.approx(each / (2 * (1 - each)) * 0.04)
     assert found.requests_per_s == pytest.approx(50.9 / (499 * found.step_s))
     assert found.spread_s == pytest.approx(0.03 * sqrt(each * (1 - each) / 499))
+
+
+def test_steps_that_try_drafts() -> None:
+    """Four tokens of 20 sequences take 80 of a step's 150, of which two and a half each are right.
+
+    An answer of 501 tokens then ends as often as one of 200.4 would, and a token takes that part of a step.
+    """
+    passes = evenly(asked_of(100, 501), pass_s=0.01, token_s=0.0003, expected=2.5)
+    passes.queries = 4
+    found = state(passes, load(output_tokens=501, batched_tokens=150, mixes=True), 20.0)
+    each = 20 * 2.5 / 501 * 2  # a prompt of 100 in rooms of 70
+    assert passes.asked[1][1] == passes.prompt(sequences=1.0, tokens=50, before=7 + 15)
+    assert found.share == pytest.approx(each)
+    assert found.step_s == pytest.approx((0.01 + each * 0.015) / 2.5)
+    assert found.requests_per_s == pytest.approx(20 / (500 * found.step_s))
+    assert found.spread_s == pytest.approx(0.015 * sqrt(each * (1 - each) / (500 * 2.5)))
 
 
 def test_more_prompts_than_steps_are_carried_by_each() -> None:

@@ -101,7 +101,7 @@ def zeros(found: re.Match[str]) -> str:
 
 def test_the_working_of_a_load() -> None:
     """Each line with its numbers, for two busy replicas of two stages."""
-    found = values(load_steps(served(pipeline=2), STATE, LOAD, 2))
+    found = values(load_steps(served(pipeline=2), STATE, LOAD, busy=2, expected=1.0))
     assert found["Seconds of a step without prompts"][1] == 0.5
     assert found["Seconds of a pass over prompts"][1] == 1.5
     assert found["Seconds more for prompts"] == ("1.5 / 2", 0.5, "s", "little-law")
@@ -115,11 +115,18 @@ def test_the_working_of_a_load() -> None:
 def test_the_working_of_a_load_that_mixes() -> None:
     """What a step takes longer; no line for a slot that nobody waits for; one token has a step, too."""
     load = LOAD._replace(mixes=True, output_tokens=1)
-    found = values(load_steps(served(), STATE._replace(waiting_s=0.0), load, 1))
+    found = values(load_steps(served(), STATE._replace(waiting_s=0.0), load, busy=1, expected=1.0))
     assert found["Seconds more for prompts"][0] == "max(1.5 − 0.5, 0) / 1"
     assert "Seconds of a step that takes prompts along" in found
     assert "Waiting for a slot" not in found
     assert found["Requests a second, each replica"][0] == "4 / (1 × 0.05)"
+
+
+def test_the_working_of_a_load_that_drafts() -> None:
+    """A step that writes two tokens of each sequence takes two times theirs; a prompt waits for half of it."""
+    found = values(load_steps(served(), STATE, LOAD, busy=1, expected=2.0))
+    assert found["Time per output token"][0] == "(0.5 + 0.25 × 0.5) / 2"
+    assert found["Time to the first token"][0] == "0.5 + 1 + 0.1 / 2 + 0.9 + 0.4 + 0.1"
 
 
 def traffic(requests_per_s: float = 2.0, *, objective: Objective | None = None) -> Traffic:
