@@ -203,7 +203,7 @@ def start_table(*starts: tuple[str, dict[str, object]], **scenario: object) -> s
         found.append(report["cold_start"])
     labels: dict[str, str] = {}
     for item in found:
-        labels.update({part["id"]: part["label"] for part in item["parts"]})
+        labels = {part["id"]: part["label"] for part in item["parts"]} | labels
     rows = []
     for name in ("fetching", "reading", "processes", "tracing", "compiling", "capturing", "warming"):
         seconds = [[part["seconds"] for part in item["parts"] if part["id"] == name] for item in found]
