@@ -43,6 +43,7 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.doors import door_formats, door_hardware, door_models
+from macros.downloads import data_files, data_sheet, wheel_link, wheel_name
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -171,7 +172,9 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_files,
     data_set,
+    data_sheet,
     deployment_table,
     device_count_table,
     door_formats,
@@ -298,6 +301,8 @@ MACROS = (
     update_table,
     vector_table,
     version,
+    wheel_link,
+    wheel_name,
 )
 
 
