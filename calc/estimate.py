@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from calc.memory.drafts import Draft
     from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
+    from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -64,6 +65,7 @@ class Asked(NamedTuple):
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
     traffic: "Traffic | None"  # requests that come on their own
+    start: "Start | None" = None  # from where the engine starts
 
     def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -117,6 +119,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    cold_start: Report | None = None
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
@@ -188,6 +191,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
+        **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -319,6 +323,12 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
 
     served = report.serve(serving, demand, layout, most=most)
     speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
+    starting: Report | None = None
+    if asked.start is not None:
+        from calc.planning.starting import cold_start  # few scenarios ask for it
+
+        starting, more = cold_start(served, asked.start)
+        steps = [*steps, *more]
     return Found(
         demand=served.demand,
         parts=report.serving_parts(served),
@@ -327,6 +337,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        cold_start=starting,
         measured=measured_report(
             catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
         ),
@@ -393,6 +404,7 @@ def read_asked(reader: Reader) -> Asked:
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
         traffic=traffic,
+        start=read_starts(reader, engine),
     )
 
 
@@ -443,6 +455,15 @@ def read_adapters(reader: Reader, engine: Engine | None, architecture: Architect
     from calc.service.adapters import read_adapters_served  # few scenarios ask for it
 
     return read_adapters_served(reader, engine, architecture)
+
+
+def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
+    """Return from where an engine starts, None where a scenario does not ask."""
+    if "start" not in reader.given:
+        return None
+    from calc.service.start import read_start  # few scenarios ask for it
+
+    return read_start(reader, engine)
 
 
 def halves_fp32(engine: Engine | None) -> bool:
