@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from calc.memory.drafts import Draft
     from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
+    from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -66,6 +67,7 @@ class Asked(NamedTuple):
     slots: int | None  # sequences that it is set up for
     store: "CacheStore | None"  # room for caches outside of the devices
     traffic: "Traffic | None"  # requests that come on their own
+    start: "Start | None" = None  # from where the engine starts
 
     def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -120,6 +122,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    cold_start: Report | None = None
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
@@ -191,6 +194,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
+        **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -331,6 +335,12 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
             back, more = restored(served, asked.store)
             speed, steps = speed | back, [*steps, *more]
             risks += store_warnings(served, speed)
+    starting: Report | None = None
+    if asked.start is not None:
+        from calc.planning.starting import cold_start  # few scenarios ask for it
+
+        starting, more = cold_start(served, asked.start)
+        steps = [*steps, *more]
     return Found(
         demand=served.demand,
         parts=report.serving_parts(served),
@@ -339,6 +349,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=risks,
         prefill_tokens=report.prefill_tokens(served.case),
+        cold_start=starting,
         measured=measured_report(
             catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
         ),
@@ -406,6 +417,7 @@ def read_asked(reader: Reader) -> Asked:
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
         traffic=traffic,
+        start=read_starts(reader, engine),
     )
 
 
@@ -465,6 +477,15 @@ def read_adapters(reader: Reader, engine: Engine | None, architecture: Architect
     from calc.service.adapters import read_adapters_served  # few scenarios ask for it
 
     return read_adapters_served(reader, engine, architecture)
+
+
+def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
+    """Return from where an engine starts, None where a scenario does not ask."""
+    if "start" not in reader.given:
+        return None
+    from calc.service.start import read_start  # few scenarios ask for it
+
+    return read_start(reader, engine)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

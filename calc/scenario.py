@@ -57,6 +57,7 @@ FIELDS = (
     "prefix_hit_rate",
     "speculation",
     "adapters_served",
+    "start",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

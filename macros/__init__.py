@@ -115,6 +115,7 @@ from macros.speed_numbers import (
     reading,
     speed,
     speed_table,
+    start_table,
 )
 from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
@@ -252,6 +253,7 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    start_table,
     gains_table,
     acceptance_table,
     drafts_table,
