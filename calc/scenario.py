@@ -57,6 +57,7 @@ FIELDS = (
     "prefix_hit_rate",
     "speculation",
     "adapters_served",
+    "start",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
@@ -67,6 +68,7 @@ FIELDS = (
     "experts_on_host",
     "host",
     "pcie",
+    "tensor_split",
     "price_per_hour",
     "electricity_per_kwh",
 )

@@ -115,7 +115,9 @@ from macros.speed_numbers import (
     reading,
     speed,
     speed_table,
+    start_table,
 )
+from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -251,6 +253,7 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    start_table,
     gains_table,
     acceptance_table,
     drafts_table,
@@ -272,6 +275,7 @@ MACROS = (
     sending,
     served,
     shared,
+    split_table,
     source,
     source_count,
     source_table,

@@ -54,6 +54,7 @@ FORM_FIELDS = {
     "lora": "rank",
     "speculation": "speculation_method",
     "adapters_served": "adapters_count",
+    "start": "start_from",
 }
 OWN_VALUES = "Your own values"
 WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
