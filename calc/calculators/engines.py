@@ -22,6 +22,7 @@ WITHOUT_ENGINE = (
     "shared_prefix_tokens",
     "prefix_hit_rate",
     "speculation",
+    "adapters_served",
     "prompt_logits",
     "accelerator",
     "memory_limit",

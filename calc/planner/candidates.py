@@ -16,7 +16,16 @@ from calc.planning.bounds import Least, least, least_cache
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import sold_in_multiples
-from calc.scenario import PUBLISHED, USUAL, Reader, named_count, read_accelerator
+from calc.scenario import (
+    OF_HOST,
+    PUBLISHED,
+    USUAL,
+    Reader,
+    chosen_weights,
+    named_count,
+    read_accelerator,
+    read_model,
+)
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
@@ -218,6 +227,21 @@ class Bound(NamedTuple):
     def cache(self) -> tuple[int, int]:
         """The bytes of a sequence's cache, and those of them that a step reads."""
         return (0, 0) if self.asked is None else least_cache(self.asked.demand._replace(sequences=1))
+
+
+def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
+    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+
+    Layers may stand in the host's memory, and FP32 is halved by some engines.
+    """
+    model, weights = scenario.get("model"), scenario.get("weights")
+    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
+        return 0
+    known = read_model(model, facts)
+    if known.said is not None:  # a name that says a format is read with all else
+        return 0
+    stored = chosen_weights(weights, known, facts)[0]
+    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
 
 
 def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:

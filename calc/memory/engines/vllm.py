@@ -61,7 +61,7 @@ def start_of(case: Case) -> Start:
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
         inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-        fixed = weights + case.budget.draft_weights + total(inside)
+        fixed = weights + case.budget.beside + total(inside)
         return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
 
     if case.slots is not None:
