@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked
 from calc.memory.budget import Layout
+from calc.memory.prefix import Prefix
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
@@ -215,6 +216,7 @@ class Bound(NamedTuple):
     asked: Asked | None  # None where it cannot be read
     least: Least
     step_s: float  # of a token of each sequence
+    written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
 
     @property
     def sequences(self) -> float:
@@ -225,8 +227,24 @@ class Bound(NamedTuple):
 
     @property
     def cache(self) -> tuple[int, int]:
-        """The bytes of a sequence's cache, and those of them that a step reads."""
-        return (0, 0) if self.asked is None else least_cache(self.asked.demand._replace(sequences=1))
+        """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
+        if self.asked is None:
+            return 0, 0
+        demand = self.asked.demand
+        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
+        return least_cache(
+            demand._replace(
+                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
+            )
+        )
+
+    @property
+    def multiplied_tokens(self) -> int:
+        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+        if self.asked is None:
+            return 0
+        prompt = self.asked.demand.prompt_tokens
+        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
 
 
 def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
@@ -256,4 +274,5 @@ def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
     if asked.placement.on_host:  # what stands in the host's memory is not the device's
         return Bound(asked, Least(0, 0), 0.0)
     needed = least(asked.demand.architecture, asked.demand.weights)
-    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte)
+    written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
+    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)

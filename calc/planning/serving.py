@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
+from calc.memory.engines.vllm import default_sequences
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
 from calc.memory.runtime import Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
@@ -54,6 +55,8 @@ class Serving:
     @property
     def most_running(self) -> int:
         """Sequences that each data-parallel rank works on at a time: as it is set up, or the engine's own number."""
+        if self.slots is None and "slots" not in self.engine.values and "sequences" in self.engine.values:
+            return default_sequences(self.engine, self.accelerator)
         return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:

@@ -174,13 +174,26 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
-def cache_pool(served: Served, limit: int) -> tuple[int, int]:
-    """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
+def cache_pool(served: Served) -> tuple[int, int]:
+    """Return the bytes of cache that a device has room for, and the tokens of a replica in them.
+
+    Of a pipeline, on the stage whose devices have room for the fewest tokens: no sequence is longer than there.
+    """
+    serving, demand, layout = served.serving, served.demand, served.layout
+    if layout.pipeline == 1:
+        return stage_pool(served)
+    cases = [serving.case(demand, layout, stage) for stage in serving.stages(demand, layout)]
+    pools = [stage_pool(served._replace(case=case, runtime=run(case))) for case in cases]
+    return min((pool for pool in pools if pool[0]), key=lambda pool: pool[1], default=(0, 0))
+
+
+def stage_pool(served: Served) -> tuple[int, int]:
+    """Return the same of the stage that is asked about; nothing where nothing is kept of a sequence."""
     runtime = served.runtime
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
-    if not cache:  # nothing is kept of a sequence
+    if not cache:
         return 0, 0
-    pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     return pool, pool_tokens(served, pool, cache)
 
 
@@ -189,7 +202,7 @@ def serving_fit(served: Served) -> Report:
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
-    pool, tokens = cache_pool(served, runtime.limit)
+    pool, tokens = cache_pool(served)
     needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
         **placed_devices(served),

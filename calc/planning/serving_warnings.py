@@ -49,7 +49,9 @@ def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
     engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    limit, usual = (sequence_limit(case), default_sequences(case)) if engine.id == "vllm" else (0, 0)
+    limit, usual = (
+        (sequence_limit(case), default_sequences(engine, case.accelerator)) if engine.id == "vllm" else (0, 0)
+    )
     if case.slots is None and limit < usual:
         message = (
             f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "

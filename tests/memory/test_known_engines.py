@@ -69,6 +69,7 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
         budget=budget,
         engine=engine(**values),
         batched_tokens=chunk,
+        accelerator=None,
         demand=Silent(),
     )
 

@@ -12,6 +12,7 @@ from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import Candidate, bound_of, candidates
 from calc.planner.devices import Devices
+from calc.planner.fleet import fewest
 from calc.planner.need import Share
 from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
@@ -123,6 +124,34 @@ def test_bounds_are_bounds() -> None:
                 assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"], scenario
                 checked += 1
     assert checked > 20
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"speculation": {"method": "ngram", "tokens": 8, "acceptance": 0.95}},
+        {"shared_prefix_tokens": 3000, "prompt_tokens": 4000, "output_tokens": 100},
+        {"prefix_hit_rate": 0.9, "prompt_tokens": 4000, "output_tokens": 100},
+    ],
+)
+def test_bounds_leave_room_for_what_saves(more: dict[str, object]) -> None:
+    """Drafted tokens and shared prompts serve better than without, and never better than the bounds say."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "engine": "vllm", **more}
+    need = {"requests_per_s": 100, "tpot_s": 0.05}
+    limits = {"segments": ["workstation"], "vendors": ["NVIDIA"]}
+    read = read_question({**question, "need": need, "limits": limits}, catalog())
+    search, checked = Search(read, catalog()), 0
+    for candidate in candidates(read, catalog()):
+        if candidate.devices.number > 1:
+            continue
+        bound = bound_of(candidate, candidate.scenario)
+        sized = search.sized(candidate)
+        if isinstance(sized, Candidate) and sized.share:
+            assert fewest(candidate, bound, read.need) <= sized.share.replicas
+            report: Any = estimate(sized.scenario)
+            assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"]
+            checked += 1
+    assert checked > 5
 
 
 def test_options_are_estimates() -> None:
