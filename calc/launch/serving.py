@@ -1,13 +1,14 @@
 """The command that serves what a scenario of inference is about: the choices that its report made, flag by flag."""
 
 from collections.abc import Iterator, Mapping
+from json import dumps
 from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.launchers import Launcher
-from calc.catalog.records import Mixture, NumberFormat, Recipe
+from calc.catalog.records import Accelerator, Mixture, NumberFormat, Recipe
 from calc.derivation import INFO, Warn
-from calc.launch.command import Said, flags_of, unsaid
+from calc.launch.command import Said, flags_of
 from calc.memory.published_formats import published_format
 from calc.performance.fabric import joined
 from calc.scenario import PUBLISHED, known_architecture
@@ -18,7 +19,9 @@ SIXTEEN_BIT = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
 FOLDER = "/models"
-FIELDS_WITHOUT_FLAGS = ("speculation", "cache_offload", "disaggregation", "adapters_served")
+DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
+LOOKED_UP = 4  # tokens of a text that ngram looks for
+DRAFTER = f"{FOLDER}/drafter"
 
 
 class Served(NamedTuple):
@@ -42,9 +45,9 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     """Return what is started for a scenario of inference with an engine, as its report filled it in."""
     filled = report["scenario"]
     launcher = facts.launcher(filled["engine"])
-    device = facts.accelerator(filled["accelerator"]) if filled.get("accelerator") else None
-    count, inside = filled["accelerators"], filled["accelerators"]
-    if device is not None and count > 1:
+    device, count = first_device(filled, facts), filled["accelerators"]
+    inside = count
+    if device is not None and count > 1 and not isinstance(filled["accelerator"], list):
         inside = min(joined(device, ranks=count).inside, count)
     machines = -(-count // inside)
     model, loading, warnings = weights_of(filled, facts, launcher)
@@ -60,7 +63,6 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         files.append(("generate.py", generating(asked, filled)))
     said, left = flags_of(launcher, asked, version)
     warnings += left
-    warnings += [unsaid(launcher, name) for name in FIELDS_WITHOUT_FLAGS if scenario.get(name)]
     return Served(
         launcher=launcher,
         model=model,
@@ -70,6 +72,14 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         devices=inside,
         warnings=tuple(warnings),
     )
+
+
+def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | None:
+    """Return the kind of the devices, of unlike ones the first; None where a processor works alone."""
+    named = filled.get("accelerator")
+    if isinstance(named, list):
+        named = named[0]["id"]
+    return facts.accelerator(named) if named else None
 
 
 def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:
@@ -91,8 +101,33 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
         yield "cache", both[0]
     if both[1] not in PLAIN_CACHE and (engine.id == "llama.cpp" or both[0] != both[1]):
         yield "cache_v", both[1]
+    yield from beside(filled)
     if engine.id == "llama.cpp":
         yield from llama_choices(scenario, report)
+
+
+def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what stands beside the model: adapters, and what drafts."""
+    if served_beside := filled.get("adapters_served"):
+        yield "adapters", True
+        yield "adapter_count", served_beside["count"]
+        yield "adapter_rank", served_beside["rank"]
+    if drafted := filled.get("speculation"):
+        yield "speculation", drafting(drafted)
+
+
+def drafting(drafted: Mapping[str, Any]) -> str:
+    """Return how tokens are drafted, as vLLM is told."""
+    said: dict[str, object] = {"num_speculative_tokens": drafted["tokens"]}
+    if drafted["method"] in DRAFTING:
+        said["method"] = DRAFTING[drafted["method"]]
+    if drafted["method"] == "ngram":
+        said["prompt_lookup_max"] = LOOKED_UP
+    if drafted["method"] == "eagle":
+        said["model"] = DRAFTER
+    elif "model" in drafted:
+        said["model"] = drafted["model"]
+    return dumps(said)
 
 
 def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
