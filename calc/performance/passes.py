@@ -28,7 +28,8 @@ class Passes(NamedTuple):
             operations = tuple(item for item in operations if isinstance(item.operation, kinds))
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
-        if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
+        joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
+        if joins and (self.schedule.cache_passes or self.schedule.repeats_heads):
             operations += copies_of_cache(operations, self.schedule)
         return pass_time(
             operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding

@@ -151,8 +151,8 @@ def prefill(
     """Return the prefill of `sequences` prompts; None batches them all in one pass.
 
     A long prompt is cut into chunks, each of which looks back at those before it: the chunk half-way is the mean.
-    Short prompts share a pass. Chunks pass the stages of a pipeline one behind the other; `overlaps` is the share of
-    that gain which is reached.
+    Short prompts share a pass. Chunks pass the stages of a pipeline one behind the other, behind one that is full;
+    `overlaps` is the share of that gain which is reached.
     """
     prompt = passes.demand.prompt_tokens
     limit = batched_tokens or sequences * prompt
@@ -163,19 +163,25 @@ def prefill(
     else:
         count = -(-sequences // max(1, min(sequences, limit // prompt)))
         alike, chunk, before = sequences / count, prompt, cached_tokens
-    time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
-    stages = passes.layout.pipeline
-    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, stages=stages, overlaps=overlaps))
+    time, stages = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before)), passes.layout.pipeline
+    longest = time.total
+    if stages > 1 and count > 1:
+        full, alike = min(limit, prompt), max(min(limit / prompt, sequences), 1.0)
+        longest = passes.time(passes.prompt(sequences=alike, tokens=full, before=before)).total
+    seconds = seconds_of(passes=count, pass_s=time.total, longest_s=longest, stages=stages, overlaps=overlaps)
+    return Prefill(time, count, seconds)
 
 
-def seconds_of(*, passes: int, pass_s: float, stages: int, overlaps: float) -> float:
+def seconds_of(*, passes: int, pass_s: float, longest_s: float, stages: int, overlaps: float) -> float:
     """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
 
-    >>> seconds_of(passes=4, pass_s=1.0, stages=4, overlaps=1.0)
+    Until the stages are full, and while they empty, the others wait for the longest pass.
+
+    >>> seconds_of(passes=4, pass_s=1.0, longest_s=1.0, stages=4, overlaps=1.0)
     1.75
     """
     alone = passes * pass_s
-    together = (passes + stages - 1) * pass_s / stages
+    together = (passes * pass_s + (stages - 1) * longest_s) / stages
     return overlaps * together + (1 - overlaps) * alone if stages > 1 else alone
 
 
