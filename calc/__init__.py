@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from calc.errors import CatalogError, ScenarioError
 from calc.estimate import estimate
 
-__all__ = ["CatalogError", "ScenarioError", "estimate", "plan", "read_line"]
+__all__ = ["CatalogError", "ScenarioError", "estimate", "launch", "plan", "read_line"]
 
 
 def plan(question: Mapping[str, object]) -> dict[str, object]:
@@ -22,6 +22,17 @@ def plan(question: Mapping[str, object]) -> dict[str, object]:
     from calc.planner.answer import answer  # an estimate needs it not
 
     return answer(question)
+
+
+def launch(scenario: Mapping[str, object], *, replicas: int = 1) -> dict[str, object]:
+    """Return how what a scenario is about is started: commands, files and manifests, each flag with its reason.
+
+    The fields are documented on the page "Launch". Raises ScenarioError for a scenario that is wrong, or that asks for
+    no engine.
+    """
+    from calc.launch.starting import starting  # an estimate needs it not
+
+    return starting(scenario, replicas)
 
 
 def read_line(text: object) -> dict[str, object]:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
+from calc.architecture.layers import Architecture
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine
+from calc.catalog.records import Accelerator, Engine, Weights
 from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
+from calc.memory.placement import Host, Placement
 from calc.memory.prefix import Prefix
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
@@ -27,7 +29,6 @@ from calc.scenario import (
     read_cache_format,
     read_concurrency,
     read_engine,
-    read_gpu_layers,
     read_layout,
     read_model,
     read_price,
@@ -38,6 +39,7 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.memory.drafts import Draft
     from calc.performance.arrivals import Traffic
     from calc.planning.serving import Serving
 
@@ -57,12 +59,12 @@ class Asked(NamedTuple):
     fraction: float | None
     batched_tokens: int | None
     attention: str
-    gpu_layers: int | None
+    placement: Placement  # what stays in the host's memory
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
     traffic: "Traffic | None"  # requests that come on their own
 
-    def serving(self, accelerator: Accelerator | None) -> "Serving | None":
+    def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
         if self.engine is None:
             return None
@@ -74,7 +76,8 @@ class Asked(NamedTuple):
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
-            gpu_layers=self.gpu_layers,
+            placement=self.placement,
+            host=host,
             concurrency=self.concurrency,
             slots=self.slots,
             traffic=self.traffic,
@@ -91,6 +94,11 @@ class Question(NamedTuple):
     layout: Layout
     most: bool  # as many sequences as fit
     prices: dict[str, float | None]
+    host: Host | None = None
+
+    def serving(self) -> "Serving | None":
+        """Return the engine on the devices asked for, None without an engine."""
+        return self.asked.serving(self.accelerator, self.host)
 
 
 class Found(NamedTuple):
@@ -125,7 +133,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
     works = Runs(None, ())
-    if serving := asked.serving(accelerator):
+    if serving := question.serving():
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
         works = what_runs(
@@ -149,6 +157,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
+    risks += draft_warnings(demand, found.speed)
+    risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -182,15 +192,27 @@ def read_question(scenario: Scenario) -> Question:
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    host = read_hosted(reader, asked, layout, accelerator)
     return Question(
         reader=reader,
         asked=asked,
         demand=demand,
-        accelerator=accelerator,
+        accelerator=None if asked.placement.alone else accelerator,
         layout=layout,
         most=most,
         prices=prices,
+        host=host,
     )
+
+
+def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accelerator | None) -> Host | None:
+    """Return the host of what stays in its memory, None where nothing does and nobody names one."""
+    if not asked.placement.on_host and "host" not in reader.given:
+        return None
+    from calc.service.host import check_placed, read_host  # few scenarios leave anything to the host
+
+    check_placed(asked.placement, layout)
+    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement)
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
@@ -204,10 +226,19 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         demand=demand,
         layout=question.layout,
         accelerator=question.accelerator,
-        serving=question.asked.serving(question.accelerator),
+        serving=question.serving(),
         runs=runs,
     )
     return [repair._asdict() for repair in repairs(wanted)]
+
+
+def of_host(question: Question, host_bytes: object) -> list[Warn]:
+    """Return what is risky about the host, or was taken of it."""
+    if question.host is None:
+        return []
+    from calc.service.host import host_warnings  # few scenarios leave anything to the host
+
+    return host_warnings(question.reader, question.host, question.asked.placement, host_bytes)
 
 
 def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
@@ -222,6 +253,16 @@ def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
     else:
         return []
     return [Warn("sequences-at-limit", message, "sequences", INFO)]
+
+
+def draft_warnings(demand: Demand, speed: Report | None) -> list[Warn]:
+    """Return whether drafting makes tokens come later."""
+    gained = speed.get("speculation") if speed else None
+    if not isinstance(gained, dict) or gained["gain"] >= 1:
+        return []
+    most = gained["helps_up_to_sequences"]
+    message = f"drafts cost more than they gain for {demand.sequences:,} sequences at once: they help up to {most:,}"
+    return [Warn("speculation-loses", message, "speculation")]
 
 
 def without_engine(answer: Answer) -> Found:
@@ -292,6 +333,7 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=reader.count("batched_tokens"),
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
+        draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
@@ -305,11 +347,20 @@ def read_asked(reader: Reader) -> Asked:
         fraction=fraction,
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
-        gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+        placement=read_placed(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
         traffic=traffic,
     )
+
+
+def read_placed(reader: Reader, engine: Engine | None, architecture: Architecture) -> Placement:
+    """Return what of a model stays in the host's memory."""
+    if "gpu_layers" not in reader.given and "experts_on_host" not in reader.given:
+        return Placement()
+    from calc.service.host import read_placement  # few scenarios ask for it
+
+    return read_placement(reader, engine, architecture)
 
 
 def read_arrivals(
@@ -330,6 +381,17 @@ def read_prefixes(reader: Reader, engine: Engine | None, *, prompt_tokens: int, 
     from calc.service.prefix import read_prefix  # few scenarios ask for it
 
     return read_prefix(reader, engine, prompt_tokens=prompt_tokens, all_logits=all_logits)
+
+
+def read_drafts(
+    reader: Reader, engine: Engine | None, *, architecture: Architecture, weights: Weights
+) -> "Draft | None":
+    """Return how tokens are drafted ahead, None where a scenario does not say."""
+    if "speculation" not in reader.given:
+        return None
+    from calc.service.speculation import read_speculation  # few scenarios ask for it
+
+    return read_speculation(reader, engine, architecture=architecture, weights=weights, facts=catalog())
 
 
 def halves_fp32(engine: Engine | None) -> bool:

@@ -11,6 +11,7 @@ from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
+    accuracy_on_host,
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
@@ -90,6 +91,7 @@ from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
+    engine_value,
     offload_check_table,
     offload_table,
     processor_bandwidth,
@@ -101,7 +103,18 @@ from macros.run_tables import data_set, operations_table, run_time_table, saved_
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
-from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.speed_numbers import (
+    acceptance_table,
+    ceiling,
+    drafts_table,
+    faster,
+    gains_table,
+    multiplying,
+    readers_table,
+    reading,
+    speed,
+    speed_table,
+)
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -116,6 +129,7 @@ MACROS = (
     accuracy_left_out,
     accuracy_reasons,
     accuracy_ranges,
+    accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
     accuracy_table,
@@ -210,6 +224,7 @@ MACROS = (
     native_table,
     needs_table,
     number,
+    engine_value,
     offload_check_table,
     offload_table,
     operations,
@@ -233,6 +248,9 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    gains_table,
+    acceptance_table,
+    drafts_table,
     readers_table,
     reading,
     release,

@@ -7,7 +7,7 @@ by its text until the search has read the page, and by the HTML in the end.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markdown import Markdown
@@ -79,6 +79,15 @@ def readable(html: str) -> str:
         return f'<{name} data-made="{found[1] or found[2]}">{told}</{name}>'
 
     return TOKEN.sub(words, html)
+
+
+def made_of(markdown: str, told: Callable[[str], str]) -> str:
+    """Return a page's Markdown with what `told` makes of its finished HTML in place of the tokens."""
+
+    def words(found: re.Match[str]) -> str:
+        return f"\n\n{told(_made[found[1]])}\n\n" if found[1] else told(_made[found[2]])
+
+    return TOKEN.sub(words, markdown)
 
 
 def identities(html: str) -> set[str]:

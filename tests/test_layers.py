@@ -18,6 +18,7 @@ FLOORS = (
     ("training",),
     ("estimate",),
     ("planner",),
+    ("launch",),
     ("files", "lines"),
     ("calculators",),
     ("plots",),

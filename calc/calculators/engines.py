@@ -1,5 +1,6 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
+from calc.calculators import hosting
 from calc.calculators.html import table, text
 from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
@@ -20,6 +21,7 @@ WITHOUT_ENGINE = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
     "prompt_logits",
     "accelerator",
     "memory_limit",
@@ -50,9 +52,11 @@ def division(report: Report) -> str:
 
 def place(report: Report) -> str:
     """Return on which devices the model stands, and how it is divided over them."""
+    if hosting.alone(report):
+        return f"on a host with {hosting.processor_name(report)} alone"
     scenario, split = report["scenario"], division(report)
     name = catalog().accelerator(scenario["accelerator"]).name
-    return f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "")
+    return f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "") + hosting.place(report)
 
 
 def sets_aside(report: Report) -> bool:
@@ -115,6 +119,8 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
+    if missing := hosting.short(report):
+        return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"
     asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
     where = f"{full} {place(report)}"
     rest = f"{subject(report)} needs {asked}{where} under {engine.name}.{first_repair(report)}"
@@ -145,8 +151,7 @@ def engine_facts(report: Report) -> list[str]:
         items.append(f"Used on the device, in four of five measurements: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
-    if memory.get("host_bytes"):
-        items.append(f"In the host's memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
+    items += hosting.facts(report)
     return [*items, measured_text(report, "memory")]
 
 

@@ -52,6 +52,7 @@ FORM_FIELDS = {
     "kv_cache_v": "kv_cache",
     "prompt_tokens": "context_tokens",
     "lora": "rank",
+    "speculation": "speculation_method",
 }
 OWN_VALUES = "Your own values"
 WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
@@ -154,7 +155,8 @@ def answer(request: str) -> str:
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:
     """Return a problem of a scenario at the input of a form that it is about."""
     field, _, within = path.partition(".")
-    place = within if within in inputs else field if field in inputs else FORM_FIELDS.get(field, field)
+    known = (name for name in (within, f"{field}_{within}", field) if name in inputs)
+    place = next(known, FORM_FIELDS.get(field, field))
     return {"field": place, "message": f"{within} {message}" if field == "model" and within else message}
 
 

@@ -15,6 +15,7 @@ from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
 from calc.catalog.frameworks import Framework
 from calc.catalog.grids import Grid
+from calc.catalog.launchers import Launcher
 from calc.catalog.loader import (
     DATA,
     fold,
@@ -258,6 +259,12 @@ class Catalog:
         """Return the grid of that id or name."""
         record = self._record("grids", self.find("grids", name, field))
         assert isinstance(record, Grid)
+        return record
+
+    def launcher(self, name: str, field: str = "engine") -> Launcher:
+        """Return how the engine of that id is started."""
+        record = self._record("launchers", self.find("launchers", name, field))
+        assert isinstance(record, Launcher)
         return record
 
     @property

@@ -19,6 +19,7 @@ from calc.catalog.hardware import (
     check_protocol,
 )
 from calc.catalog.kernel_tables import check_family, check_law
+from calc.catalog.launchers import check_launcher
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     BUCKET_RULES,
@@ -83,6 +84,7 @@ def read_tables(root: Path = DATA) -> Tables:
         ("processors", "processors.toml"),
         ("prices", "prices.toml"),
         ("grids", "grids.toml"),
+        ("launchers", "launchers.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
@@ -232,8 +234,9 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check on which devices people take an engine, and which number formats they go down to."""
     formats = {*tables["number_formats"], *tables["mixtures"]}
-    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
-        listed = entry[name]
+    drafters = {"draft", "mtp", "eagle", "ngram"}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats), ("drafters", drafters)):
+        listed = entry.get(name, [])
         assert isinstance(listed, list)
         for item in listed:
             check.choice(f"{where}.{name}", item, sorted(known))
@@ -320,6 +323,7 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "processors": check_processor,
     "prices": check_price,
     "grids": check_grid,
+    "launchers": check_launcher,
     "models": check_model,
     "coefficients": check_coefficient,
     "kernel_families": check_family,

@@ -106,6 +106,11 @@ class Accelerator(NamedTuple):
         limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
         return self._replace(facts={**self.facts, "memory_usable": limit})
 
+    def on_pcie(self, way: str) -> "Accelerator":
+        """Return the device in a slot of a generation and so many lanes: "4.0 x8"."""
+        slot = self.facts.get("pcie", self.facts["memory"])._replace(value=way, unit="", basis="")
+        return self._replace(facts={**self.facts, "pcie": slot})
+
     @property
     def sixteen_bit(self) -> Fact | None:
         """The dense matrix rate in 16 bit: of BF16 where the device has it, else of FP16; None if neither is known."""
@@ -232,6 +237,7 @@ class Engine(NamedTuple):
     summary: str
     usual_on: tuple[str, ...]  # segments of devices on which most people take it
     formats: tuple[str, ...]  # number formats that its users go down to, one after the other
+    drafters: tuple[str, ...]  # ways to draft tokens ahead that it has
     platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
@@ -444,23 +450,29 @@ class Machine(NamedTuple):
 
 
 class Processor(NamedTuple):
-    """A host's processor, as far as it matters to models: how fast it reads its memory."""
+    """A host's processor, as far as it matters to models: how fast it reads its memory, and how fast it computes."""
 
     id: str
     name: str
     aliases: tuple[str, ...]
     vendor: str
     kind: str
-    cores: int
+    cores: int  # that llama.cpp gives threads to: of unlike ones the large ones
     released: str
     facts: dict[str, Fact]
     source: str
     checked: str
+    usual: bool = False  # what stands beside accelerators of its time unless a scenario says otherwise
 
     @property
     def bandwidth(self) -> float:
         """Bytes a second of all channels, of 64 bits each."""
         return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
+
+    @property
+    def rate(self) -> float:
+        """Operations a second of all cores on 8-bit numbers."""
+        return self.cores * float(self.facts["clock"].value) * float(self.facts["operations_per_clock"].value)
 
 
 class Price(NamedTuple):

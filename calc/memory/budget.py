@@ -7,6 +7,7 @@ from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
+from calc.memory.drafts import Draft, held_by
 from calc.memory.kv_cache import sequence_bytes, stage_entries
 from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
@@ -44,6 +45,7 @@ class Demand(NamedTuple):
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
     prefix: Prefix = Prefix()  # what prompts find in the cache
+    draft: Draft | None = None  # what drafts tokens ahead
 
     @property
     def activation_bytes(self) -> int:
@@ -77,6 +79,8 @@ class Budget(NamedTuple):
     shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
+    draft_weights: int = 0
+    draft_cache: int = 0  # of what drafts, and states to go back to
 
     @property
     def peak_phase(self) -> str:
@@ -91,7 +95,7 @@ class Budget(NamedTuple):
     @property
     def held(self) -> int:
         """Bytes that stay in every phase."""
-        return self.weights + self.kv_cache + self.recurrent_state
+        return self.weights + self.kv_cache + self.recurrent_state + self.draft_weights + self.draft_cache
 
 
 class Load(NamedTuple):
@@ -176,4 +180,22 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
         context_parallel=layout.context,
     )
     cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
-    return Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    found = Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    return found if demand.draft is None else with_drafts(found, demand.draft, demand=demand, load=load, layout=layout)
+
+
+def with_drafts(budget: Budget, draft: Draft, *, demand: Demand, load: Load, layout: Layout) -> Budget:
+    """Return a budget with what speculation holds beside the model."""
+    held = held_by(
+        draft,
+        stage=load.stage,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        tensor_parallel=layout.tensor,
+        expert_parallel=layout.expert,
+        key_format=demand.keys,
+        value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
+    )
+    sequences = demand.sequences_on(layout)
+    return budget._replace(draft_weights=held.weights, draft_cache=held.sequence * sequences)

@@ -11,13 +11,16 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
+from calc.memory.drafts import DRAFT_LABELS
 from calc.memory.kv_cache import sequence_bytes
+from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.memory.prefix import shared_bytes
 from calc.units import show_term
 
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
 ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
+CACHES = ("kv_cache", "recurrent_state", "draft_cache")  # what is kept of each sequence
 NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
 
 
@@ -84,11 +87,12 @@ class Case(NamedTuple):
     budget: Budget
     engine: Engine
     accelerator: Accelerator | None
-    visible: int | None  # bytes of the device that programs see: what the driver reports, less what it keeps
+    visible: int | None  # bytes that programs see of the device, less what the driver keeps; of a host that works alone
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
     slots: int | None = None  # sequences that it is set up for; None: the engine's own number
+    placement: Placement = ON_DEVICES
 
     @property
     def stage(self) -> Stage:
@@ -146,9 +150,14 @@ def make_case(
     batched_tokens: int | None,
     attention: str,
     slots: int | None = None,
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
+    visible = None if accelerator is None else visible_bytes(accelerator, engine)
+    if placement.alone:
+        visible = host.memory_bytes if host else None
     return Case(
         demand=demand,
         layout=layout,
@@ -156,11 +165,12 @@ def make_case(
         budget=load_budget(demand=demand, load=load, layout=layout),
         engine=engine,
         accelerator=accelerator,
-        visible=None if accelerator is None else visible_bytes(accelerator, engine),
+        visible=visible,
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,
         slots=slots,
+        placement=placement,
     )
 
 
@@ -169,10 +179,12 @@ def held_amounts(
 ) -> list[Amount]:
     """Return weights, cache and recurrent state; an engine's own sizes replace those of the mathematics."""
     budget = case.budget
+    drafts = [Amount(name, label, getattr(budget, name), ALLOCATED) for name, label in DRAFT_LABELS.items()]
     return [
         Amount("weights", "Weights", budget.weights if weights is None else weights, ALLOCATED),
         Amount("kv_cache", "KV cache", budget.kv_cache if cache is None else cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", budget.recurrent_state if state is None else state, ALLOCATED),
+        *(drafts if case.demand.draft is not None else ()),
     ]
 
 
@@ -207,7 +219,7 @@ def with_pool(
 
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
-    cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
+    cache = total(amount for amount in amounts if amount.id in CACHES)
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:

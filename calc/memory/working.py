@@ -5,6 +5,8 @@ from calc.derivation import Part, Step
 from calc.memory.activations import ATTENTION, LOGIT_BYTES, MLP, Width, stage_width
 from calc.memory.budget import HEAD_PHASE, Budget, Demand, Layout
 from calc.memory.cache_working import cache_steps, state_steps
+from calc.memory.drafts import DRAFT_LABELS
+from calc.memory.drafts_working import draft_steps
 from calc.memory.weights_working import weights_steps
 from calc.units import show_count
 
@@ -12,10 +14,12 @@ from calc.units import show_count
 def parts_of(*, demand: Demand, layout: Layout, stage: Stage, budget: Budget) -> list[Part]:
     """Return the parts of a budget at its peak, with their working; their bytes add up to the budget's total."""
     at_peak = budget.phases[budget.peak_phase]
+    drafts = draft_steps(demand, layout, stage)
     return [
         Part("weights", "Weights", budget.weights, tuple(weights_steps(demand, layout, stage))),
         Part("kv_cache", "KV cache", budget.kv_cache, tuple(cache_steps(demand, layout, stage))),
         Part("recurrent_state", "Recurrent state", budget.recurrent_state, tuple(state_steps(demand, layout, stage))),
+        *(Part(name, DRAFT_LABELS[name], getattr(budget, name), tuple(steps)) for name, steps in drafts.items()),
         Part(
             "activations",
             "Activations",

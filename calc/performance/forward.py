@@ -36,8 +36,13 @@ class Segment(NamedTuple):
 
 def whole_rank(demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
     """Return a demand's whole model on one rank, as if its pipeline stages were one."""
+    return rank_of(Stage(demand.architecture, 0, demand.architecture.layer_count), demand, layout, fuses=fuses)
+
+
+def rank_of(stage: Stage, demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
+    """Return some layers of a demand's model on one rank."""
     return rank_model(
-        stage=Stage(demand.architecture, 0, demand.architecture.layer_count),
+        stage=stage,
         weights=demand.weights,
         group=demand.group,
         keys=demand.keys,

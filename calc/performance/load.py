@@ -114,8 +114,9 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     together, and wait for whichever of them reads a prompt.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
-    room = max((load.batched_tokens or max(prompt, 1)) - (int(decoding) if load.mixes else 0), LEAST_ROOM)
-    chunk, arrivals = min(prompt, room), decoding / output
+    taken = int(decoding) * passes.queries if load.mixes else 0
+    room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
+    chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
     together = 1.0 if arrivals < RARE else arrivals / (1.0 - exp(-arrivals))
     together = max(min(together, room / chunk), 1.0)
@@ -133,6 +134,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = busy / (2.0 * (1.0 - busy)) * service
     tokens = max(output - 1, 1)
+    token_s = between / passes.expected
     return State(
         running=decoding,
         first_s=between / 2.0 + service + queueing,
@@ -140,11 +142,11 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
         queueing_s=queueing,
         burst_s=0.0,
         service_s=service,
-        step_s=between,
-        spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / tokens),
+        step_s=token_s,
+        spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),
         share=met,
         extra_s=extra,
-        requests_per_s=decoding / (tokens * between),
+        requests_per_s=decoding / (tokens * token_s),
         decoding=plain,
         prompting=carrying,
     )

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
-from calc.performance.fabric import HOST, host_link, reached_share
-from calc.performance.operations import Experts, Product, weights_read
+from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.operations import Experts, Product
 from calc.performance.passes import Passes, passes_of
-from calc.performance.schedules import PassTime, state_bytes
+from calc.performance.schedules import PassTime
 
 MANY_TOKENS = 8192  # of a pass in which arithmetic bounds the products of any model
 
@@ -27,7 +27,7 @@ class Decode(NamedTuple):
 
     time: PassTime
     parts: int  # that a batch is cut into
-    step_s: float  # until each sequence has one token more
+    step_s: float  # until each sequence has one token more, as a mean
 
 
 class Speed(NamedTuple):
@@ -39,8 +39,6 @@ class Speed(NamedTuple):
     together: int  # sequences of all data-parallel ranks
     prompt_tokens: int
     output_tokens: int
-    device_share: float = 1.0  # of the layers
-    host_s: float = 0.0  # of a step, in which the host works on the others
     waves: int = 1  # in which sequences run that do not fit at once
 
     @property
@@ -64,7 +62,8 @@ class Speed(NamedTuple):
 
     def product_s(self, tokens: int) -> float:
         """Return the seconds of the products of a step with so many sequences."""
-        return self.passes.time(self.passes.step(sequences=tokens, context=0), kinds=(Product, Experts)).device_s
+        found = self.passes.time(self.passes.step(sequences=tokens, context=0), kinds=(Product, Experts))
+        return found.device_s + found.processor_s
 
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""
@@ -86,14 +85,15 @@ class Question(NamedTuple):
 
     demand: Demand
     layout: Layout
-    accelerator: Accelerator
+    accelerator: Accelerator | None  # None where the host works alone
     engine: str
     era: str
     output_tokens: int
     cached_tokens: int
     batched_tokens: int | None  # of a pass over prompts; None where whole prompts pass at once
     attention: str = "flash"
-    device_share: float = 1.0  # of the layers
+    placement: Placement = ON_DEVICES
+    host: Host | None = None
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
@@ -107,6 +107,8 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         era=question.era,
         values=values,
         attention=question.attention,
+        placement=question.placement,
+        host=question.host,
     )
 
 
@@ -114,10 +116,8 @@ def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known.
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
-    Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
-    their weights to the device in each pass, which multiplies there.
     """
-    demand, layout, accelerator = question.demand, question.layout, question.accelerator
+    demand, layout = question.demand, question.layout
     passes = passes_for(question, values)
     if passes is None:
         return None
@@ -130,19 +130,9 @@ def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
         batched_tokens=question.batched_tokens,
         overlaps=values["overlaps_prefill"],
     )
-    output, device_share = question.output_tokens, question.device_share
+    output = question.output_tokens
     step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
-    read = 0.0
-    if device_share < 1:
-        away = 1 - device_share
-        host = host_link(accelerator)
-        rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
-        sent = away * weights_read(first.time.operations) / rate
-        first = first._replace(seconds=first.seconds + first.passes * sent)
-        operations = step.time.operations
-        read = away * (weights_read(operations) + state_bytes(operations)) / values["host_bandwidth"]
-        step = step._replace(step_s=device_share * step.step_s + read)
-    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read, waves)
+    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, waves)
 
 
 def prefill(
@@ -195,7 +185,8 @@ def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool
     parts = min(stages, max(sequences, 1)) if overlaps else 1
     context = max(passes.demand.tokens - output_tokens + output_tokens // 2 - 1, 0)
     time = passes.time(passes.step(sequences=sequences / parts, context=context))
-    return Decode(time, parts, step_of(pass_s=time.total, parts=parts, stages=stages))
+    step_s = step_of(pass_s=time.total, parts=parts, stages=stages) / passes.expected
+    return Decode(time, parts, step_s)
 
 
 def step_of(*, pass_s: float, parts: int, stages: int) -> float:

@@ -123,6 +123,29 @@ class Ledger(NamedTuple):
             found["break_even_months"] = None if busy is None else busy / hours
         return found
 
+    def run(self, report: Mapping[str, Any], *, own_rent: float | None) -> tuple[Answer, Answer]:
+        """Return what a training run costs and the energy that it takes, of a million tokens and of all of them."""
+        cost = report["cost"] or {}
+        rent, energy, paid = (cost.get(name) or {} for name in ("rent", "energy_kwh", "electricity"))
+        money: Answer = {
+            "currency": "USD",
+            "rent_per_hour": self.fleet.rent_per_hour,
+            "rent_per_million_tokens": rent.get("per_million_tokens"),
+            "rent_per_run": rent.get("per_run"),
+            "purchase": self.fleet.purchase,
+            "electricity_per_run": times(paid.get("per_run"), self.pue),
+            "prices": {name: price and price.report() for name, price in self.prices(own_rent).items()},
+        }
+        grid, run = self.account.grid, times(energy.get("per_run"), self.pue)
+        return money, {
+            "power_w": self.fleet.power_w,
+            "pue": self.pue,
+            "kwh_per_million_tokens": times(energy.get("per_million_tokens"), self.pue),
+            "kwh_per_run": run,
+            "grid": {"name": grid.name, "grams_per_kwh": grid.grams_per_kwh, "year": grid.year, "source": grid.source},
+            "co2_kg_per_run": times(run, grid.grams_per_kwh / GRAMS),
+        }
+
     def hosted(self, scenario: Mapping[str, Any], month: float | None) -> Answer | None:
         """Return what the same requests cost where they are called by the token; None where nobody sells the model.
 
@@ -153,3 +176,8 @@ def hosted_price(facts: Catalog, model: object) -> Price | None:
     """Return the newest price at which a model is hosted, None where none is known."""
     entry = facts.lookup("models", model) if isinstance(model, str) else None
     return next(iter(facts.prices("models", entry)), None) if entry else None
+
+
+def times(ends: Mapping[str, float] | None, factor: float) -> dict[str, float] | None:
+    """Return low, typical and high of something, each so many times."""
+    return None if ends is None else {name: value * factor for name, value in ends.items()}

@@ -8,12 +8,15 @@ from typing import Any
 from calc.catalog import catalog
 from calc.planner.account import Ledger
 from calc.planner.candidates import candidates
+from calc.planner.devices import Devices
 from calc.planner.most import most
 from calc.planner.need import Share
 from calc.planner.options import SURE, Option, energy_of, tokens_per_s
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
-from calc.units import show_gib, show_number
+from calc.planner.training import best_training, tokens_a_second
+from calc.planning.cost import MILLION
+from calc.units import HOUR_S, show_gib, show_number
 
 Answer = dict[str, object]
 
@@ -23,7 +26,9 @@ def answer(asked: Mapping[str, object]) -> Answer:
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
     search = Search(question, facts)
-    if question.want == "limit" and question.of != "model":
+    if question.trains and question.of != "sequence_tokens":
+        search, options, tried = best_training(question, facts)
+    elif question.want == "limit" and question.of != "model":
         options, tried = most(question, facts, search)
     else:
         every = list(candidates(question, facts))
@@ -48,6 +53,10 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
     candidate, need = option.candidate, question.need
     ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
+    if question.trains:
+        money, energy = ledger.run(option.report, own_rent=own_price(question, "price_per_hour"))
+    else:
+        money, energy = cost(question, option.report, ledger), ledger.energy(energy_of(option))
     return {
         "scenario": scenario_of(option),
         "replicas": candidate.replicas + need.spare,
@@ -56,8 +65,8 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
         "speed": option.report["speed"],
-        "cost": cost(question, option.report, ledger),
-        "energy": ledger.energy(energy_of(option)),
+        "cost": money,
+        "energy": energy,
         "why": why(question, search, option),
     }
 
@@ -109,6 +118,8 @@ def why(question: Question, search: Search, option: Option) -> str:
     rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
     known["speed"] = (written, rate, "/s")
     known["latency"] = ("time per output token s", (speed.get("time_per_output_token_s") or {}).get("typical"), "s")
+    if question.trains:
+        known |= trained(question, option, devices)
     words, value, unit = known[question.rank_by]
     if question.want == "limit" and question.of != "model":
         name = "concurrency" if question.of == "users" else question.of
@@ -119,13 +130,30 @@ def why(question: Question, search: Search, option: Option) -> str:
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: fewer tokens, sequences or bits make it sure"
 
 
+def trained(question: Question, option: Option, fleet: Devices) -> dict[str, tuple[str, float | None, str]]:
+    """Return what ranks a training run: its tokens a second, and rent and energy of the run or of a million tokens."""
+    rate, tokens = tokens_a_second(option), option.report["scenario"].get("training_tokens")
+    count, what = (tokens, "the run") if tokens else (MILLION, "a million tokens")
+    hours = count / rate / HOUR_S if rate else None
+    kwh = None if hours is None or fleet.power_w is None else hours * fleet.power_w / 1000
+    found = {"speed": ("tokens a second", rate, "/s"), "energy": (f"energy of {what}", kwh, "kWh")}
+    if not question.limits.buys:
+        rent = None if hours is None or fleet.rent_per_hour is None else hours * fleet.rent_per_hour
+        found["cost"] = (f"rent of {what}", rent, "USD")
+    return found
+
+
 def frontier(question: Question, search: Search, options: list[Option]) -> list[int]:
     """Return the options that no other beats in both cost and speed; what is not known is worst."""
     points = []
     for option in options:
-        price = search.price(option.candidate)
-        known = "decode_tokens_per_s" in (option.report["speed"] or {})
-        points.append((inf if price is None else price, -tokens_per_s(question.need, option) if known else inf))
+        price, speed = search.price(option.candidate), option.report["speed"] or {}
+        if question.trains:
+            rate, rent = tokens_a_second(option), option.candidate.devices.rent_per_hour
+            price = price if question.limits.buys or not rate or rent is None else rent / rate
+        else:
+            rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
+        points.append((inf if price is None else price, -rate if rate else inf))
     return [
         index
         for index, point in enumerate(points)

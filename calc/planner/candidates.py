@@ -33,6 +33,7 @@ class Candidate(NamedTuple):
     scenarios: tuple[dict[str, object], ...]
     order: int
     most_replicas: int = 1  # that there may be, spare ones included
+    rate: float | None = None  # tokens a second of a training run, where it was timed
     share: Share | None = None  # what each replica is given, where they share what is asked
 
     @property
@@ -228,7 +229,7 @@ def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
     sequences = scenario.get("sequences", 1)
     many = sequences if isinstance(sequences, int) else 10**7
     asked = asked._replace(demand=asked.demand._replace(sequences=many))
-    if asked.gpu_layers is not None:  # what stands in the host's memory is not the device's
+    if asked.placement.on_host:  # what stands in the host's memory is not the device's
         return Bound(asked, Least(0, 0), 0.0)
     needed = least(asked.demand.architecture, asked.demand.weights)
     return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte)

@@ -31,6 +31,11 @@ class Devices(NamedTuple):
         return self.number * each if each else None
 
     @property
+    def room(self) -> int:
+        """The memory of one device for programs."""
+        return self.accelerator.capacity_bytes
+
+    @property
     def seconds_each_byte(self) -> float:
         """The least time to read a byte that all of them share."""
         rate = self.accelerator.quantity("bandwidth")

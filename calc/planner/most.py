@@ -100,5 +100,3 @@ def check(question: Question) -> None:
     need = question.need
     if question.of == "users" and need.ttft_s is None:
         raise ScenarioError("need.ttft_s", "is needed: any number of users is served if they wait long enough")
-    if question.of == "sequence_tokens" and (need.step_s is not None or need.ttft_s is not None):
-        raise ScenarioError("need", "does not apply to training")

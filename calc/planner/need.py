@@ -20,6 +20,7 @@ FIELDS = (
     "tpot_s",
     "tokens_per_s_each",
     "hours_a_day",
+    "days",
 )
 PERCENTILE = 95.0  # of moments, where nothing is said
 MOST_PEAK, MOST_RATE, MOST_SPARE = 1000.0, 1e6, 1000
@@ -39,6 +40,7 @@ class Need(NamedTuple):
     tpot_s: float | None
     tokens_per_s_each: float | None
     hours_a_day: float  # of use, for which devices are rented
+    days: float | None  # in which a training run has to end
 
     @property
     def step_s(self) -> float | None:
@@ -120,6 +122,7 @@ def read_need(given: Mapping[str, object], amount: Callable[..., float | None]) 
         tpot_s=amount(given, "need", "tpot_s"),
         tokens_per_s_each=amount(given, "need", "tokens_per_s_each"),
         hours_a_day=amount(given, "need", "hours_a_day", 24) or 24.0,
+        days=amount(given, "need", "days"),
     )
 
 
@@ -129,3 +132,6 @@ def within(given: Mapping[str, object], name: str, default: float, *, least: flo
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise ScenarioError(f"need.{name}", f"must be a number from {least:g} to {most:,g}, not {value!r:.60}")
     return float(value)
+
+
+NO_NEED = read_need({}, lambda *_: None)

@@ -241,10 +241,10 @@ class Search:
 
     def too_large(self, candidate: Candidate) -> Miss | None:
         """Return what the fullest device lacks, by what `estimate` itself asks: no repairs are looked for."""
-        if self.question.of == "sequence_tokens":
+        if self.question.trains:
             return None
         read = read_question(candidate.scenario)
-        serving = read.asked.serving(read.accelerator)
+        serving = read.serving()
         if serving is None:
             return Miss("engine", "no engine is known to run it", inf)
         if read.most:

@@ -8,6 +8,8 @@ from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
+from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
+from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes
 from calc.memory.runtime import Case, Runtime, make_case
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
@@ -28,14 +30,23 @@ class Serving:
         fraction: float | None,
         batched_tokens: int | None,
         attention: str,
-        gpu_layers: int | None = None,
+        placement: Placement = ON_DEVICES,
+        host: Host | None = None,
         concurrency: int | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
     ) -> None:
-        self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
+        self.engine, self.accelerator = engine, accelerator
+        self.placement, self.host = placement, host
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is known how much memory there is."""
+        if self.placement.alone:
+            return self.host is not None and self.host.memory_bytes is not None
+        return self.accelerator is not None
 
     @property
     def most_running(self) -> int:
@@ -54,6 +65,8 @@ class Serving:
             batched_tokens=self.batched_tokens,
             attention=self.attention,
             slots=self.slots,
+            placement=self.placement,
+            host=self.host,
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
@@ -64,33 +77,72 @@ class Serving:
 
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
         """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if self.gpu_layers is None:
+        if not self.placement.on_host or self.placement.alone:
             return distinct_stages(demand.architecture, layout.pipeline)
-        first, count = demand.architecture.layer_count - self.gpu_layers, min(layout.pipeline, self.gpu_layers)
-        cuts = [first + self.gpu_layers * part // count for part in range(count + 1)]
-        return tuple(Stage(demand.architecture, start, end) for start, end in pairwise(cuts))
+        return tuple(self.placed_stages(demand, layout))
+
+    def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
+        """Return the stages of all layers that stand on devices."""
+        architecture, first = demand.architecture, self.placement.first(demand.architecture)
+        if not first:
+            return stages(architecture, layout.pipeline)
+        layers = architecture.layer_count - first
+        count = min(layout.pipeline, layers)
+        cuts = [first + layers * part // count for part in range(count + 1)]
+        return [Stage(architecture, start, end) for start, end in pairwise(cuts)]
 
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
-        every = list(self.stages(demand, layout)) if self.gpu_layers else stages(demand.architecture, layout.pipeline)
+        if self.placement.alone:
+            return known[1].device
+        every = self.placed_stages(demand, layout)
         case, runtime = known
         sizes = {
             alike: (runtime if stage == case.stage else run(self.case(demand, layout, stage))).device
-            for alike, stage in {key(stage): stage for stage in every}.items()
+            for alike, stage in {self.key(stage): stage for stage in every}.items()
         }
-        return ranks * sum(sizes[key(stage)] for stage in every)
+        return ranks * sum(sizes[self.key(stage)] for stage in every)
+
+    def key(self, stage: Stage) -> tuple[object, ...]:
+        """Return what stages have in common that hold the same."""
+        apart, kinds = self.placement.apart(stage), tuple((id(kind), count) for kind, count in stage.kind_counts())
+        return stage.is_first, stage.is_last, kinds, apart.last - apart.first
+
+    def host_bytes(self, demand: Demand) -> int:
+        """Return what llama.cpp leaves in the host's memory: the token table, and layers and experts of a placement."""
+        if self.placement.alone:
+            return self.fullest(demand, Layout())[1].device
+        architecture, away = demand.architecture, self.placement.host_layers(demand.architecture)
+        rest = Stage(architecture, away.last, architecture.layer_count)
+        experts = expert_bytes(self.placement.apart(rest), demand.weights, demand.group)
+        if not away.last:
+            return experts + looked_up_bytes(self.case(demand, Layout(), rest))
+        return experts + host_layer_bytes(self.case(demand, Layout(), away))
+
+    def missing(self, demand: Demand, layout: Layout) -> int:
+        """Return the bytes missing on the fullest device, or on the host if more are missing there."""
+        device = self.fullest(demand, layout)[1].missing
+        known = self.host.memory_bytes if self.host else None
+        return device if known is None else max(device, self.host_bytes(demand) - known)
+
+    def fits_host(self, demand: Demand) -> bool:
+        """Return whether the host has the memory for what stays in it, as far as its memory is stated."""
+        known = self.host.memory_bytes if self.host else None
+        return known is None or self.host_bytes(demand) <= known
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        return not self.overfull(demand, layout) and self.fullest(demand, layout)[1].fits is True
+        if self.overfull(demand, layout) or not self.fits_host(demand):
+            return False
+        return self.fullest(demand, layout)[1].fits is True
 
     def overfull(self, demand: Demand, layout: Layout) -> bool:
         """Return whether weights and cache alone are more than a device has, on a stage behind the first.
 
         It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
         """
-        if self.accelerator is None or layout.pipeline == 1:
+        if self.accelerator is None or layout.pipeline == 1 or self.placement.on_host:
             return False
         capacity = self.accelerator.capacity_bytes
         budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
@@ -102,7 +154,7 @@ class Serving:
         Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
         whether it serves.
         """
-        if self.accelerator is None or self.gpu_layers is not None:
+        if self.accelerator is None or self.placement.on_host:
             return None
         own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
@@ -121,19 +173,14 @@ class Serving:
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""
-        if self.accelerator is None:
+        if not self.bounded:
             return 0
         alone = layout._replace(data=1)
 
         def missing(count: int) -> int:
-            return self.fullest(demand._replace(sequences=count), alone)[1].missing
+            return self.missing(demand._replace(sequences=count), alone)
 
         return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1)
-
-
-def key(stage: Stage) -> tuple[object, ...]:
-    """Return what stages have in common that hold the same."""
-    return stage.is_first, stage.is_last, tuple((id(kind), count) for kind, count in stage.kind_counts())
 
 
 def last(holds: Callable[[int], bool], guess: int = 1) -> int:

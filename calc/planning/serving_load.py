@@ -7,7 +7,7 @@ from calc.performance.load import DEVIATES, Load, State, steady_state
 from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
-from calc.planning.serving_report import Report, Served, speed_factor, speed_question
+from calc.planning.serving_report import Report, Served, speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 LITTLE = "little-law"
@@ -58,7 +58,10 @@ def loaded_speed(
     report["requests_per_s"] = found.requests_per_s * busy
     report["bound_by"], report["prefill_bound_by"] = found.decoding.bound_by, found.prompting.bound_by
     report["balanced_batch"] = None
-    return report, load_steps(served, found, load, busy)
+    question = speed_question(served, output_tokens, cached_tokens)
+    if (gained := speculation_gain(served, question)) is not None:
+        report["speculation"] = gained
+    return report, load_steps(served, found, load, busy=busy, expected=server.passes.expected)
 
 
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
@@ -99,8 +102,11 @@ def figures(found: State, load: Load, busy: int, *, step: float, first: float) -
     ]
 
 
-def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step]:
-    """Return the working: a step without prompts, one with, how often, and where the requests are."""
+def load_steps(served: Served, found: State, load: Load, *, busy: int, expected: float) -> list[Step]:
+    """Return the working: a step without prompts, one with, how often, and where the requests are.
+
+    A step writes `expected` tokens of each sequence: one, and those of its drafts that are accepted.
+    """
     engine = served.serving.engine
     plain, carrying = found.decoding.total, found.prompting.total
     name = "step that takes prompts along" if load.mixes else "pass over prompts"
@@ -117,12 +123,11 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         f"{longer} / {stages}",
         found.extra_s,
     )
-    add(
-        "Time per output token",
-        r"t + \rho \cdot t_{\text{more}}",
-        f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}",
-        found.step_s,
-    )
+    formula = r"t + \rho \cdot t_{\text{more}}"
+    numbers = f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
+    if expected > 1:
+        formula, numbers = rf"\frac{{{formula}}}{{n_{{\text{{tokens}}}}}}", f"({numbers}) / {show_number(expected, 5)}"
+    add("Time per output token", formula, numbers, found.step_s)
     tokens = max(load.output_tokens - 1, 1)
     rate = found.requests_per_s
     add(
@@ -142,9 +147,10 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         )
     add(
         "Time to the first token",
-        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{token}}}{2} + t_{\text{prompt}}"
+        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}}"
         r" + t_{\text{queue}} + t_{\text{burst}}",
-        f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + {show_number(found.step_s, 5)} / 2"
+        f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
+        f"{show_number(found.step_s * expected, 5)} / 2"
         f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.burst_s, 5)}",
         found.first_s,
     )

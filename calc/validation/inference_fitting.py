@@ -7,7 +7,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.estimate import read_question
 from calc.planning.measured import bucket, format_of
-from calc.planning.serving_report import serve, serving_fit, serving_parts, serving_speed, serving_totals
+from calc.planning.serving_report import serve, served_bucket, serving_fit, serving_parts, serving_speed, serving_totals
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
@@ -28,6 +28,10 @@ START = {
     "sequence_s": 1e-5,
     "launch_s": 5e-6,
     "request_s": 0.03,
+    "processor_read_share": 0.9,
+    "processor_rate_share": 0.3,
+    "processor_unpack": 2.0,
+    "processor_pair_s": 2e-9,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
 # before they are multiplied, kernels around a product that PyTorch launches one by one from Python.
@@ -95,10 +99,10 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         question = read_question(scenario)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
-    asked, demand, accelerator = question.asked, question.demand, question.accelerator
-    serving = asked.serving(accelerator)
-    if serving is None or accelerator is None:
-        raise SkipError("no engine or no accelerator")
+    asked, demand = question.asked, question.demand
+    serving = question.serving()
+    if serving is None:
+        raise SkipError("no engine")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
 
@@ -111,14 +115,10 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         return float(figures[figure]["typical"])
 
     predict(engine.values)
-    name = bucket(
-        engine=engine.id,
-        accelerator=accelerator,
-        format_class=format_of(demand.weights),
-        architecture=demand.architecture,
-    )
     group = (row["source_key"], figure, format_of(demand.weights))
-    return Item(row["id"], row["source_key"], group, PHASES.get(figure, "decode"), name, measured, predict)
+    return Item(
+        row["id"], row["source_key"], group, PHASES.get(figure, "decode"), served_bucket(served), measured, predict
+    )
 
 
 def memory_item_of(row: Row) -> Item:
@@ -127,8 +127,8 @@ def memory_item_of(row: Row) -> Item:
         question = read_question(inference_memory.scenario_of(row))
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
-    asked, demand, accelerator = question.asked, question.demand, question.accelerator
-    serving = asked.serving(accelerator)
+    demand, accelerator = question.demand, question.accelerator
+    serving = question.serving()
     assert serving is not None
     engine = serving.engine
 

@@ -6,22 +6,27 @@ from calc.catalog.records import StoredWeights
 from calc.memory.cache_layouts import llama_cpp_cache_bytes, llama_cpp_state_bytes
 from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, server_slots
 from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
-from calc.memory.runtime import Case, Runtime, constant, held_amounts
+from calc.memory.placement import expert_bytes, widest_bytes
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
 def llama_cpp(case: Case) -> Runtime:
-    """Return llama.cpp's memory of a device with all layers on it.
+    """Return llama.cpp's memory of a device with the layers of a stage on it, or of a host that works alone.
 
-    The token table stays in host memory, and is stored a second time as output matrix where the two are tied. The
-    cache is allocated for all cells at once, in multiples of 256. The compute buffer holds the widest moment of the
-    graph for a micro-batch, in FP32. Source: llama.cpp, `llama_context`, and the sizes it logs.
+    Beside devices, the token table stays in host memory, and is stored a second time as output matrix where the two
+    are tied. The cache is allocated for all cells at once, in multiples of 256. The compute buffer holds the widest
+    moment of the graph for a micro-batch, in FP32. Source: llama.cpp, `llama_context`, and the sizes it logs.
     """
     slots = server_slots(case)
     context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
     amounts = held_amounts(case, weights=device_weights(case), cache=cell_bytes(case, slots), state=state)
     amounts.append(compute_buffer(case))
+    if case.placement.alone:
+        needed = sum(amount.bytes for amount in amounts)
+        return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
+    amounts += copied_matrix(case)
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
         amounts.append(context)
     needed = sum(amount.bytes for amount in amounts)
@@ -29,15 +34,47 @@ def llama_cpp(case: Case) -> Runtime:
 
 
 def device_weights(case: Case) -> int:
-    """Return the weights without the tables that rows are looked up in: of tokens, and of tokens for each layer.
+    """Return the weights without what stays in the host's memory: experts, and tables that rows are looked up in.
 
-    The table of tokens is on the device too where it is the output matrix.
+    The table of tokens is on the device too where it is the output matrix; those of tokens for each layer never are.
     """
     stage, held = case.stage, case.budget.weights
+    if case.placement.alone:
+        return held
+    held -= expert_bytes(case.placement.apart(stage), case.demand.weights, case.demand.group)
     if not stage.is_first:
         return held
     shared = stage.architecture.tied and stage.is_last
     return held - sum(table_bytes(case, table) for table in tables(stage) if not shared or table.name in LAYER_TABLES)
+
+
+def host_layer_bytes(case: Case) -> int:
+    """Return what a case's stage takes of the host's memory: the tables, its layers, their cache and states."""
+    slots = server_slots(case)
+    states = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences)
+    return case.budget.weights + cell_bytes(case, slots) + states
+
+
+def copied_matrix(case: Case) -> list[Amount]:
+    """Return the room for a matrix that a prompt is multiplied with on the device while it stands in the host's memory.
+
+    One is copied at a time: a new part of the graph begins with each. Source: llama.cpp, ggml/src/ggml-backend.cpp
+    (ggml_backend_sched_split_graph).
+    """
+    demand, placement = case.demand, case.placement
+    away = placement.host_layers(case.stage.architecture), placement.apart(case.stage)
+    layers, experts = (
+        widest_bytes(stage, demand.weights, demand.group, experts_alone=alone)
+        for stage, alone in zip(away, (False, True), strict=True)
+    )
+    size = max(layers, experts)
+    if not size:
+        return []
+    source = "llama-cpp-offload"
+    label, formula = "Copy of a matrix from the host's memory", r"\max M_{\text{matrix}}"
+    return [
+        Amount("copied_matrix", label, size, ALLOCATED, formula=formula, template="{}", numbers=(size,), source=source)
+    ]
 
 
 def looked_up_bytes(case: Case) -> int:

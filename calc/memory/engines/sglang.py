@@ -15,7 +15,7 @@ def sglang(case: Case) -> Runtime:
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, running_sequences(case))
     amounts += step.all
-    fixed = case.budget.weights + step.context.bytes + total(step.links)
+    fixed = case.budget.weights + case.budget.draft_weights + step.context.bytes + total(step.links)
     limit = None if case.visible is None else int(static_fraction(case) * case.visible)
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(

@@ -44,7 +44,7 @@ class Start(NamedTuple):
 
     def has_room(self, case: Case) -> bool:
         """Return whether one sequence fits; without a device, it does."""
-        kept = self.cache + case.budget.recurrent_state
+        kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
         one = kept - (case.sequences - 1) * kept // case.sequences
         return self.limit is None or self.fixed + one <= self.limit
 
@@ -61,7 +61,8 @@ def start_of(case: Case) -> Start:
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
         inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-        return Start(sequences, weights, cache, step, fixed=weights + total(inside), limit=limit)
+        fixed = weights + case.budget.draft_weights + total(inside)
+        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
 
     if case.slots is not None:
         return start(case.slots)

@@ -6,18 +6,17 @@ document.addEventListener("click", async (event) => {
   if (!(link instanceof HTMLAnchorElement) || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   event.stopImmediatePropagation(); // the theme would follow the link
-  let opened = link.nextElementSibling;
-  if (!(opened instanceof HTMLElement) || !opened.matches(".calc-opened")) {
-    const answer = await fetch(link.href);
-    if (!answer.ok) return void location.assign(link.href);
-    const facts = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main > div");
-    opened = document.createElement("div");
-    opened.className = "calc-opened";
-    opened.setAttribute("popover", "");
-    opened.setAttribute("role", "group");
-    opened.setAttribute("aria-label", `Facts of ${link.textContent}`);
-    opened.append(...(facts?.childNodes ?? []));
-    link.after(opened);
-  }
+  const beside = link.nextElementSibling;
+  if (beside instanceof HTMLElement && beside.matches(".calc-opened")) return void beside.showPopover();
+  const answer = await fetch(link.href);
+  if (!answer.ok) return void location.assign(link.href);
+  const facts = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main > div");
+  const opened = document.createElement("div");
+  opened.className = "calc-opened";
+  opened.setAttribute("popover", "");
+  opened.setAttribute("role", "group");
+  opened.setAttribute("aria-label", `Facts of ${link.textContent}`);
+  opened.append(...(facts?.childNodes ?? []));
+  link.after(opened);
   opened.showPopover();
 }, { capture: true });
