@@ -219,7 +219,7 @@ def test_the_snapshot_is_the_catalogue() -> None:
     for device in known.accelerators():
         facts = {name: fact._replace(note="", checked="", sparse=0) for name, fact in device.facts.items()}
         assert again.accelerator(device.id) == device._replace(also=(), exceptions=(), facts=facts)
-    left = {"organization": "", "licence": "", "gated": False, "note": "", "source": "", "checked": ""}
+    left = {"organization": "", "licence": "", "gated": False, "note": "", "checked": ""}
     assert list(again.models()) == [model._replace(**left) for model in known.models()]
     assert again.prices() == known.prices()
     for name in known.ids("engines"):
