@@ -21,7 +21,7 @@ LEFT_BEHIND: dict[str, Entry] = {
     "links": {"note": "", **DAY},
     "machines": {"note": "", **DAY},
     "mixtures": DAY,
-    "models": {"organization": "", "licence": "", "gated": False, "note": "", **DAY},
+    "models": {"licence": "", "gated": False, "note": "", **DAY},
     "number_formats": DAY,
     "processors": DAY,
     "protocols": {"note": "", **DAY},
