@@ -56,6 +56,8 @@ FIELDS = (
     "shared_prefix_tokens",
     "prefix_hit_rate",
     "speculation",
+    "adapters_served",
+    "start",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
@@ -66,6 +68,7 @@ FIELDS = (
     "experts_on_host",
     "host",
     "pcie",
+    "tensor_split",
     "price_per_hour",
     "electricity_per_kwh",
 )

@@ -43,6 +43,7 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.doors import door_formats, door_hardware, door_models
+from macros.downloads import data_files, data_sheet, wheel_link, wheel_name
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -114,7 +115,9 @@ from macros.speed_numbers import (
     reading,
     speed,
     speed_table,
+    start_table,
 )
+from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -170,7 +173,9 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_files,
     data_set,
+    data_sheet,
     deployment_table,
     device_count_table,
     door_formats,
@@ -248,6 +253,7 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    start_table,
     gains_table,
     acceptance_table,
     drafts_table,
@@ -269,6 +275,7 @@ MACROS = (
     sending,
     served,
     shared,
+    split_table,
     source,
     source_count,
     source_table,
@@ -296,6 +303,8 @@ MACROS = (
     update_table,
     vector_table,
     version,
+    wheel_link,
+    wheel_name,
 )
 
 

@@ -48,14 +48,15 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "USD": lambda value: f"{show_count(value)} USD",
     "kWh": lambda value: f"{show_count(value)} kWh",
 }
-PARTS = ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "activations", "logits")
+PARTS = ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "adapters", "activations", "logits")
 _opened: list[int] = [0]
 
 
 def number(what: str, show: str = "", **scenario: object) -> str:
     """Return a number of a scenario's report, inline; a reader who presses it sees the working.
 
-    `what`: a part ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "activations", "logits"),
+    `what`: a part ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "adapters", "activations",
+    "logits"),
     "total", "capacity", "headroom", "devices", "sequences", "parameters" or "token" (a token's cache). `show`: "GiB",
     "GB", "size" (the largest binary unit), "decimal" (the largest decimal one), "bytes", "count" or "words".
 

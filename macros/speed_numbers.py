@@ -193,3 +193,20 @@ def gains_table() -> str:
 
 
 ENDS = ("measured", "predicted")
+
+
+def start_table(*starts: tuple[str, dict[str, object]], **scenario: object) -> str:
+    """Return the seconds of an engine's starts by part, side by side: words for each, and its `start`."""
+    found = []
+    for _, start in starts:
+        report: Report = estimate({**scenario, "start": start})
+        found.append(report["cold_start"])
+    labels: dict[str, str] = {}
+    for item in found:
+        labels = {part["id"]: part["label"] for part in item["parts"]} | labels
+    rows = []
+    for name in ("fetching", "reading", "processes", "tracing", "compiling", "capturing", "warming"):
+        seconds = [[part["seconds"] for part in item["parts"] if part["id"] == name] for item in found]
+        rows.append([text(labels[name]), *(show_seconds(each[0]) if each else "–" for each in seconds)])
+    rows.append([text("Until it is ready"), *(show_seconds(item["seconds"]["typical"]) for item in found)])
+    return block(table(("Step", *(words for words, _ in starts)), rows, caption="Start of an engine"))

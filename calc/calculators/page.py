@@ -53,6 +53,8 @@ FORM_FIELDS = {
     "prompt_tokens": "context_tokens",
     "lora": "rank",
     "speculation": "speculation_method",
+    "adapters_served": "adapters_count",
+    "start": "start_from",
 }
 OWN_VALUES = "Your own values"
 WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))

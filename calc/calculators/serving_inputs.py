@@ -2,7 +2,7 @@
 
 from calc.calculators.inputs import Amount, Choice, Input, Number
 
-NESTED = ("speculation",)  # objects of a scenario, whose fields have inputs named "object_field"
+NESTED = ("speculation", "adapters", "start")  # objects of a scenario, whose fields have inputs named "object_field"
 METHODS = (
     ("mtp", "The model's own layers (multi-token prediction)"),
     ("eagle", "A head trained for it (EAGLE-3)"),
@@ -90,6 +90,55 @@ def speculation(topic: str) -> tuple[Input, ...]:
     )
 
 
+def adapters(topic: str) -> tuple[Input, ...]:
+    """Return the inputs of adapters that are served."""
+    return (
+        Number(
+            "adapters_count",
+            "Adapters on the GPU at once",
+            "LoRA adapters that requests choose from (max_loras); more can wait in the host's memory.",
+            "0",
+            least=0,
+            most=10_000,
+            topic=topic,
+        ),
+        Number("adapters_rank", "Rank of adapters", "The largest of them.", "16", least=1, most=4096, topic=topic),
+    )
+
+
+def start(topic: str) -> tuple[Input, ...]:
+    """Return the inputs of an engine's start."""
+    places = (("disk", "A disk"), ("network", "A network: fetched first"), ("page-cache", "Memory: kept by the system"))
+    return (
+        Choice(
+            "start_from",
+            "Weights are on",
+            "How long until the engine answers.",
+            "",
+            options=places,
+            empty="Not asked",
+            topic=topic,
+        ),
+        Amount(
+            "start_bandwidth",
+            "Bandwidth of that",
+            "In GB/s. Empty: as logs of vLLM show.",
+            "",
+            least=0.001,
+            most=1000,
+            topic=topic,
+        ),
+        Choice(
+            "start_compiled",
+            "Compiled before",
+            "What an earlier start compiled is still there.",
+            "no",
+            options=(("no", "No"), ("yes", "Yes")),
+            topic=topic,
+        ),
+    )
+
+
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return the scenario of what a form holds: inputs of an object together, or none where its first is left empty."""
     found = {name: value for name, value in values.items() if not name.startswith(NESTED)}
@@ -97,4 +146,13 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         inner = {key.removeprefix(f"{name}_"): value for key, value in values.items() if key.startswith(f"{name}_")}
         if inner.get("method"):
             found[name] = inner if inner["method"] == "draft" else {**inner, "model": None}
+        elif inner.get("count"):
+            found["adapters_served"] = inner
+        elif inner.get("from"):
+            rate = inner.get("bandwidth")
+            found["start"] = {
+                "from": inner["from"],
+                "bandwidth": f"{rate:g} GB/s" if isinstance(rate, float) else None,
+                "compiled": inner.get("compiled") == "yes",
+            }
     return found

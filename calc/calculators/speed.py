@@ -9,7 +9,15 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
-from calc.calculators.serving_inputs import cache_formats, hit_rate, scenario, shared_prefix, speculation
+from calc.calculators.serving_inputs import (
+    adapters,
+    cache_formats,
+    hit_rate,
+    scenario,
+    shared_prefix,
+    speculation,
+    start,
+)
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -50,6 +58,8 @@ INPUTS = (
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     *speculation("Drafts"),
+    *adapters("Adapters"),
+    *start("Start"),
     *hosting.INPUTS,
     *arriving.INPUTS,
     Amount(
@@ -331,6 +341,21 @@ def drafts_facts(report: Report) -> list[str]:
     return items
 
 
+def start_table(report: Report) -> str:
+    """Return the seconds of an engine's start by part; nothing where a reader does not ask."""
+    found = report.get("cold_start")
+    if not found:
+        return ""
+    seconds = found["seconds"]
+    whole = (
+        "Until it is ready" if found["measured"] else "Until the weights are read: no start of this engine was measured"
+    )
+    rows = [[text(part["label"]), show_seconds(part["seconds"])] for part in found["parts"]]
+    spread = f", {show_seconds(seconds['low'])} to {show_seconds(seconds['high'])}" if found["measured"] else ""
+    rows.append([text(whole), show_seconds(seconds["typical"]) + spread])
+    return table(("Start", "Time"), rows, caption="Start of the engine", class_="calc-parts")
+
+
 def found_text(scenario: Report) -> str:
     """Return what is taken to be in the cache of a prompt."""
     if not scenario.get("prefix_hit_rate"):
@@ -343,7 +368,7 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     line = headline(report)
     timed = [step for step in report["steps"] if step["unit"] in UNITS_SHOWN]
-    facts = figures(report) + bounds(report) + costs(report) if report["speed"] else ""
+    facts = figures(report) + bounds(report) + start_table(report) + costs(report) if report["speed"] else ""
     return answer_html(line, {**report, "steps": timed}, facts=facts, assumptions=assumptions(report))
 
 

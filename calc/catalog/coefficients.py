@@ -22,10 +22,18 @@ BOUNDS: dict[str, Bound] = {
         ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
     ),
     **dict.fromkeys(
-        ("drafts_apart", "graphs_in_share", "mixes_prompts", "repeats_heads", "shares_prefix", "splits_layers"), FLAG
+        (
+            "batches_adapters",
+            "drafts_apart",
+            "graphs_in_share",
+            "mixes_prompts",
+            "repeats_heads",
+            "shares_prefix",
+            "splits_layers",
+        ),
+        FLAG,
     ),
-    "tensor_hidden": FLAG,
-    **dict.fromkeys(("outputs_by_slot", "cache_streams"), FLAG),
+    **dict.fromkeys(("tensor_hidden", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
@@ -39,6 +47,12 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
     **dict.fromkeys(("kept_token", "kept_sequence"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
+    **dict.fromkeys(
+        ("cold_start_s", "cold_trace_s", "cold_compile_s", "cold_cached_s", "cold_warm_s"), ("seconds", 0, 300)
+    ),
+    "cold_capture_s": ("seconds", 0, 1),
+    **dict.fromkeys(("cold_cache_rate", "cold_disk_rate", "cold_network_rate"), ("bytes_per_s", 1e7, 1e12)),
+    "cold_range": ("", 1, 5),
     "cuda_graph_layer": ("bytes", 0, 2**22),
     "allocator_slack": ("", 0, 0.5),
     "allocator_pass_slack": ("", 0, 2),

@@ -1,7 +1,7 @@
 """The memory of one device during inference: what is alive in each phase of a forward pass, and which phase peaks."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
@@ -12,6 +12,9 @@ from calc.memory.kv_cache import sequence_bytes, stage_entries
 from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
 
 LAYER_PHASE, HEAD_PHASE = "layer", "head"
 
@@ -46,6 +49,7 @@ class Demand(NamedTuple):
     all_logits: bool  # logits of every prompt position, not of the last one only
     prefix: Prefix = Prefix()  # what prompts find in the cache
     draft: Draft | None = None  # what drafts tokens ahead
+    adapters: "ServedAdapters | None" = None  # that are served beside the model
 
     @property
     def activation_bytes(self) -> int:
@@ -81,6 +85,7 @@ class Budget(NamedTuple):
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
     draft_weights: int = 0
     draft_cache: int = 0  # of what drafts, and states to go back to
+    adapters: int = 0  # that are served
 
     @property
     def peak_phase(self) -> str:
@@ -95,7 +100,12 @@ class Budget(NamedTuple):
     @property
     def held(self) -> int:
         """Bytes that stay in every phase."""
-        return self.weights + self.kv_cache + self.recurrent_state + self.draft_weights + self.draft_cache
+        return self.weights + self.kv_cache + self.recurrent_state + self.beside + self.draft_cache
+
+    @property
+    def beside(self) -> int:
+        """Bytes of weights that stand beside the model's: of what drafts, and adapters."""
+        return self.draft_weights + self.adapters
 
 
 class Load(NamedTuple):
@@ -181,6 +191,13 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
     )
     cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
     found = Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    if demand.adapters is not None:
+        from calc.memory.served_adapters import adapters_bytes  # few scenarios ask for it
+
+        added = adapters_bytes(
+            load.stage, demand.adapters, tensor_parallel=layout.tensor, expert_parallel=layout.expert
+        )
+        found = found._replace(adapters=added)
     return found if demand.draft is None else with_drafts(found, demand.draft, demand=demand, load=load, layout=layout)
 
 

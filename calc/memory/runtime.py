@@ -185,6 +185,7 @@ def held_amounts(
         Amount("kv_cache", "KV cache", budget.kv_cache if cache is None else cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", budget.recurrent_state if state is None else state, ALLOCATED),
         *(drafts if case.demand.draft is not None else ()),
+        *([Amount("adapters", "Adapters", budget.adapters, ALLOCATED)] if case.demand.adapters is not None else []),
     ]
 
 

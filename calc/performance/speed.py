@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import ON_DEVICES, Host, Placement
@@ -94,6 +95,7 @@ class Question(NamedTuple):
     attention: str = "flash"
     placement: Placement = ON_DEVICES
     host: Host | None = None
+    places: tuple[tuple[Accelerator, Stage], ...] = ()  # the layers of each device, where they are not alike
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
@@ -109,6 +111,7 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         attention=question.attention,
         placement=question.placement,
         host=question.host,
+        places=question.places,
     )
 
 
@@ -153,26 +156,27 @@ def prefill(
     else:
         count = -(-sequences // max(1, min(sequences, limit // prompt)))
         alike, chunk, before = sequences / count, prompt, cached_tokens
-    time, stages = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before)), passes.layout.pipeline
-    longest = time.total
+    time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
+    stages, longest = passes.layout.pipeline, time.total
     if stages > 1 and count > 1:
         full, alike = min(limit, prompt), max(min(limit / prompt, sequences), 1.0)
         longest = passes.time(passes.prompt(sequences=alike, tokens=full, before=before)).total
-    seconds = seconds_of(passes=count, pass_s=time.total, longest_s=longest, stages=stages, overlaps=overlaps)
+    slowest = max(time.stages_s, default=time.total / stages)
+    seconds = seconds_of(passes=count, pass_s=time.total, longest_s=longest, slowest_s=slowest, overlaps=overlaps)
     return Prefill(time, count, seconds)
 
 
-def seconds_of(*, passes: int, pass_s: float, longest_s: float, stages: int, overlaps: float) -> float:
+def seconds_of(*, passes: int, pass_s: float, longest_s: float, slowest_s: float, overlaps: float) -> float:
     """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
 
-    Until the stages are full, and while they empty, the others wait for the longest pass.
+    The longest pass goes through all stages; each other one follows by its seconds on the slowest stage, where they
+    overlap in full. `slowest_s` is of a mean pass.
 
-    >>> seconds_of(passes=4, pass_s=1.0, longest_s=1.0, stages=4, overlaps=1.0)
+    >>> seconds_of(passes=4, pass_s=1.0, longest_s=1.0, slowest_s=0.25, overlaps=1.0)
     1.75
     """
-    alone = passes * pass_s
-    together = (passes * pass_s + (stages - 1) * longest_s) / stages
-    return overlaps * together + (1 - overlaps) * alone if stages > 1 else alone
+    together = longest_s + (passes * pass_s - longest_s) * slowest_s / pass_s
+    return overlaps * together + (1 - overlaps) * passes * pass_s
 
 
 def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool) -> Decode:

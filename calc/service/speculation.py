@@ -9,12 +9,11 @@ from calc.catalog import Catalog
 from calc.catalog.records import Engine, Mixture, StoredWeights, Weights
 from calc.errors import ScenarioError, nearest
 from calc.memory.drafts import DRAFT, EAGLE, METHODS, MTP, Draft
-from calc.scenario import PUBLISHED, Reader, chosen_weights, read_model, whole
+from calc.scenario import OF_HOST, PUBLISHED, Reader, chosen_weights, read_model, whole
 
 FIELDS = ("method", "model", "weights", "tokens", "acceptance")
 TOKENS, MOST_TOKENS = 3, 16
 WIDEST_GAP = 128  # between the vocabularies of a model and of what drafts for it (llama.cpp's speculative.cpp)
-INSTEAD = ("gpu_layers", "experts_on_host")  # what speculation is not modelled beside
 
 
 def read_speculation(
@@ -29,7 +28,7 @@ def read_speculation(
             hint = nearest(str(name), FIELDS)
             raise ScenarioError(f"speculation.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
     method = read_method(value, engine, architecture)
-    for name in INSTEAD:
+    for name in OF_HOST:
         if name in reader.given:
             raise ScenarioError("speculation", f"does not go together with {name}: what drafts needs the whole device")
     draft = Draft(

@@ -1,15 +1,17 @@
 """Machines, links and prices: what is wrong in one is named, and what they say agrees with the accelerators."""
 
+import datetime
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from calc.catalog import Catalog
+from calc.catalog import Catalog, catalog
 from calc.catalog.carried import carried
 from calc.catalog.loader import DATA, read_tables
-from calc.errors import CatalogError
+from calc.catalog.records import Link, Machine, Price
+from calc.errors import CatalogError, ScenarioError
 from tests.catalog.small import GOOD
 
 LINK = """
@@ -168,3 +170,99 @@ def test_a_snapshot_has_the_new_kinds(data: Path) -> None:
     assert again.version == "2026-01-01"
     facts = {name: fact._replace(note="", checked="") for name, fact in known.machine("box").facts.items()}
     assert again.machine("box") == known.machine("box")._replace(note="", checked="", facts=facts)
+
+
+MACHINES = list(catalog().machines())
+LINKS = list(catalog().links())
+PRICES = catalog().prices()
+
+
+def test_there_are_some_of_each() -> None:
+    """Servers, cards in slots, Macs, clouds; links of each kind; prices of everything that is priced."""
+    assert {machine.kind for machine in MACHINES} >= {"server", "rack", "workstation", "desktop", "cloud"}
+    assert {link.kind for link in LINKS} == {"device", "host", "network"}
+    assert {price.of for price in PRICES} == {"accelerators", "machines", "models", "electricity"}
+    assert {"USD", "EUR"} <= {price.currency for price in catalog().prices("electricity")}
+
+
+@pytest.mark.parametrize("machine", [entry for entry in MACHINES if entry.link], ids=lambda machine: machine.id)
+def test_a_machine_has_the_link_of_its_accelerator(machine: Machine) -> None:
+    """What is between two devices of a machine is what its accelerator can carry, and no more devices than it joins."""
+    device = catalog().accelerator(machine.accelerator)
+    assert catalog().link(machine.link).bytes_per_s_one_way == pytest.approx(device.link_bytes_per_s_one_way, rel=0.01)
+    assert catalog().link(machine.link).kind == "device"
+    if domain := device.quantity("link_domain"):
+        assert machine.devices <= domain
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.id)
+def test_a_machine_is_whole(machine: Machine) -> None:
+    """One device is alone and several are not; links are of the kind that their place says; the source is known."""
+    assert catalog().source(machine.source).url
+    if machine.claim:
+        assert machine.quantity("memory")
+    else:
+        assert (machine.devices == 1) == (machine.topology == "single")
+        device = catalog().accelerator(machine.accelerator)
+        board = device.quantity("power") or 0
+        assert (machine.quantity("power") or board * machine.devices) >= 0.9 * board * machine.devices
+    assert machine.topology not in ("switched", "bridge") or machine.link
+    for name, kind in ((machine.host_link, "host"), (machine.network, "network")):
+        assert not name or catalog().link(name).kind == kind
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.id)
+def test_a_link_has_both_directions(link: Link) -> None:
+    """A generation of PCIe carries twice the one before, and half the lanes carry half."""
+    assert catalog().source(link.source).url
+    if link.id.startswith("pcie-"):
+        generation, lanes = (int(part) for part in link.id.removeprefix("pcie-").split("-x"))
+        assert link.bytes_per_s_one_way == pytest.approx(lanes * 2 ** (generation - 3) * 0.985e9, rel=0.05)
+
+
+@pytest.mark.parametrize("price", PRICES, ids=lambda price: price.id)
+def test_a_price_says_of_what_when_and_who_says_so(price: Price) -> None:
+    """And a machine is named where a whole one is rented."""
+    datetime.date.fromisoformat(price.checked)
+    assert catalog().source(price.source).url
+    assert price.each > 0
+    assert price.region or price.of != "electricity"
+    assert price.seller or price.kind in ("median", "retail", "used", "street")
+
+
+def test_an_unknown_machine_names_the_nearest() -> None:
+    """As everywhere else in a scenario."""
+    with pytest.raises(ScenarioError, match="dgx-h200"):
+        catalog().machine("DGX H20")
+    assert catalog().machine("8x H100 SXM").accelerator == "h100-sxm-80gb"
+
+
+def test_a_processor_s_bandwidth_follows_from_its_channels() -> None:
+    """Twelve channels of DDR5-4800 carry 460.8 GB/s and eight of DDR4-3200 204.8 (AMD), two of DDR5-5600 89.6."""
+    found = {name: catalog().processor(name).bandwidth for name in ("epyc-9554", "epyc-7003", "ryzen-9-9950x")}
+    assert found == pytest.approx({"epyc-9554": 460.8e9, "epyc-7003": 204.8e9, "ryzen-9-9950x": 89.6e9})
+
+
+def test_hosted_models_say_what_reading_and_writing_costs() -> None:
+    """A price of a hosted model is for a million tokens, and writing never costs less than reading before did."""
+    hosted = catalog().prices("models")
+    assert hosted
+    for price in hosted:
+        assert price.per == "million tokens" and price.kind == "hosted"
+        assert price.output_price is not None and price.output_price >= (price.cached_price or 0)
+
+
+def test_rents_of_today_come_from_several_sellers() -> None:
+    """The H100's rents of one day are of four clouds at least, so that a middle one can be told from the ends."""
+    rents = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
+    newest = [price for price in rents if price.checked == rents[0].checked]
+    assert len({price.seller for price in newest}) >= 4
+
+
+def test_a_link_carries_what_the_sheets_of_its_devices_say() -> None:
+    """Both are of one device as software sees it: half of a chip with two, and of the ports that join devices alone."""
+    for link in catalog().links():
+        for name in link.accelerators:
+            stated = catalog().accelerator(name).quantity("link_bandwidth")
+            if stated and link.both_ways is not None:
+                assert link.both_ways.value == pytest.approx(stated, rel=0.01), (link.id, name)
