@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
     from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
+    from calc.planning.serving_pools import PoolLayouts
 
 Report = dict[str, object]
 
@@ -66,6 +67,7 @@ class Asked(NamedTuple):
     slots: int | None  # sequences that it is set up for
     traffic: "Traffic | None"  # requests that come on their own
     start: "Start | None" = None  # from where the engine starts
+    pools: "PoolLayouts | None" = None  # of prefill and decoding apart
 
     def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -157,7 +159,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
-    cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
+    devices = asked.pools.devices if asked.pools else layout.devices
+    cost, cost_steps = costs(found.speed, accelerator, devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
@@ -199,7 +202,11 @@ def read_question(scenario: Scenario) -> Question:
     most, demand = not served and reader.take("sequences") == "max", asked.demand
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
-    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    layout = (
+        asked.pools.decode
+        if asked.pools
+        else settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    )
     host = read_hosted(reader, asked, layout, accelerator)
     return Question(
         reader=reader,
@@ -285,7 +292,21 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
-    speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
+    memory = {**report.serving_totals(served), **report.serving_fit(served)}
+    if asked.pools is not None and asked.concurrency is not None:
+        from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
+
+        found = pooled_speed(
+            served,
+            asked.pools,
+            concurrency=asked.concurrency,
+            output_tokens=asked.output_tokens,
+            cached_tokens=asked.cached_tokens,
+        )
+        memory["prefill_pool"] = prefill_pool(serving, served, asked.pools.prefill)
+    else:
+        found = report.serving_speed(served, asked.output_tokens, asked.cached_tokens)
+    speed, steps = found or (None, [])
     starting: Report | None = None
     if asked.start is not None:
         from calc.planning.starting import cold_start  # few scenarios ask for it
@@ -295,7 +316,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     return Found(
         demand=served.demand,
         parts=report.serving_parts(served),
-        memory={**report.serving_totals(served), **report.serving_fit(served)},
+        memory=memory,
         speed=speed,
         speed_steps=steps,
         warnings=serving_warnings(served),
@@ -368,6 +389,7 @@ def read_asked(reader: Reader) -> Asked:
         slots=read_slots(reader, engine),
         traffic=traffic,
         start=read_starts(reader, engine),
+        pools=read_apart(reader, engine, architecture),
     )
 
 
@@ -427,6 +449,15 @@ def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
     from calc.service.start import read_start  # few scenarios ask for it
 
     return read_start(reader, engine)
+
+
+def read_apart(reader: Reader, engine: Engine | None, architecture: Architecture) -> "PoolLayouts | None":
+    """Return the pools of prefill and decoding, None where both run on the same devices."""
+    if "disaggregation" not in reader.given:
+        return None
+    from calc.service.pools import read_pools  # few scenarios ask for it
+
+    return read_pools(reader, engine, architecture, catalog())
 
 
 def halves_fp32(engine: Engine | None) -> bool:
