@@ -100,10 +100,15 @@ class Question(NamedTuple):
     most: bool  # as many sequences as fit
     prices: dict[str, float | None]
     host: Host | None = None
+    devices: tuple[Accelerator, ...] = ()  # where they are not alike
+    split: tuple[float, ...] = ()  # the layers' shares on them; none where their memory decides
 
     def serving(self) -> "Serving | None":
         """Return the engine on the devices asked for, None without an engine."""
-        return self.asked.serving(self.accelerator, self.host)
+        found = self.asked.serving(self.accelerator, self.host)
+        if found is not None:
+            found.devices, found.split = self.devices, self.split
+        return found
 
 
 class Found(NamedTuple):
@@ -142,13 +147,17 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := question.serving():
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
-        works = what_runs(
-            facts=facts,
-            engine=asked.engine,
-            device=accelerator,
-            weights=demand.weights,
-            architecture=demand.architecture,
-        )
+        found_on = [
+            what_runs(
+                facts=facts,
+                engine=asked.engine,
+                device=device,
+                weights=demand.weights,
+                architecture=demand.architecture,
+            )
+            for device in question.devices or (accelerator,)
+        ]
+        works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
@@ -159,8 +168,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
-    devices = asked.pools.devices if asked.pools else layout.devices
-    cost, cost_steps = costs(found.speed, accelerator, devices, question.prices)
+    priced = None if question.devices else accelerator  # a price is that of one kind
+    used = asked.pools.devices if asked.pools else layout.devices
+    cost, cost_steps = costs(found.speed, priced, used, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
@@ -168,6 +178,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if demand.adapters is not None and found.speed is not None:
         message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
         risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
+    if asked.pools is not None and found.speed is not None:
+        message = "of published servers with pools apart, half had their first token at over twice or under half of it"
+        risks.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
@@ -195,8 +208,10 @@ def estimate(scenario: Mapping[str, object]) -> Report:
 def read_question(scenario: Scenario) -> Question:
     """Return a scenario of inference, read and checked."""
     facts, reader = catalog(), Reader(scenario)
+    devices = read_list(reader) if isinstance(reader.given.get("accelerator"), list) else ()
+    listed = reader.filled.get("accelerator")
     asked = read_asked(reader)
-    accelerator = read_accelerator(reader, facts)
+    accelerator = devices[0] if devices else read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
     served = asked.concurrency is not None
     most, demand = not served and reader.take("sequences") == "max", asked.demand
@@ -208,6 +223,9 @@ def read_question(scenario: Scenario) -> Question:
         else settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
     )
     host = read_hosted(reader, asked, layout, accelerator)
+    split = settle_devices(reader, asked, layout, devices)
+    if devices:
+        reader.filled["accelerator"] = listed
     return Question(
         reader=reader,
         asked=asked,
@@ -217,7 +235,29 @@ def read_question(scenario: Scenario) -> Question:
         most=most,
         prices=prices,
         host=host,
+        devices=() if asked.placement.alone else devices,
+        split=split,
     )
+
+
+def read_list(reader: Reader) -> tuple[Accelerator, ...]:
+    """Return the devices that a scenario lists, where they are not alike."""
+    from calc.service.devices import read_devices  # few scenarios list them
+
+    return read_devices(reader, catalog())
+
+
+def settle_devices(reader: Reader, asked: Asked, layout: Layout, devices: tuple[Accelerator, ...]) -> tuple[float, ...]:
+    """Return the shares of the layers that devices get by `tensor_split`, checked with what it does not go with."""
+    if not devices:
+        if "tensor_split" in reader.given:
+            message = 'needs a list of devices in accelerator: [{"id": "rtx-3090", "count": 2}]'
+            raise ScenarioError("tensor_split", message)
+        return ()
+    from calc.service.devices import check_devices, read_split
+
+    check_devices(reader, asked.engine, layout)
+    return read_split(reader, devices)
 
 
 def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accelerator | None) -> Host | None:
@@ -232,7 +272,8 @@ def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accel
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
     """Return the changes that would make it fit or run, least harm first; none where it does both."""
-    if question.accelerator is None or (memory.get("fits") is not False and runs):
+    apart = question.devices or question.asked.pools
+    if question.accelerator is None or apart or (memory.get("fits") is not False and runs):
         return []
     from calc.planning.repairs import Wanted, repairs  # what fits needs none
 
@@ -303,7 +344,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
             output_tokens=asked.output_tokens,
             cached_tokens=asked.cached_tokens,
         )
-        memory["prefill_pool"] = prefill_pool(serving, served, asked.pools.prefill)
+        first = memory["prefill_pool"] = prefill_pool(serving, served, asked.pools.prefill)
+        if memory["fits"] and not first["fits"]:
+            memory["fits"] = False
     else:
         found = report.serving_speed(served, asked.output_tokens, asked.cached_tokens)
     speed, steps = found or (None, [])

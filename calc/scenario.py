@@ -69,6 +69,7 @@ FIELDS = (
     "experts_on_host",
     "host",
     "pcie",
+    "tensor_split",
     "price_per_hour",
     "electricity_per_kwh",
 )

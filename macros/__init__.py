@@ -43,6 +43,7 @@ from macros.device_tables import (
     vector_table,
 )
 from macros.doors import door_formats, door_hardware, door_models
+from macros.downloads import data_files, data_sheet, wheel_link, wheel_name
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -88,6 +89,7 @@ from macros.model_tables import beyond_table, block_table, config_table, model_t
 from macros.pages import benchmark, calculator, calculator_list, presets, question, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
+from macros.pool_numbers import pools_error
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
@@ -116,6 +118,7 @@ from macros.speed_numbers import (
     speed_table,
     start_table,
 )
+from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -171,7 +174,9 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_files,
     data_set,
+    data_sheet,
     deployment_table,
     device_count_table,
     door_formats,
@@ -251,6 +256,7 @@ MACROS = (
     rate_table,
     start_table,
     gains_table,
+    pools_error,
     acceptance_table,
     drafts_table,
     readers_table,
@@ -271,6 +277,7 @@ MACROS = (
     sending,
     served,
     shared,
+    split_table,
     source,
     source_count,
     source_table,
@@ -298,6 +305,8 @@ MACROS = (
     update_table,
     vector_table,
     version,
+    wheel_link,
+    wheel_name,
 )
 
 

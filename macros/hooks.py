@@ -5,7 +5,7 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import facts, kept, lists, markdown, plain, plots, runtime, terms, vega
+from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
 _file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
@@ -67,6 +67,7 @@ def on_post_build(config: Any) -> None:
     """Write what pages draw their plots from and their forms list, the facts of devices, and pages as Markdown."""
     plots.write_plots(Path(config.site_dir))
     lists.write_lists(Path(config.site_dir))
+    downloads.write_downloads(Path(config.site_dir))
     facts.write_facts(Path(config.site_dir))
     plain.write(Path(config.site_dir), config)
     kept.tidy()

@@ -6,6 +6,7 @@ from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
+from calc.planning.measured import MEMORY, is_measured
 from calc.scenario import SHARING_ENGINES
 from calc.units import show_count, show_gib
 
@@ -149,7 +150,9 @@ def engine_facts(report: Report) -> list[str]:
     low, high = memory["device_bytes_range"]
     items = []
     if low < high:
-        items.append(f"Used on the device, in four of five measurements: <strong>{show_range(low, high)}</strong>")
+        known = is_measured(catalog(), MEMORY, report["scenario"]["engine"])
+        held = "in four of five measurements" if known else "as its parts may err"
+        items.append(f"Used on the device, {held}: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     items += hosting.facts(report)

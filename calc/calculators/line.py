@@ -40,7 +40,7 @@ def render_line(examples: Sequence[str]) -> str:
     field = element(
         "input",
         id="ask-line",
-        name="q",
+        name="ask",
         type="text",
         autocomplete="off",
         autocapitalize="off",
@@ -59,7 +59,7 @@ def render_line(examples: Sequence[str]) -> str:
 
 def example(line: str) -> str:
     """Return an example as a link that asks it, with its answer in a sentence."""
-    link = element("a", text(line), href=f"?q={escaped(line)}")
+    link = element("a", text(line), href=f"?ask={escaped(line)}")
     return element("li", f"{link} {element('span', text(answer_line(line)['status']))}")
 
 

@@ -1,6 +1,7 @@
 """The command that serves what a scenario of inference is about: the choices that its report made, flag by flag."""
 
 from collections.abc import Iterator, Mapping
+from json import dumps
 from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
@@ -18,7 +19,10 @@ SIXTEEN_BIT = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
 FOLDER = "/models"
-FIELDS_WITHOUT_FLAGS = ("speculation", "cache_offload", "disaggregation", "adapters_served")
+FIELDS_WITHOUT_FLAGS = ("cache_offload", "disaggregation")
+DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
+LOOKED_UP = 4  # tokens of a text that ngram looks for
+DRAFTER = f"{FOLDER}/drafter"
 
 
 class Served(NamedTuple):
@@ -91,8 +95,33 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
         yield "cache", both[0]
     if both[1] not in PLAIN_CACHE and (engine.id == "llama.cpp" or both[0] != both[1]):
         yield "cache_v", both[1]
+    yield from beside(filled)
     if engine.id == "llama.cpp":
         yield from llama_choices(scenario, report)
+
+
+def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what stands beside the model: adapters, and what drafts."""
+    if served_beside := filled.get("adapters_served"):
+        yield "adapters", True
+        yield "adapter_count", served_beside["count"]
+        yield "adapter_rank", served_beside["rank"]
+    if drafted := filled.get("speculation"):
+        yield "speculation", drafting(drafted)
+
+
+def drafting(drafted: Mapping[str, Any]) -> str:
+    """Return how tokens are drafted, as vLLM is told."""
+    said: dict[str, object] = {"num_speculative_tokens": drafted["tokens"]}
+    if drafted["method"] in DRAFTING:
+        said["method"] = DRAFTING[drafted["method"]]
+    if drafted["method"] == "ngram":
+        said["prompt_lookup_max"] = LOOKED_UP
+    if drafted["method"] == "eagle":
+        said["model"] = DRAFTER
+    elif "model" in drafted:
+        said["model"] = drafted["model"]
+    return dumps(said)
 
 
 def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

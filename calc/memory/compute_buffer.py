@@ -62,7 +62,10 @@ def micro_batch(case: Case) -> int:
 
 
 def compute_buffer(case: Case) -> Amount:
-    """Return the compute buffer of a device: its widest moment, and what a pipeline keeps of its inputs."""
+    """Return the compute buffer of a device: its widest moment, and what a pipeline keeps of its inputs.
+
+    Devices are no pipeline where layers or experts stand on the host. Source: llama.cpp, src/llama-context.cpp.
+    """
     slots = server_slots(case)
     tokens = min(micro_batch(case), stream_cells(slots))
     eager = case.attention == EAGER
@@ -71,7 +74,7 @@ def compute_buffer(case: Case) -> Amount:
     moments = reserved_moments(case, slots, tokens, seen) if by_slot else unreserved_moments(case, seen)
     widest = max(moments, key=lambda moment: tokens * moment.elements * FP32_BYTES + moment.rest)
     inputs = 0
-    if case.layout.pipeline > 1:
+    if case.layout.pipeline > 1 and not case.placement.on_host:
         inputs = (COPIES - 1) * seen + COPIES * tokens * case.stage.architecture.hidden_size * FP32_BYTES
     return Amount(
         id=widest.id,
@@ -188,7 +191,7 @@ def unpacked(kind: Layer, case: Case, slots: Slots) -> int:
 
     Source: llama.cpp, ggml/src/ggml-cuda/fattn-common.cuh.
     """
-    if case.accelerator is None or case.accelerator.vendor not in CUDA_VENDORS:
+    if case.placement.alone or case.accelerator is None or case.accelerator.vendor not in CUDA_VENDORS:
         return 0
     sides = [(case.demand.keys, "key_dim"), (case.demand.values, "value_dim")]
     cells = stream_cells(slots) * slots.streams

@@ -1,5 +1,8 @@
 """Where the parts of a model stand: layers, or experts of layers, in the host's memory, and the others on devices."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -51,6 +54,19 @@ class Placement(NamedTuple):
 
 
 ON_DEVICES = Placement()
+
+
+def split_layers(layers: int, shares: Sequence[float]) -> list[int]:
+    """Return how many of some layers each device gets by its share, as llama.cpp cuts them.
+
+    The output matrix counts as one layer more, behind the last. Source: llama.cpp, src/llama-model.cpp (load_tensors).
+
+    >>> split_layers(48, [24, 12]), split_layers(4, [1, 1, 0])
+    ([33, 15], [3, 1, 0])
+    """
+    total, ends = sum(shares), list(accumulate(shares))
+    owners = [bisect_right(ends, total * layer / (layers + 1)) for layer in range(layers)]
+    return [owners.count(device) for device in range(len(shares))]
 
 
 def expert_bytes(stage: Stage, weights: Weights, group: int | None) -> int:

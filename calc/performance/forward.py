@@ -81,7 +81,7 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
         if tokens[work.rows] or work.fixed_bytes:
             moved = tokens[work.rows] * work.token_bytes + work.fixed_bytes
             found.append(Counted(Pointwise(work.name, moved, work.kernels), count))
-    if tokens[OUTPUTS] and model.architecture.output_size:
+    if tokens[OUTPUTS] and model.architecture.output_size and model.has_head:
         logits = tokens[OUTPUTS] * model.architecture.output_size / model.layout.tensor
         found.append(Counted(Pointwise("Logits", logits * LOGIT_BYTES, 1.0), 1))
     return (*found, *messages(model, segments, tokens))

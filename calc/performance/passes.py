@@ -9,34 +9,17 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.fabric import joined
-from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, rank_of
+from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward
+from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models, only
 from calc.performance.kernels import Kernels, device_class, kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
-from calc.performance.processor import ProcessorLaw, processor_law, processor_parts
+from calc.performance.processor import processor_law, processor_parts
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of, state_bytes
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
 COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
 CAPTURED_CROSSINGS = 2  # in a pass between device and host, up to which what lies between is replayed as a graph
-
-
-def only(operations: Pass, kinds: tuple[type, ...]) -> Pass:
-    """Return the operations of some kinds; all of them where none is named."""
-    return tuple(item for item in operations if isinstance(item.operation, kinds)) if kinds else operations
-
-
-class HostPart(NamedTuple):
-    """What stands in the host's memory, and how fast its processor works on it."""
-
-    models: tuple[RankModel, ...]
-    law: ProcessorLaw
-    crossings: int  # of a pass, from the device to the host and back
-
-    def operations(self, segments: tuple[Segment, ...], *, outputs: bool) -> Pass:
-        """Return the operations of a pass on what stands here; `outputs`: those on logits too."""
-        asked = segments if outputs else tuple(segment._replace(outputs=0.0) for segment in segments)
-        return tuple(item for model in self.models for item in forward(model, *asked))
 
 
 if TYPE_CHECKING:
@@ -53,6 +36,8 @@ class Passes(NamedTuple):
     kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
     host: HostPart | None = None
+    name: str = ""  # of the device, where several are not alike
+    behind: "tuple[Passes, ...]" = ()  # the further devices then, each with its layers
     adapters: "Served | None" = None  # that are served beside the model
     draft: Draft | None = None
     drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
@@ -76,6 +61,8 @@ class Passes(NamedTuple):
 
         Of some kinds of operations alone, nothing is drafted.
         """
+        if self.behind:
+            return self.joined_time(segments, kinds)
         if self.host is not None:
             return self.placed_time(self.host, segments, kinds)
         found = self.device_time(only(self.operations(segments), kinds), segments)
@@ -91,6 +78,23 @@ class Passes(NamedTuple):
         tokens = sum(segment.sequences * segment.queries for segment in segments) / self.layout.context
         sequences = sum(segment.sequences for segment in segments)
         return found + self.adapters.products(tokens=tokens, sequences=sequences)
+
+    def joined_time(self, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass through devices that are not alike, one behind the other."""
+        found = [each.time(*segments, kinds=kinds) for each in (self._replace(behind=()), *self.behind)]
+        return PassTime(
+            parts=tuple(part for time in found for part in time.parts),
+            device_s=sum(time.device_s for time in found),
+            host_s=sum(time.host_s for time in found),
+            between_s=found[0].between_s,
+            processor_s=sum(time.processor_s for time in found),
+            stages_s=tuple(time.total - time.between_s for time in found),
+        )
+
+    def slowest(self, time: PassTime) -> str:
+        """Return the device that takes the most of a pass's time, of those that are not alike."""
+        names = (self.name, *(each.name for each in self.behind))
+        return max(zip(time.stages_s or (time.total,), names, strict=True))[1]
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
@@ -132,7 +136,7 @@ class Passes(NamedTuple):
         The processor works on that part for a few tokens. For many, its weights and caches are copied to the device,
         which is faster at arithmetic. Source: llama.cpp, ggml-cuda.cu (ggml_backend_cuda_device_offload_op).
         """
-        away = only(host.operations(segments, outputs=self.kernels is None), kinds)
+        away = only(host.operations(segments), kinds)
         sequences = sum(segment.sequences for segment in segments)
         if self.kernels is None:
             parts = processor_parts(away, host.law)
@@ -182,8 +186,30 @@ def passes_of(
     attention: str,
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
+    places: tuple[tuple[Accelerator, Stage], ...] = (),
 ) -> Passes | None:
-    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known."""
+    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known.
+
+    `places` are the layers of each device where these are not alike.
+    """
+    if len(places) > 1:
+        each = [
+            passes_of(
+                demand=demand,
+                layout=layout if place == 0 else Layout(),  # what the stages send stands in the first one's passes
+                accelerator=device,
+                engine=engine,
+                era=era,
+                values=values,
+                attention=attention,
+                placement=placement,
+                host=host if place == 0 else None,
+                places=((device, stage),),
+            )
+            for place, (device, stage) in enumerate(places)
+        ]
+        whole = [found for found in each if found is not None]
+        return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
     found = None
     if accelerator is not None and not placement.alone:
         found = device_kernels(accelerator, layout, engine)
@@ -198,7 +224,8 @@ def passes_of(
         attention=attention,
     )
     fuses = bool(values["fuses"])
-    model = device_model(demand, layout, placement, fuses=fuses)
+    stage = places[0][1] if places else device_layers(demand, placement)
+    model = device_model(stage, demand, layout, placement, fuses=fuses)
     part = None
     if host is not None and placement.on_host:
         part = HostPart(
@@ -206,7 +233,7 @@ def passes_of(
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
         )
-    passes = Passes(demand, layout, model, found, schedule, part)
+    passes = Passes(demand, layout, model, found, schedule, host=part, name=accelerator.id if accelerator else "")
     if demand.adapters is not None:
         passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
@@ -223,7 +250,7 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     schedule = passes.schedule._replace(weights=draft.weights, found={})
     if not schedule.of("drafts_apart"):
         schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
-    model = device_model(demand, layout, ON_DEVICES, fuses=fuses)
+    model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)
     return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
 
 
@@ -238,41 +265,6 @@ def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Ker
         found.group(CONTEXT, joined(accelerator, ranks=layout.context, stride=layout.tensor))
         found.group(EXPERT, joined(accelerator, ranks=layout.expert))
     return found
-
-
-def device_model(demand: Demand, layout: Layout, placement: Placement, *, fuses: bool) -> RankModel:
-    """Return what of a model stands on devices, as if its pipeline stages were one."""
-    architecture = demand.architecture
-    stage = Stage(architecture, placement.first(architecture), architecture.layer_count)
-    model = rank_of(stage, demand, layout, fuses=fuses)
-    apart = placement.apart(stage)
-    if apart.last > apart.first:
-        kept = rank_of(stage._replace(first=apart.last), demand, layout, fuses=fuses).experts
-        model = model._replace(experts=kept)
-    return model
-
-
-def host_models(demand: Demand, placement: Placement, *, fuses: bool) -> tuple[RankModel, ...]:
-    """Return what of a model stands in the host's memory: whole layers, and the experts of others."""
-    architecture = demand.architecture
-    away = placement.host_layers(architecture)
-    found = [rank_of(away, demand, Layout(), fuses=fuses)] if away.last else []
-    apart = placement.apart(Stage(architecture, away.last, architecture.layer_count))
-    if apart.last > apart.first:
-        model = rank_of(apart, demand, Layout(), fuses=fuses)
-        found.append(model._replace(matrices=(), looks=(), states=(), pointwork=(), reductions=()))
-    return tuple(found)
-
-
-def crossings(demand: Demand, placement: Placement) -> int:
-    """Return how often a pass goes from device to host or back: around experts of a layer, and after host layers."""
-    architecture = demand.architecture
-    first = placement.first(architecture)
-    apart = placement.apart(Stage(architecture, first, architecture.layer_count))
-    mixtures = sum(
-        count for kind, count in apart.kind_counts() if any(tensor.active is not None for tensor in kind.tensors)
-    )
-    return 2 * mixtures + (1 if first else 0)
 
 
 def served_on(demand: Demand, adapters: "ServedAdapters", layout: Layout) -> "Served":

@@ -108,6 +108,11 @@ class RankModel(NamedTuple):
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
 
     @property
+    def has_head(self) -> bool:
+        """Whether the output matrix is among these layers."""
+        return any(matrix.rows == OUTPUTS for matrix, _ in self.matrices)
+
+    @property
     def weight_bytes(self) -> float:
         """Bytes of all weights that a pass over many tokens reads."""
         small = sum(count * work.fixed_bytes for work, count in self.pointwork)

@@ -167,6 +167,7 @@ class PassTime(NamedTuple):
     host_s: float  # in which the host launches the kernels, beside the device
     between_s: float  # in which the device waits for the host: scheduling, sampling
     processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
+    stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
     drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
 
     @property

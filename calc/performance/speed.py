@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import ON_DEVICES, Host, Placement
@@ -94,6 +95,7 @@ class Question(NamedTuple):
     attention: str = "flash"
     placement: Placement = ON_DEVICES
     host: Host | None = None
+    places: tuple[tuple[Accelerator, Stage], ...] = ()  # the layers of each device, where they are not alike
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
@@ -109,6 +111,7 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         attention=question.attention,
         placement=question.placement,
         host=question.host,
+        places=question.places,
     )
 
 
@@ -155,18 +158,20 @@ def prefill(
         alike, chunk, before = sequences / count, prompt, cached_tokens
     time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
     stages = passes.layout.pipeline
-    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, stages=stages, overlaps=overlaps))
+    slowest = max(time.stages_s, default=time.total / stages)
+    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, slowest_s=slowest, overlaps=overlaps))
 
 
-def seconds_of(*, passes: int, pass_s: float, stages: int, overlaps: float) -> float:
+def seconds_of(*, passes: int, pass_s: float, slowest_s: float, overlaps: float) -> float:
     """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
 
-    >>> seconds_of(passes=4, pass_s=1.0, stages=4, overlaps=1.0)
+    Each pass follows the one before it by the seconds of the slowest stage, where they overlap in full.
+
+    >>> seconds_of(passes=4, pass_s=1.0, slowest_s=0.25, overlaps=1.0)
     1.75
     """
-    alone = passes * pass_s
-    together = (passes + stages - 1) * pass_s / stages
-    return overlaps * together + (1 - overlaps) * alone if stages > 1 else alone
+    together = pass_s + (passes - 1) * slowest_s
+    return overlaps * together + (1 - overlaps) * passes * pass_s
 
 
 def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool) -> Decode:

@@ -11,12 +11,13 @@ from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.most import most
 from calc.planner.need import Share
-from calc.planner.options import SURE, Option, energy_of, tokens_per_s
+from calc.planner.options import Option, energy_of, tokens_per_s
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
+from calc.planner.surer import surer_context
 from calc.planner.training import best_training, tokens_a_second
 from calc.planning.cost import MILLION
-from calc.units import HOUR_S, show_gib, show_number
+from calc.units import HOUR_S, show_count, show_gib, show_number
 
 Answer = dict[str, object]
 
@@ -51,7 +52,7 @@ def answer(asked: Mapping[str, object]) -> Answer:
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
-    candidate, need = option.candidate, question.need
+    candidate, need, tokens = option.candidate, question.need, surer_context(option)
     ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
     if question.trains:
         money, energy = ledger.run(option.report, own_rent=own_price(question, "price_per_hour"))
@@ -64,10 +65,11 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
+        "surer": {"context_tokens": tokens} if tokens else None,
         "speed": option.report["speed"],
         "cost": money,
         "energy": energy,
-        "why": why(question, search, option),
+        "why": why(question, search, option, tokens),
     }
 
 
@@ -103,7 +105,7 @@ def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
     }
 
 
-def why(question: Question, search: Search, option: Option) -> str:
+def why(question: Question, search: Search, option: Option, surer_tokens: int | None) -> str:
     """Return in a sentence why an option is where it is, and how sure it is to fit."""
     report, devices = option.report, search.fleet(option.candidate)
     known = {
@@ -125,9 +127,10 @@ def why(question: Question, search: Search, option: Option) -> str:
         name = "concurrency" if question.of == "users" else question.of
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
     first = f"{words}: {show_number(value, 4)} {unit}".strip() if value is not None else f"{words}: not known"
-    if option.chance >= SURE:
+    if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    return f"{first}; tight, with {show_gib(option.spare_bytes)} left: fewer tokens, sequences or bits make it sure"
+    change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else "fewer sequences or bits"
+    return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 
 def trained(question: Question, option: Option, fleet: Devices) -> dict[str, tuple[str, float | None, str]]:

@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked
 from calc.memory.budget import Layout
+from calc.memory.prefix import Prefix
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
@@ -16,7 +17,16 @@ from calc.planning.bounds import Least, least, least_cache
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import sold_in_multiples
-from calc.scenario import PUBLISHED, USUAL, Reader, named_count, read_accelerator
+from calc.scenario import (
+    OF_HOST,
+    PUBLISHED,
+    USUAL,
+    Reader,
+    chosen_weights,
+    named_count,
+    read_accelerator,
+    read_model,
+)
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
@@ -206,6 +216,7 @@ class Bound(NamedTuple):
     asked: Asked | None  # None where it cannot be read
     least: Least
     step_s: float  # of a token of each sequence
+    written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
 
     @property
     def sequences(self) -> float:
@@ -216,8 +227,39 @@ class Bound(NamedTuple):
 
     @property
     def cache(self) -> tuple[int, int]:
-        """The bytes of a sequence's cache, and those of them that a step reads."""
-        return (0, 0) if self.asked is None else least_cache(self.asked.demand._replace(sequences=1))
+        """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
+        if self.asked is None:
+            return 0, 0
+        demand = self.asked.demand
+        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
+        return least_cache(
+            demand._replace(
+                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
+            )
+        )
+
+    @property
+    def multiplied_tokens(self) -> int:
+        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+        if self.asked is None:
+            return 0
+        prompt = self.asked.demand.prompt_tokens
+        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
+
+
+def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
+    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+
+    Layers may stand in the host's memory, and FP32 is halved by some engines.
+    """
+    model, weights = scenario.get("model"), scenario.get("weights")
+    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
+        return 0
+    known = read_model(model, facts)
+    if known.said is not None:  # a name that says a format is read with all else
+        return 0
+    stored = chosen_weights(weights, known, facts)[0]
+    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
 
 
 def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
@@ -232,4 +274,5 @@ def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
     if asked.placement.on_host:  # what stands in the host's memory is not the device's
         return Bound(asked, Least(0, 0), 0.0)
     needed = least(asked.demand.architecture, asked.demand.weights)
-    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte)
+    written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
+    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)

@@ -151,20 +151,20 @@ def fewest(candidate: Candidate, bound: Bound, need: Need) -> int:
     """Return the replicas that no engine does without: by room for the caches, their reading, and arithmetic."""
     if bound.asked is None:
         return 1
-    devices, least, demand = candidate.devices, bound.least, bound.asked.demand
+    devices, least = candidate.devices, bound.least
     kept, read = bound.cache
     room = devices.number * devices.accelerator.capacity_bytes - least.held
     most = room / kept if kept else inf
     if need.step_s is not None and read and devices.seconds_each_byte:
-        most = min(most, (need.step_s / devices.seconds_each_byte - least.read) / read)
+        most = min(most, (need.step_s * bound.written / devices.seconds_each_byte - least.read) / read)
     if most < 1:
         return 1  # that not even one is served, is said where it is found
     if need.peak_rate is None:
         return ceil((need.waiting or 1) / most)
     output = max(bound.asked.output_tokens - 1, 1)
-    each_s = devices.seconds_each_byte * output
+    each_s = devices.seconds_each_byte * output / bound.written
     busy = min(most, 10**9)
     by_reading = busy / (each_s * (least.read + busy * read)) if each_s else inf
-    flops = 2 * least.multiplied * (demand.prompt_tokens + output)
+    flops = 2 * least.multiplied * bound.multiplied_tokens
     by_rate = devices.operations_per_s / flops if flops and devices.operations_per_s else inf
     return max(ceil(need.peak_rate / min(by_reading, by_rate) * (1 - ALIKE)), 1)

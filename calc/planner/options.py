@@ -21,6 +21,11 @@ class Option(NamedTuple):
     spare_bytes: int
     chance: float
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is nearly certain to fit; else it is tight."""
+        return self.chance >= SURE
+
 
 class Miss(NamedTuple):
     """Why a scenario does not serve: a reason, what it lacks, and how far off that is, as a ratio from 1 on."""
@@ -48,6 +53,11 @@ def cannot_be(error: ScenarioError) -> Miss:
 def short(lacking: int, capacity: int) -> Miss:
     """Return how much more memory the fullest device would have to have."""
     return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", 1 + lacking / max(capacity, 1))
+
+
+def too_heavy(held: int, room: int) -> Miss:
+    """Return that the weights by themselves are more than all devices hold."""
+    return Miss("memory", f"the weights alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1))
 
 
 def slow(value: float, most: float) -> str:

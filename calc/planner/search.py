@@ -14,17 +14,28 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, read_question
-from calc.planner.candidates import Bound, Candidate, bound_of
+from calc.planner.candidates import Bound, Candidate, bound_of, least_held
 from calc.planner.devices import Devices
 from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, cannot_be, does_not_run, energy_of, room_of, short, slow, tokens_per_s
+from calc.planner.options import (
+    Miss,
+    Option,
+    cannot_be,
+    does_not_run,
+    energy_of,
+    room_of,
+    short,
+    slow,
+    tokens_per_s,
+    too_heavy,
+)
 from calc.planner.question import Question
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.serving import last
 from calc.scenario import known_architecture
-from calc.units import KWH_J, show_gib, show_number
+from calc.units import KWH_J, show_number
 
 LEAST_CHANCE = 0.5  # of fitting
 MILLION = 1e6
@@ -225,11 +236,12 @@ class Search:
 
     def below_bounds(self, candidate: Candidate) -> Miss | None:
         """Return what no layout and no engine gives: room for the weights, or the time to read them."""
+        room = candidate.devices.number * candidate.devices.room
+        if (held := least_held(candidate.scenario, self.facts)) > room:
+            return too_heavy(held, room)
         bound = bound_of(candidate, candidate.scenario)
-        room = candidate.devices.number * candidate.devices.accelerator.capacity_bytes
         if bound.least.held > room:
-            lacks = f"the weights alone need {show_gib(bound.least.held)} of {show_gib(room)}"
-            return Miss("memory", lacks, bound.least.held / max(room, 1))
+            return too_heavy(bound.least.held, room)
         step = self.question.need.step_s
         if step is not None and bound.step_s > step:
             return Miss("speed", slow(bound.step_s, step), bound.step_s / step)

@@ -19,7 +19,7 @@ from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE, Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import prepare, step_time
 from calc.planner.candidates import Candidate, counts, devices, kinds, placed
-from calc.planner.options import SURE, Miss, Option, short
+from calc.planner.options import SURE, Miss, Option, short, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import LEAST_CHANCE, Search, parameters
 from calc.planning.bounds import chance_of_fitting, least
@@ -29,7 +29,7 @@ from calc.planning.training_fit import WIDEST_TENSOR, fullest, stays_beyond
 from calc.scenario import Reader, known_architecture, whole
 from calc.training.fields import METHODS
 from calc.training.reading import read_training
-from calc.units import HOUR_S, show_gib, show_number
+from calc.units import HOUR_S, show_number
 
 DAY_S = 24 * HOUR_S
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
@@ -154,7 +154,7 @@ class TrainingSearch(Search):
         ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
         held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
         if held > room and "parameters" not in str(base.get("offload")):
-            return Miss("memory", f"the weights alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1))
+            return too_heavy(held, room)
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         lacking = Miss("memory", "nothing fits", inf)

@@ -20,13 +20,19 @@ def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tu
         if "model" not in given:
             raise ScenarioError("model", "is needed: for which model?")
         model = given["model"]
-        return (facts.model(model).id if isinstance(model, str) and facts.lookup("models", model) else model,)
+        return (named(model, facts) if isinstance(model, str) and facts.lookup("models", model) else model,)
     value = given.get("model", given.get("models", ANY))
     if isinstance(value, Mapping) and "config" not in value:
         return chosen_models(value, facts)
     if value == ANY:
         return chosen_models({}, facts)
-    return tuple(facts.model(item, "models").id if isinstance(item, str) else item for item in listed(value))
+    return tuple(named(item, facts, "models") if isinstance(item, str) else item for item in listed(value))
+
+
+def named(name: str, facts: Catalog, field: str = "model") -> str:
+    """Return a model's id, or the repository's name where that says a number format of its own."""
+    model = facts.model(name, field)
+    return name if name in model.published or facts.named_format(name) is not None else model.id
 
 
 def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:

@@ -9,8 +9,9 @@ from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
-from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes
-from calc.memory.runtime import Case, Runtime, make_case
+from calc.memory.engines.vllm import default_sequences
+from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
+from calc.memory.runtime import Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
 from calc.planning.support import sold_in_multiples
@@ -32,12 +33,15 @@ class Serving:
         attention: str,
         placement: Placement = ON_DEVICES,
         host: Host | None = None,
+        devices: tuple[Accelerator, ...] = (),
+        split: tuple[float, ...] = (),
         concurrency: int | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
     ) -> None:
         self.engine, self.accelerator = engine, accelerator
         self.placement, self.host = placement, host
+        self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
 
@@ -51,16 +55,19 @@ class Serving:
     @property
     def most_running(self) -> int:
         """Sequences that each data-parallel rank works on at a time: as it is set up, or the engine's own number."""
+        if self.slots is None and "slots" not in self.engine.values and "sequences" in self.engine.values:
+            return default_sequences(self.engine, self.accelerator)
         return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
+        own = next((device for device, mine in self.places(demand) if mine.first == stage.first), self.accelerator)
         return make_case(
             demand=demand,
             layout=layout,
             stage=stage,
             engine=self.engine,
-            accelerator=self.accelerator,
+            accelerator=own,
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
@@ -70,26 +77,48 @@ class Serving:
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
-        """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room."""
+        """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
+
+        Of devices that are not alike it is the one with the least room, whatever it holds.
+        """
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         found = [(case, run(case)) for case in cases]
+        if self.devices:
+            return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
         """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if not self.placement.on_host or self.placement.alone:
+        if not self.devices and (not self.placement.on_host or self.placement.alone):
             return distinct_stages(demand.architecture, layout.pipeline)
         return tuple(self.placed_stages(demand, layout))
 
     def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
         """Return the stages of all layers that stand on devices."""
         architecture, first = demand.architecture, self.placement.first(demand.architecture)
+        if self.devices:
+            return [stage for _, stage in self.places(demand)]
         if not first:
             return stages(architecture, layout.pipeline)
         layers = architecture.layer_count - first
         count = min(layout.pipeline, layers)
         cuts = [first + layers * part // count for part in range(count + 1)]
         return [Stage(architecture, start, end) for start, end in pairwise(cuts)]
+
+    def places(self, demand: Demand) -> list[tuple[Accelerator, Stage]]:
+        """Return the layers of each device where they are not alike: by `split`, or by their free memory."""
+        if not self.devices:
+            return []
+        architecture, start = demand.architecture, self.placement.first(demand.architecture)
+        context = self.engine.whole("runtime_context")
+        free = [max(visible_bytes(device, self.engine) - context, 0) for device in self.devices]
+        found = []
+        counts = split_layers(architecture.layer_count - start, self.split or free)
+        for device, count in zip(self.devices, counts, strict=True):
+            if count:
+                found.append((device, Stage(architecture, start, start + count)))
+            start += count
+        return found
 
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
@@ -107,7 +136,7 @@ class Serving:
     def key(self, stage: Stage) -> tuple[object, ...]:
         """Return what stages have in common that hold the same."""
         apart, kinds = self.placement.apart(stage), tuple((id(kind), count) for kind, count in stage.kind_counts())
-        return stage.is_first, stage.is_last, kinds, apart.last - apart.first
+        return stage.is_first, stage.is_last, kinds, apart.last - apart.first, stage.first if self.devices else 0
 
     def host_bytes(self, demand: Demand) -> int:
         """Return what llama.cpp leaves in the host's memory: the token table, and layers and experts of a placement."""
@@ -142,7 +171,7 @@ class Serving:
 
         It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
         """
-        if self.accelerator is None or layout.pipeline == 1 or self.placement.on_host:
+        if self.accelerator is None or layout.pipeline == 1 or self.placement.on_host or self.devices:
             return False
         capacity = self.accelerator.capacity_bytes
         budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
@@ -154,7 +183,7 @@ class Serving:
         Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
         whether it serves.
         """
-        if self.accelerator is None or self.placement.on_host:
+        if self.accelerator is None or self.placement.on_host or self.devices:
             return None
         own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))

@@ -88,9 +88,9 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     slots, replicas = served.serving.most_running, served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
-    limit = served.runtime.limit
+    bounded = served.most and served.runtime.limit is not None
     held = prefix.held_tokens
-    room = cache_pool(served, limit)[1] - held if served.most and limit is not None else UNBOUNDED
+    room = cache_pool(served)[1] - held if bounded else UNBOUNDED
     load = load._replace(slots=max(min(slots, room / max(prompt + output - held, 1)), 1.0))
     server = Server(
         slots=slots,

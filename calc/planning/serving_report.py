@@ -10,6 +10,7 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
+from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
@@ -173,13 +174,26 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
-def cache_pool(served: Served, limit: int) -> tuple[int, int]:
-    """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
+def cache_pool(served: Served) -> tuple[int, int]:
+    """Return the bytes of cache that a device has room for, and the tokens of a replica in them.
+
+    Of a pipeline, on the stage whose devices have room for the fewest tokens: no sequence is longer than there.
+    """
+    serving, demand, layout = served.serving, served.demand, served.layout
+    if layout.pipeline == 1:
+        return stage_pool(served)
+    cases = [serving.case(demand, layout, stage) for stage in serving.stages(demand, layout)]
+    pools = [stage_pool(served._replace(case=case, runtime=run(case))) for case in cases]
+    return min((pool for pool in pools if pool[0]), key=lambda pool: pool[1], default=(0, 0))
+
+
+def stage_pool(served: Served) -> tuple[int, int]:
+    """Return the same of the stage that is asked about; nothing where nothing is kept of a sequence."""
     runtime = served.runtime
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
-    if not cache:  # nothing is kept of a sequence
+    if not cache:
         return 0, 0
-    pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     return pool, pool_tokens(served, pool, cache)
 
 
@@ -188,9 +202,10 @@ def serving_fit(served: Served) -> Report:
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
-    pool, tokens = cache_pool(served, runtime.limit)
+    pool, tokens = cache_pool(served)
     needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
+        **placed_devices(served),
         "capacity_bytes": runtime.capacity,
         "fits": runtime.fits and serving.fits_host(demand),
         "headroom_bytes": runtime.capacity - runtime.device,
@@ -201,6 +216,27 @@ def serving_fit(served: Served) -> Report:
         "devices_needed": needed[0] if needed else None,
         "devices_needed_parallelism": division(needed[1]) if needed else None,
     }
+
+
+def placed_devices(served: Served) -> Report:
+    """Return what each device holds where they are not alike, and which is the fullest."""
+    serving, demand, layout = served.serving, served.demand, served.layout
+    if not serving.devices:
+        return {}
+    found: list[Report] = []
+    for device, stage in serving.places(demand):
+        runtime = run(serving.case(demand, layout, stage))
+        found.append(
+            {
+                "accelerator": device.id,
+                "layers": stage.last - stage.first,
+                "device_bytes": runtime.device,
+                "capacity_bytes": runtime.capacity,
+                "fits": runtime.fits,
+            }
+        )
+    fullest = served.case.accelerator
+    return {"devices": found, "fullest": fullest.id if fullest else None}
 
 
 def bounded(served: Served) -> int | None:
@@ -237,6 +273,8 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     report["bound_by"] = speed.decode.time.bound_by
     report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
+    if serving.devices:
+        report["slowest"] = speed.passes.slowest(speed.decode.time)
     if (gained := speculation_gain(served, question)) is not None:
         report["speculation"] = gained
     return report, speed_steps(speed, serving.engine)
@@ -284,6 +322,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         attention=serving.attention,
         placement=serving.placement,
         host=serving.host,
+        places=tuple(serving.places(served.demand)),
         most=served.most,
     )
 

@@ -32,6 +32,8 @@ def read_placement(reader: Reader, engine: Engine | None, architecture: Architec
             raise ScenarioError(
                 name, f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory"
             )
+        if reader.given.get("adapters_served") is not None:
+            raise ScenarioError(name, "does not go together with adapters_served, which stand on devices alone")
     layers = architecture.layer_count
     count = reader.count("gpu_layers", least=0, most=layers) if "gpu_layers" in given else layers
     experts = read_experts(reader, architecture) if "experts_on_host" in given else 0

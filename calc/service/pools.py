@@ -27,6 +27,8 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
     for name in INSTEAD:
         if name in reader.given:
             raise ScenarioError(FIELD, f"does not go together with {name}: each pool says its own")
+    if isinstance(reader.given.get("accelerator"), list):
+        raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
     if "concurrency" not in reader.given:
         raise ScenarioError(FIELD, "needs concurrency: how many requests are in both pools at a time?")
     layouts = [read_pool(value[name], f"{FIELD}.{name}", architecture) for name in POOLS]

@@ -56,9 +56,11 @@ EAGER = {
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
+# A sampler that sorts has logits in 16 bit and FP32 (2 + 4 bytes), values and indices sorted (4 + 8), the indices it
+# began with (8) and the sort's own copy of values and indices (4 + 8): PyTorch, ATen/native/cuda/SortStable.cu.
 MEMORY_START = {
-    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities
-    "sampler_logit_bytes@V1": 38.0,  # and values and indices, sorted and in the sort's own copy, with their sums
+    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities: 2 + 4 + 4 + 4
+    "sampler_logit_bytes@V1": 38.0,  # 2 + 4 + 12 + 8 + 12
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
@@ -67,7 +69,6 @@ MEMORY_START = {
     "allocator_pass_slack": 0.5,
     "runtime_context": 2.0**29,
     "runtime_context_linked": 2.0**30,
-    "runtime_context_old": 2.0**29,
 }
 
 

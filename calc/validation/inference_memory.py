@@ -32,6 +32,8 @@ ENGINES = {
     "llama.cpp": "llama.cpp",
     "ik_llama.cpp": "llama.cpp",
     "hf-transformers": "transformers",
+    "sglang": "sglang",
+    "tensorrt-llm": "tensorrt-llm",
 }
 HOSTED = ("Qwen3-235B-A22B", "Kimi-K2", "DeepSeek-V3")  # too large for the cards of the logs that name them
 UNSTATED_BUILD = "b4000"  # of llama.cpp: logs that name no build are of 2023 to 2025
@@ -108,17 +110,21 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
     if row["id"] in ("R0258", "R0259", "R0260", "R0261", "R0262"):
         # the run's parts add up to 0.95 of the device, and not to the 0.9 stated
         return {"memory_fraction": 0.95, "engine_version": "0.11.0"}
-    share = re.search(r"gpu_memory_utilization=([\d.]+)", row["notes"])
+    share = re.search(r"(?:gpu_memory_utilization|mem_fraction_static|memory_fraction)=([\d.]+)", row["notes"])
     version = re.search(r"\d+\.\d+(\.\d+)?", row["engine_version"])
     found: dict[str, Any] = {"memory_fraction": float(share.group(1))} if share else {}
-    return found | ({"engine_version": version.group()} if version else {})
+    found |= {"engine_version": version.group()} if version else {}
+    for field, name in (("batched_tokens", "max_num_tokens"), ("sequence_slots", "max_batch_size")):
+        stated = re.search(rf"{name}=(\d+)", row["notes"])
+        found |= {field: int(stated.group(1))} if stated else {}
+    return found
 
 
 def transformers_fields(row: Row) -> dict[str, Any]:
-    """Return the fields of a run of transformers: until 4.44 it kept logits of every prompt position."""
+    """Return the fields of a run of transformers: all but the newest sources ran versions before 4.45."""
     found: dict[str, Any] = {}
     if row["source_key"] not in ("qwen_docs_qwen2.5", "glm4_docs"):
-        found["prompt_logits"] = "all"
+        found["engine_version"] = "4.37"
     if row["source_key"] == "deepseek_llm_readme":
         found["attention"] = "eager"
     return found

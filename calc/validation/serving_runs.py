@@ -6,7 +6,7 @@ of a token. Each row gives two scores. A build scores a sample of them; the comm
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from calc import ScenarioError, estimate
@@ -88,10 +88,10 @@ def served_of(row: Row) -> dict[str, Any]:
     }
 
 
-def scores_of(row: Row) -> list[Score]:
+def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:
     """Return a row's scores, of the first token and of those that follow."""
     try:
-        report: Any = estimate(pooled_scenario_of(row) if row["mode"] == "disagg" else scenario_of(row))
+        report: Any = estimate(asked(row))
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:
@@ -102,6 +102,18 @@ def scores_of(row: Row) -> list[Score]:
         measured = float(row[field]) / 1000
         found.append(Score(row, name, measured, figure["typical"], figure["low"], figure["high"]))
     return found
+
+
+def pooled_scores() -> Scores:
+    """Return the scores of all rows in two pools whose layout is stated."""
+    found: list[Score] = []
+    skipped = Counter[str]()
+    for row in read_rows(FILE):
+        try:
+            found += scores_of(row, pooled_scenario_of)
+        except SkipError as skip:
+            skipped[str(skip)] += 1
+    return found, skipped
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:

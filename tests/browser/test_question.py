@@ -7,9 +7,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from calc import estimate
 from calc.units import show_gib
-from tests.browser.conftest import BOOT_MS, Watched
+from tests.browser.conftest import BOOT_MS, ROOT, Watched
 
 pytestmark = pytest.mark.browser
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
 TWO_3090 = "Can I run Llama 3.3 70B on my two 3090?"
 
 
@@ -19,9 +20,9 @@ def ask(page: Page, line: str) -> None:
     page.press("#ask-line", "Enter")
 
 
-def spare(count: int) -> str:
-    """Return what the answer about Llama 3.3 70B in 4 bit on so many RTX 3090 says is left."""
-    scenario = {"model": "llama-3.3-70b", "weights": "q4_k_m", "accelerator": "rtx-3090", "accelerators": count}
+def spare(count: int, weights: str) -> str:
+    """Return what the answer about Llama 3.3 70B on so many RTX 3090 says is left."""
+    scenario = {"model": "llama-3.3-70b", "weights": weights, "accelerator": "rtx-3090", "accelerators": count}
     report = estimate({**scenario, "context_tokens": 8192, "engine": "usual"})
     return show_gib(abs(report["memory"]["headroom_bytes"]))  # type: ignore[index]
 
@@ -32,22 +33,39 @@ def test_a_question_is_answered_corrected_and_kept(watched: Watched, site: str) 
     page.goto(site)
     ask(page, TWO_3090)
     verdict = page.locator(".ask-answer > .calc-verdict").first
-    expect(verdict).to_contain_text(f"It fits, with {spare(2)} to spare", timeout=BOOT_MS)
+    expect(verdict).to_contain_text(f"It fits, with {spare(2, 'q4_k_m')} to spare", timeout=BOOT_MS)
     expect(verdict).to_be_in_viewport()
-    expect(page).to_have_url(re.compile(r"\?q=Can\+I\+run"))
+    expect(page).to_have_url(re.compile(r"\?ask=Can\+I\+run"))
     page.get_by_label("How many").select_option("3x")
-    expect(verdict).to_contain_text(f"It fits, with {spare(3)} to spare")
+    expect(verdict).to_contain_text(f"It fits, with {spare(3, 'q6_k')} to spare")
     expect(page.locator("#ask-line")).to_have_value("Can I run Llama 3.3 70B on my 3x 3090?")
     page.go_back()
-    expect(verdict).to_contain_text(f"It fits, with {spare(2)} to spare")
+    expect(verdict).to_contain_text(f"It fits, with {spare(2, 'q4_k_m')} to spare")
     expect(page.locator("#ask-line")).to_have_value(TWO_3090)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
     assert watched.complaints == []
+
+
+def test_the_search_offers_to_ask(watched: Watched, site: str) -> None:
+    """Words in the site's search can be asked of the first page; a single word looks for pages alone."""
+    page = watched.page
+    page.goto(site + "reference/units/")
+    page.click(".md-search__input")
+    page.keyboard.type("llama")
+    expect(page.locator(".ask-search")).to_be_hidden()
+    page.keyboard.type(" 70b on 2x3090")
+    expect(page.get_by_role("link", name="Ask the guide: “llama 70b on 2x3090”")).to_be_visible()
+    page.click(".ask-search")
+    expect(page.locator("#ask-line")).to_have_value("llama 70b on 2x3090")
+    expect(page.locator(".ask-answer > .calc-verdict").first).to_contain_text("It fits", timeout=BOOT_MS)
 
 
 def test_a_link_asks_and_what_is_not_understood_is_said(watched: Watched, site: str) -> None:
     """The address alone asks; words that the guide does not know are named, and no other question is answered."""
     page = watched.page
-    page.goto(f"{site}?q=run+flux+on+a+4090")
+    page.goto(f"{site}?ask=run+flux+on+a+4090")
     expect(page.locator(".ask-unread")).to_contain_text("flux", timeout=BOOT_MS)
     expect(page.locator(".calc-verdict")).to_contain_text("No answer yet")
     ask(page, "qlora 13b 4090")

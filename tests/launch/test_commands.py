@@ -1,5 +1,6 @@
 """Commands: what an answer assumed is said by a flag, a shell reads it as it was meant, and files parse."""
 
+import json
 import shlex
 import subprocess
 from typing import Any
@@ -14,6 +15,8 @@ H100 = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb"}
 SCENARIOS: dict[str, dict[str, Any]] = {
     "vllm": {**H100, "engine": "vllm", "weights": "fp8", "kv_cache": "fp8", "sequence_slots": 64},
     "vllm on two machines": {**H100, "engine": "vllm", "parallelism": {"tensor": 8, "pipeline": 2}},
+    "vllm that drafts": {**H100, "engine": "vllm", "speculation": {"method": "ngram", "tokens": 4}},
+    "vllm with adapters": {**H100, "engine": "vllm", "adapters_served": {"count": 8, "rank": 32}},
     "sglang": {**H100, "engine": "sglang", "memory_fraction": 0.8, "batched_tokens": 4096},
     "sglang on two machines": {
         "model": "deepseek-v3",
@@ -83,6 +86,7 @@ def test_shells_and_parsers_read_them(name: str) -> None:
             {"--quantization": "fp8", "--kv-cache-dtype": "fp8", "--max-num-seqs": "64", "--max-model-len": "2304"},
         ),
         ("vllm on two machines", {"--tensor-parallel-size": "8", "--pipeline-parallel-size": "2"}),
+        ("vllm with adapters", {"--max-loras": "8", "--max-lora-rank": "32"}),
         ("sglang", {"--mem-fraction-static": "0.8", "--chunked-prefill-size": "4096", "--context-length": "2304"}),
         ("sglang on two machines", {"--tp-size": "16", "--ep-size": "16", "--nnodes": "2"}),
         ("tensorrt-llm", {"--max_batch_size": "32", "--extra_llm_api_options": "options.yaml"}),
@@ -96,6 +100,13 @@ def test_what_was_assumed_is_said(name: str, flags: dict[str, str]) -> None:
     """Degrees, lengths, shares, slots and formats of a scenario stand behind their flags."""
     given = words(launch(SCENARIOS[name]))
     assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
+
+
+def test_drafts_are_json() -> None:
+    """What drafts is one word of JSON on the command line, whatever a shell would make of its quotes."""
+    given = words(launch(SCENARIOS["vllm that drafts"]))
+    drafts = json.loads(given[given.index("--speculative-config") + 1])
+    assert drafts == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}
 
 
 def test_the_share_is_the_version_s() -> None:

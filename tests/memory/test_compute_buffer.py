@@ -121,6 +121,12 @@ def test_several_devices_keep_four_copies_of_the_inputs() -> None:
         assert (long - short) * MIB == each * 512 * (32768 - 8192)
 
 
+def test_devices_are_no_pipeline_where_the_host_holds_a_part() -> None:
+    """With experts on the host the inputs are there once: the buffer is that of one device."""
+    asked = {"model": "qwen3-30b-a3b", "context_tokens": 8192, "sequence_slots": 1, "experts_on_host": "all"}
+    assert buffer(**asked, parallelism={"pipeline": 2}) == buffer(**asked)
+
+
 def test_tables_that_rows_are_looked_up_in_stay_on_the_host() -> None:
     """Gemma 4 E2B in Q4_0: 1.3 GiB on the card, 1.8 of tables for each layer and 0.3 of the tied one on the host."""
     report: Any = estimate({"model": "gemma-4-e2b", "engine": "llama.cpp", "weights": "q4_0", "context_tokens": 4096})

@@ -60,7 +60,8 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
         budget=budget,
         engine=engine(**values),
         batched_tokens=chunk,
-        demand=SimpleNamespace(draft=None),
+        accelerator=None,
+        demand=SimpleNamespace(draft=None, adapters=None),
     )
 
 
@@ -200,7 +201,7 @@ def test_parts_that_every_engine_holds() -> None:
 def test_what_drafts_is_held_too() -> None:
     """Its weights and its cache, where a scenario has it."""
     drafting = case()
-    drafting.demand = SimpleNamespace(draft="another model")
+    drafting.demand = SimpleNamespace(draft="another model", adapters=None)
     assert [(amount.id, amount.bytes) for amount in held_amounts(drafting)[3:]] == [
         ("draft_weights", 7),
         ("draft_cache", 8),

@@ -40,7 +40,7 @@ class Evenly:
             else:
                 pairs = queries * (keys + queries / 2.0)
                 total += sequences * (queries * of.get("token_s", 0.0) + pairs * of.get("pair_s", 0.0))
-        return SimpleNamespace(total=total, operations=(), parts=())
+        return SimpleNamespace(total=total, operations=(), parts=(), stages_s=())
 
 
 def evenly(demand: Any, *, overlaps: bool = True, expected: float = 1.0, **seconds: float) -> Any:

@@ -57,7 +57,7 @@ def test_an_encoder_reads_a_prompt_at_once() -> None:
 )
 def test_passes_through_stages(stages: int, overlaps: float, seconds: float) -> None:
     """Eight passes of a second through four stages of a quarter: the last one begins after seven, and takes four."""
-    assert seconds_of(passes=8, pass_s=1.0, stages=stages, overlaps=overlaps) == seconds
+    assert seconds_of(passes=8, pass_s=1.0, slowest_s=1.0 / stages, overlaps=overlaps) == seconds
 
 
 def test_stages_read_passes_one_behind_the_other() -> None:

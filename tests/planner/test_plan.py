@@ -11,6 +11,8 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import Candidate, bound_of, candidates
+from calc.planner.devices import Devices
+from calc.planner.fleet import fewest
 from calc.planner.need import Share
 from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
@@ -122,6 +124,34 @@ def test_bounds_are_bounds() -> None:
                 assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"], scenario
                 checked += 1
     assert checked > 20
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"speculation": {"method": "ngram", "tokens": 8, "acceptance": 0.95}},
+        {"shared_prefix_tokens": 3000, "prompt_tokens": 4000, "output_tokens": 100},
+        {"prefix_hit_rate": 0.9, "prompt_tokens": 4000, "output_tokens": 100},
+    ],
+)
+def test_bounds_leave_room_for_what_saves(more: dict[str, object]) -> None:
+    """Drafted tokens and shared prompts serve better than without, and never better than the bounds say."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "engine": "vllm", **more}
+    need = {"requests_per_s": 100, "tpot_s": 0.05}
+    limits = {"segments": ["workstation"], "vendors": ["NVIDIA"]}
+    read = read_question({**question, "need": need, "limits": limits}, catalog())
+    search, checked = Search(read, catalog()), 0
+    for candidate in candidates(read, catalog()):
+        if candidate.devices.number > 1:
+            continue
+        bound = bound_of(candidate, candidate.scenario)
+        sized = search.sized(candidate)
+        if isinstance(sized, Candidate) and sized.share:
+            assert fewest(candidate, bound, read.need) <= sized.share.replicas
+            report: Any = estimate(sized.scenario)
+            assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"]
+            checked += 1
+    assert checked > 5
 
 
 def test_options_are_estimates() -> None:
@@ -302,6 +332,40 @@ def test_chance_follows_the_range() -> None:
     assert chance_of_fitting(spare_bytes=1, upper_bytes=1) == pytest.approx(0.9)
     assert chance_of_fitting(spare_bytes=-1, upper_bytes=1) == pytest.approx(0.1)
     assert [chance_of_fitting(spare_bytes=spare, upper_bytes=0) for spare in (-1, 0)] == [0.0, 1.0]
+
+
+def test_tight_options_say_what_makes_them_sure() -> None:
+    """A tight option names a shorter context, with which its chance of fitting is 95 % or close to it."""
+    checked = 0
+    for accelerator, context in (("rtx-4090", 16384), ("rtx-3090", 32768), ("m4-max-64gb", 32768), ("l4-24gb", 16384)):
+        question = {"want": "models", "have": {"accelerator": accelerator}, "context_tokens": context, "count": 12}
+        answer: Any = plan(question)
+        for option in answer["options"]:
+            assert (option["surer"] is None) or option["chance"] < 0.95
+            if option["surer"] is None:
+                continue
+            scenario = {**option["scenario"], **option["surer"]}
+            search = Search(read_question(question, catalog()), catalog())
+            candidate = Candidate("", search_devices(accelerator), (scenario,), 0)
+            found = search.judge(candidate, estimate(scenario))
+            assert isinstance(found, Option) and found.chance >= 0.93, (scenario, found)
+            assert f"{option['surer']['context_tokens']:,} tokens" in option["why"]
+            checked += 1
+    assert checked > 5
+
+
+def search_devices(accelerator: str) -> Devices:
+    """Return one device."""
+    return Devices(catalog().accelerator(accelerator), 1, None, None)
+
+
+def test_repositories_keep_their_format() -> None:
+    """A repository that stores a model in another format is planned in that one."""
+    have = {"accelerator": "h200-sxm-141gb", "accelerators": 8}
+    question = {"want": "models", "model": "zai-org/GLM-5-FP8", "weights": "published", "have": have}
+    answer: Any = plan(question)
+    (option,) = answer["options"]
+    assert option["scenario"]["model"] == "zai-org/GLM-5-FP8"
 
 
 def test_import_is_lazy() -> None:

@@ -66,7 +66,10 @@ def start_of(case: Case) -> Start:
 
     if case.slots is not None:
         return start(case.slots)
-    counts = [max(count, case.sequences) for count in (default_sequences(case), case.engine.whole("sequences"), 1)]
+    counts = [
+        max(count, case.sequences)
+        for count in (default_sequences(case.engine, case.accelerator), case.engine.whole("sequences"), 1)
+    ]
     usual = start(counts[0])
     if usual.has_room(case):
         return usual
@@ -78,14 +81,15 @@ def sequence_limit(case: Case) -> int:
     return start_of(case).sequences
 
 
-def default_sequences(case: Case) -> int:
-    """Return the engine's own `max_num_seqs` on the device."""
-    return case.engine.whole("sequences_large" if is_large(case) else "sequences")
+def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
+    """Return the engine's own `max_num_seqs` on a device: more on a large one."""
+    large = accelerator is not None and is_large_device(accelerator, engine)
+    return engine.whole("sequences_large" if large else "sequences")
 
 
 def running_sequences(case: Case) -> int:
     """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
-    return case.slots or max(default_sequences(case), case.sequences)
+    return case.slots or max(default_sequences(case.engine, case.accelerator), case.sequences)
 
 
 def expert_padding(case: Case) -> int:
@@ -278,5 +282,14 @@ def links_amounts(case: Case) -> list[Amount]:
     """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
     found = [constant(case, "workspaces", "Workspaces of kernels", "workspaces")]
     if case.layout.tensor * case.layout.pipeline > 1:
-        found.append(constant(case, "communication_buffers", "Buffers of collectives", "communication_buffers"))
+        found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
     return found
+
+
+def collectives(case: Case) -> str:
+    """Return the name of what collectives take: another one for devices that only PCIe joins, where it is known."""
+    if case.accelerator is None or "communication_buffers_plain" not in case.engine.values:
+        return "communication_buffers"
+    link = case.accelerator.text("link")
+    plain = link in ("", "none") or "bridge" in link
+    return "communication_buffers_plain" if plain else "communication_buffers"

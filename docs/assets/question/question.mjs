@@ -52,9 +52,9 @@ class Question extends HTMLElement {
     this.#ask(this.#line.value, true);
   }
 
-  // The address says what was asked, so that a link or the site's search can ask it.
+  // The address says what was asked, so that a link or the site's search can ask it; ?q= is the theme's own search.
   #restore() {
-    const asked = new URLSearchParams(location.search).get("q") ?? "";
+    const asked = new URLSearchParams(location.search).get("ask") ?? "";
     if (asked === this.#asked) return;
     this.#line.value = asked;
     this.#ask(asked, false);
@@ -74,7 +74,7 @@ class Question extends HTMLElement {
 
   #write(line) {
     const address = new URL(location.href);
-    address.search = line ? `?${new URLSearchParams({ q: line })}` : "";
+    address.search = line ? `?${new URLSearchParams({ ask: line })}` : "";
     if (address.href !== location.href) history.pushState(history.state, "", address);
   }
 
