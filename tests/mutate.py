@@ -38,6 +38,7 @@ REACHED_FROM = {
         "tests/training",
         "tests/calculators/test_cost.py",
         "tests/calculators/test_arriving.py",
+        "tests/planner",
     ],
 }
 EXAMPLES = 20  # of each property, the same for each mutant

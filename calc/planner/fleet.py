@@ -8,7 +8,8 @@ from math import ceil, inf
 
 from calc.estimate import read_question
 from calc.performance.load import State, bursts_s, held, state
-from calc.planner.candidates import Bound, Candidate
+from calc.planner.bound import Bound
+from calc.planner.candidates import Candidate
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow
 from calc.planning.occupancy import Occupancy, most_per_s

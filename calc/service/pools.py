@@ -14,7 +14,7 @@ from calc.scenario import DEGREES, MOST_DEGREE, OF_HOST, SHARING_ENGINES, Reader
 FIELD = "disaggregation"
 POOLS = ("prefill", "decode")
 POOL_FIELDS = ("accelerators", "parallelism")
-INSTEAD = ("parallelism", "accelerators", "sequences", "arrivals", *OF_HOST)
+INSTEAD = ("parallelism", "accelerators", "sequences", "arrivals", "cache_offload", *OF_HOST)
 
 
 def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture, facts: Catalog) -> PoolLayouts:

@@ -44,9 +44,18 @@ def engine(**values: float) -> Any:
     )
 
 
+class Silent:
+    """A demand that asks for nothing more than its model."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
 def held_bytes(cache: int = 200, state: int = 30) -> Any:
     """Return what the mathematics needs."""
-    return SimpleNamespace(weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8)
+    return SimpleNamespace(
+        weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8, adapters=9
+    )
 
 
 def case(visible: int | None = None, *, fraction: float | None = None, layout: Layout = ALONE, **values: Any) -> Any:
@@ -61,7 +70,7 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
         engine=engine(**values),
         batched_tokens=chunk,
         accelerator=None,
-        demand=SimpleNamespace(draft=None, adapters=None),
+        demand=Silent(),
     )
 
 
@@ -198,10 +207,10 @@ def test_parts_that_every_engine_holds() -> None:
     assert [amount.bytes for amount in held_amounts(case(), weights=0, cache=0, state=0)] == [0, 0, 0]
 
 
-def test_what_drafts_is_held_too() -> None:
-    """Its weights and its cache, where a scenario has it."""
+def test_what_drafts_and_adapts_is_held_too() -> None:
+    """Its weights and its cache, where a scenario has it, and adapters that are served."""
     drafting = case()
-    drafting.demand = SimpleNamespace(draft="another model", adapters=None)
+    drafting.demand.draft = "another model"
     assert [(amount.id, amount.bytes) for amount in held_amounts(drafting)[3:]] == [
         ("draft_weights", 7),
         ("draft_cache", 8),
