@@ -105,7 +105,8 @@ def place(report: Report) -> str:
     if scenario.get("gpu_layers", layers) < layers:
         said.append(f"{layers - scenario['gpu_layers']} of {layers} layers")
     if experts := scenario.get("experts_on_host"):
-        said.append("all experts" if experts in ("all", layers) else f"the experts of {experts} of {layers} layers")
+        every = experts == "all" or experts >= layers
+        said.append("all experts" if every else f"the experts of {experts} of {layers} layers")
     return f", {' and '.join(said)} in the memory of a host with {processor_name(report)}" if said else ""
 
 
