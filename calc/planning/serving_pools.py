@@ -96,26 +96,25 @@ def pooled_speed(
 def pool_steps(served: Served, found: Flow, pools: Pools, *, size: int, rate: float) -> list[Step]:
     """Return the working: a step, a pass over prompts, the cache on its way, and what both pools can do."""
     engine = served.serving.engine
-    steps = [*pass_steps("step that decodes", found.decoding, engine), *pass_steps("prefill", found.prompting, engine)]
-
-    def add(what: str, formula: str, numbers: str, value: float, unit: str) -> None:
-        steps.append(Step(what, formula, numbers, value, unit=unit, source=SOURCE))
-
-    add(
-        "Sending the cache of a prompt, each rank its part",
-        r"\frac{B_{\text{seq}}}{v}",
-        f"{show_count(size)} / {show_number(rate, 5)}",
-        pools.transfer_s,
-        "s",
-    )
-    add(
-        "Prefill devices for each that is there, to keep the decoding pool full",
-        r"\frac{X_{\text{decode}}}{X_{\text{prefill}}}",
-        f"{show_number(found.write_most_per_s, 5)} / {show_number(found.read_most_per_s, 5)}",
-        found.balance,
-        "",
-    )
-    steps.append(
+    return [
+        *pass_steps("step that decodes", found.decoding, engine),
+        *pass_steps("prefill", found.prompting, engine),
+        Step(
+            "Sending the cache of a prompt, each rank its part",
+            r"\frac{B_{\text{seq}}}{v}",
+            f"{show_count(size)} / {show_number(rate, 5)}",
+            pools.transfer_s,
+            unit="s",
+            source=SOURCE,
+        ),
+        Step(
+            "Prefill devices for each that is there, to keep the decoding pool full",
+            r"\frac{X_{\text{decode}}}{X_{\text{prefill}}}",
+            f"{show_number(found.write_most_per_s, 5)} / {show_number(found.read_most_per_s, 5)}",
+            found.balance,
+            unit="",
+            source=SOURCE,
+        ),
         Step(
             "Decoding, all sequences",
             r"\frac{n}{t_{\text{token}}}",
@@ -123,9 +122,8 @@ def pool_steps(served: Served, found: Flow, pools: Pools, *, size: int, rate: fl
             found.running * pools.writers / found.token_s,
             unit="tokens/s",
             source=LITTLE,
-        )
-    )
-    return steps
+        ),
+    ]
 
 
 def prefill_pool(serving: Serving, served: Served, layout: Layout) -> Report:
