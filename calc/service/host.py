@@ -14,7 +14,7 @@ from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size
 from calc.units import show_gib
 
 FIELDS = ("processor", "bandwidth", "memory")
-ALL = "all"
+ALL, MOST_LAYERS = "all", 10_000  # more layers than a model has are all of them, as llama.cpp reads it
 # What systems write around a processor's name.
 REMARKS = re.compile(
     r"\((?:r|tm|c)\)|@.*|with radeon.*|\b(?:\d+-core|cpu|processor|\d+th gen)\b|[(-]? *\d+ ?gb\)?$", re.IGNORECASE
@@ -49,7 +49,7 @@ def read_experts(reader: Reader, architecture: Architecture) -> int:
     if reader.take("experts_on_host") == ALL:
         return layers
     try:
-        return reader.count("experts_on_host", least=0, most=layers)
+        return min(reader.count("experts_on_host", least=0, most=MOST_LAYERS), layers)
     except ScenarioError as error:
         raise ScenarioError("experts_on_host", f'{error.message}; or "{ALL}"') from None
 
