@@ -163,7 +163,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
-        reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
+        chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
+        reader.filled["batched_tokens"] = found.prefill_tokens or chunk
     else:
         found = without_engine(bare(demand, layout, accelerator, most=question.most))
         demand = found.demand
