@@ -47,6 +47,16 @@ def test_an_answer_says_what_stays_on_the_host() -> None:
     assert "on a host with Ryzen 5 5600X alone" in answer(**MIXTURE, gpu_layers="0")
 
 
+def test_caches_that_pause_have_a_room() -> None:
+    """64 GiB are 524,288 tokens of Llama 3.1 8B; a prompt's are back soon, and the host has to have the room."""
+    typed = {"accelerator": "h100-sxm-80gb", "engine": "vllm", "cache_store": "64", "host_memory": "128"}
+    calculator = CALCULATORS["speed"]
+    html = calculator.render(calculator.report({**typed, "weights": "bf16"}))
+    assert "524,288" in html and "is back after" in html
+    said = calculator.status(calculator.report({**typed, "weights": "bf16", "host_memory": "32"}))
+    assert "host's memory" in said
+
+
 def test_a_small_host_is_said() -> None:
     """16 GiB of experts do not stay in 8."""
     said = answer(**MIXTURE, experts_on_host="48", host_memory="8")
