@@ -35,18 +35,24 @@ INPUTS = (
     Choice("model", "Model", "Not asked for the largest.", "llama-3.1-8b", kind="models"),
     Choice("weights", "Number format", "Of the weights.", PUBLISHED, kind="weights"),
     Number("context_tokens", "Context", "Not asked for the longest.", "8192", least=1, most=100_000_000),
-    Number("sequences", "Sequences at once", "Not asked for the most.", "1", 1, 1_000_000),
+    Number("sequences", "Sequences at once", "Not asked for the most.", "1", least=1, most=1_000_000),
     Amount(
         "tokens_per_s_each",
         "At least so fast",
         "Tokens a second for each; empty for any.",
         "",
-        0,
-        100_000,
+        least=0,
+        most=100_000,
         topic="Speed and engine",
     ),
     Amount(
-        "ttft_s", "First word within", "Seconds; of requests it is needed.", "5", 0, 100_000, topic="Speed and engine"
+        "ttft_s",
+        "First word within",
+        "Seconds; of requests it is needed.",
+        "5",
+        least=0,
+        most=100_000,
+        topic="Speed and engine",
     ),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Speed and engine"),
 )
@@ -64,10 +70,10 @@ PRESETS = (
 
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks, without what is pushed."""
-    have = taken_out(read, "accelerator", "accelerators")
+    have = taken_out(read, ("accelerator", "accelerators"))
     of = str(read["of"])
-    need = {**taken_out(read, "tokens_per_s_each")}
-    first = taken_out(read, "ttft_s")
+    need = {**taken_out(read, ("tokens_per_s_each",))}
+    first = taken_out(read, ("ttft_s",))
     if of == "users":
         need |= first
         read.pop("sequences")
@@ -110,7 +116,7 @@ def render(report: Report) -> str:
     caption = f"As far as {devices(report['question']['have'])} goes"
     listed = ""
     if options_of(report):
-        listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns, caption)
+        listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 

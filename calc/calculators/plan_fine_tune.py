@@ -30,16 +30,31 @@ METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full fine-tuning"))
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "qwen3-32b", kind="models"),
     Choice("method", "Method", "What is trained.", "", options=METHODS, empty="Each of them"),
-    Number("sequence_tokens", "Length of an example", "Tokens.", "2048", 1, 100_000_000),
-    Number("training_tokens", "Tokens in all", "Of all examples, times the passes over them.", "10000000", 1, 10**15),
+    Number("sequence_tokens", "Length of an example", "Tokens.", "2048", least=1, most=100_000_000),
+    Number(
+        "training_tokens",
+        "Tokens in all",
+        "Of all examples, times the passes over them.",
+        "10000000",
+        least=1,
+        most=10**15,
+    ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
-    Number("devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", 1, 64, topic="Which GPUs"),
+    Number(
+        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
+    ),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs"),
-    Amount("days", "Done within", "Days; empty for any.", "", 0, 10_000, topic="Time and money"),
+    Amount("days", "Done within", "Days; empty for any.", "", least=0, most=10_000, topic="Time and money"),
     Amount(
-        "price_per_run", "Rent of the run at most", "US dollars; empty for any.", "", 0, 10**9, topic="Time and money"
+        "price_per_run",
+        "Rent of the run at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Time and money",
     ),
 )
 
@@ -53,8 +68,8 @@ PRESETS = (
 
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
-    need = taken_out(read, "days")
-    limits = limited(read, "devices", "vendor", "segment", "price_per_run")
+    need = taken_out(read, ("days",))
+    limits = limited(read, ("devices", "vendor", "segment", "price_per_run"))
     return {"want": "hardware", "workload": "training", "need": need, "limits": limits, **read}
 
 
@@ -103,7 +118,11 @@ def render(report: Report) -> str:
         ("Rent, an hour", lambda option: text(money(option, "rent_per_hour"))),
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
-    listed = option_table(report, "Devices", name_of, FINE_TUNE, columns, caption) if options_of(report) else ""
+    listed = (
+        option_table(report, "Devices", name_of, FINE_TUNE, columns=columns, caption=caption)
+        if options_of(report)
+        else ""
+    )
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 

@@ -44,26 +44,50 @@ HABITS = (
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.3-70b", kind="models"),
     Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
-    Number("users", "People", "Who use the service in the same hours.", "100", 1, 10_000_000),
-    Amount("requests_each_hour", "Requests an hour, each", "As a mean over the hours of use.", "10", 0, 100_000),
-    Number("prompt_tokens", "Prompt", "Tokens that are read before the first is written.", "2048", 1, 100_000_000),
-    Number("output_tokens", "Output", "Tokens that are written in answer.", "256", 1, 100_000_000),
-    Amount("ttft_s", "First word within", "Seconds; empty for any.", "2", 0, 100_000),
-    Amount("tokens_per_s_each", "Then at least so fast", "Tokens a second for each; empty for any.", "10", 0, 100_000),
+    Number("users", "People", "Who use the service in the same hours.", "100", least=1, most=10_000_000),
+    Amount(
+        "requests_each_hour", "Requests an hour, each", "As a mean over the hours of use.", "10", least=0, most=100_000
+    ),
+    Number(
+        "prompt_tokens",
+        "Prompt",
+        "Tokens that are read before the first is written.",
+        "2048",
+        least=1,
+        most=100_000_000,
+    ),
+    Number("output_tokens", "Output", "Tokens that are written in answer.", "256", least=1, most=100_000_000),
+    Amount("ttft_s", "First word within", "Seconds; empty for any.", "2", least=0, most=100_000),
+    Amount(
+        "tokens_per_s_each",
+        "Then at least so fast",
+        "Tokens a second for each; empty for any.",
+        "10",
+        least=0,
+        most=100_000,
+    ),
     Amount(
         "peak_over_mean",
         "Peak over mean",
         "How many times more come in the busiest hour.",
         "3",
-        1,
-        1000,
+        least=1,
+        most=1000,
         topic="Habits",
     ),
     Amount(
-        "percentile", "Kept for", "Per cent of the time in which the times are kept.", "95", 50, 99.99, topic="Habits"
+        "percentile",
+        "Kept for",
+        "Per cent of the time in which the times are kept.",
+        "95",
+        least=50,
+        most=99.99,
+        topic="Habits",
     ),
-    Number("spare", "Spare replicas", "Of which so many may fail.", "0", 0, 100, topic="Habits"),
-    Amount("hours_a_day", "Hours of use a day", "For which devices are rented.", "24", 0.1, 24, topic="Habits"),
+    Number("spare", "Spare replicas", "Of which so many may fail.", "0", least=0, most=100, topic="Habits"),
+    Amount(
+        "hours_a_day", "Hours of use a day", "For which devices are rented.", "24", least=0.1, most=24, topic="Habits"
+    ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS, topic="Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
@@ -71,7 +95,15 @@ INPUTS = (
     Choice(
         "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
     ),
-    Amount("price_per_month", "Rent of a month at most", "US dollars; empty for any.", "", 0, 10**9, topic="Money"),
+    Amount(
+        "price_per_month",
+        "Rent of a month at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Money",
+    ),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine"),
 )
 
@@ -89,8 +121,8 @@ PRESETS = (
 
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
-    need = taken_out(read, *HABITS)
-    limits = limited(read, "vendor", "segment", "price_per_month", "pay")
+    need = taken_out(read, HABITS)
+    limits = limited(read, ("vendor", "segment", "price_per_month", "pay"))
     read.setdefault("weights", "any")
     return {"want": "hardware", "need": need, "limits": limits, **read}
 
@@ -148,8 +180,8 @@ def render(report: Report) -> str:
     caption = f"What serves {model_name(report['question'])} to all, best first"
     listed = ""
     if options_of(report):
-        listed = load_facts(report) + option_table(report, "Devices", fleet, SPEED, columns, caption)
-        listed += plot(report, fleet, paid[1], "decode_tokens_per_s", SPEED, f"{paid[0]}, USD / Tokens a second")
+        listed = load_facts(report) + option_table(report, "Devices", fleet, SPEED, columns=columns, caption=caption)
+        listed += plot(report, fleet, SPEED, cost=paid[1], words=f"{paid[0]}, USD")
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 

@@ -58,14 +58,14 @@ def shown_count(topic: str, many: str = "10") -> Number:
     return Number("count", "Show", "Options, best first.", many, least=1, most=100, topic=topic)
 
 
-def taken_out(read: dict[str, object], *names: str) -> dict[str, object]:
+def taken_out(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     """Return those of a form's values, which are then no longer in it."""
     return {name: read.pop(name) for name in names if name in read}
 
 
-def limited(read: dict[str, object], *names: str) -> dict[str, object]:
+def limited(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     """Return a question's limits of a form's values: makers and segments, money, power, rent or purchase."""
-    limits = taken_out(read, *names)
+    limits = taken_out(read, names)
     for name in ("vendor", "segment"):
         if name in limits:
             limits[f"{name}s"] = [limits.pop(name)]
@@ -156,7 +156,13 @@ def linked(label: str, calculator: Calculator, option: Any) -> str:
 
 
 def option_table(
-    report: Report, heading: str, name: Callable[[Any], str], opens: Calculator, columns: Sequence[Column], caption: str
+    report: Report,
+    heading: str,
+    name: Callable[[Any], str],
+    opens: Calculator,
+    *,
+    columns: Sequence[Column],
+    caption: str,
 ) -> str:
     """Return the table of options; a row's name opens a calculator with its scenario."""
     rows = [
@@ -166,15 +172,15 @@ def option_table(
     return table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
 
 
-def plot(report: Report, name: Callable[[Any], str], cost: str, speed: str, opens: Calculator, words: str) -> str:
+def plot(report: Report, name: Callable[[Any], str], opens: Calculator, *, cost: str, words: str) -> str:
     """Return the options as points of cost against speed, those that no other beats joined."""
     points = []
     for place, option in enumerate(options_of(report)):
-        spent, fast = amount(option["cost"], cost), amount(option["speed"] or option["cost"], speed)
+        spent, fast = amount(option["cost"], cost), amount(option["speed"] or {}, "decode_tokens_per_s")
         href = address(opens, option)
         if spent and fast and href:
             points.append(Point(spent, fast, name(option), href, place in report["plan"]["frontier"]))
-    return scatter_html(points, *words.split(" / ")) if len(points) > 1 else ""
+    return scatter_html(points, words, "Tokens a second") if len(points) > 1 else ""
 
 
 def amount(figures: Any, name: str) -> float | None:

@@ -47,21 +47,38 @@ INPUTS = (
     Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
     Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
     Number("users", "Readers at once", "Each waits for an answer and holds a cache.", "1", least=1, most=1_000_000),
-    Amount("tokens_per_s_each", "At least so fast", "Tokens a second for each reader; empty for any.", "", 0, 100_000),
+    Amount(
+        "tokens_per_s_each",
+        "At least so fast",
+        "Tokens a second for each reader; empty for any.",
+        "",
+        least=0,
+        most=100_000,
+    ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
     Choice(
         "why_not", "Why not …?", "What a device lacks that is not in the list.", "", kind="accelerators", empty="None"
     ),
-    Number("devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", 1, 64, topic="Which GPUs"),
+    Number(
+        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
+    ),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs", "15"),
     Choice(
         "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
     ),
-    Amount("price", "Price of all at most", "US dollars; empty for any.", "", 0, 10**9, topic="Money"),
-    Amount("price_per_month", "Rent of a month at most", "US dollars; empty for any.", "", 0, 10**9, topic="Money"),
-    Amount("power_w", "Power at most", "Watts of all boards; empty for any.", "", 0, 10**7, topic="Money"),
+    Amount("price", "Price of all at most", "US dollars; empty for any.", "", least=0, most=10**9, topic="Money"),
+    Amount(
+        "price_per_month",
+        "Rent of a month at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Money",
+    ),
+    Amount("power_w", "Power at most", "Watts of all boards; empty for any.", "", least=0, most=10**7, topic="Money"),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine and cache"),
     *cache_formats("Engine and cache"),
 )
@@ -85,8 +102,8 @@ PRESETS = (
 
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
-    need = taken_out(read, "users", "tokens_per_s_each")
-    limits = limited(read, "devices", "vendor", "segment", "price", "price_per_month", "power_w", "pay")
+    need = taken_out(read, ("users", "tokens_per_s_each"))
+    limits = limited(read, ("devices", "vendor", "segment", "price", "price_per_month", "power_w", "pay"))
     read.setdefault("weights", "any")
     return {"want": "hardware", "need": need, "limits": limits, **read}
 
@@ -154,8 +171,8 @@ def render(report: Report) -> str:
         ("Power", power),
     )
     caption = f"What serves {model_name(report['question'])}, best first"
-    listed = option_table(report, "Devices", name_of, WILL_IT_FIT, columns, caption)
-    drawn = plot(report, name_of, paid[1], "decode_tokens_per_s", WILL_IT_FIT, f"{paid[0]}, USD / Tokens a second")
+    listed = option_table(report, "Devices", name_of, WILL_IT_FIT, columns=columns, caption=caption)
+    drawn = plot(report, name_of, WILL_IT_FIT, cost=paid[1], words=f"{paid[0]}, USD")
     said = element("p", text(report["other"])) if report["other"] else ""
     return plan_html(headline(report), report, said + (listed + drawn if options_of(report) else ""), ASSUMPTIONS)
 

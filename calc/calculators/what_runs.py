@@ -36,14 +36,21 @@ INPUTS = (
     Choice("accelerator", "GPU or computer", "What you have.", "rtx-4090", kind="accelerators"),
     Number("accelerators", "Number of them", "The model is divided over them.", "1", least=1, most=64),
     Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
-    Amount("tokens_per_s_each", "At least so fast", "Tokens a second for each reader; empty for any.", "", 0, 100_000),
+    Amount(
+        "tokens_per_s_each",
+        "At least so fast",
+        "Tokens a second for each reader; empty for any.",
+        "",
+        least=0,
+        most=100_000,
+    ),
     Choice(
         "why_not", "Why not …?", "One model alone: does it run, or what is in its way?", "", kind="models", empty="All"
     ),
     Choice("rank_by", "Best first by", "Of those that run.", "size", options=RANKS, topic="Which models"),
     Choice("kind", "Kind", "What a model does.", "text", options=KINDS, topic="Which models"),
-    Amount("least", "At least", "Billions of parameters.", "", 0, 100_000, topic="Which models"),
-    Amount("most", "At most", "Billions of parameters.", "", 0, 100_000, topic="Which models"),
+    Amount("least", "At least", "Billions of parameters.", "", least=0, most=100_000, topic="Which models"),
+    Amount("most", "At most", "Billions of parameters.", "", least=0, most=100_000, topic="Which models"),
     Choice(
         "weights",
         "Number format",
@@ -55,7 +62,13 @@ INPUTS = (
     ),
     shown_count("Which models", "15"),
     Number(
-        "sequences", "Readers at once", "Each holds a cache of its own.", "1", 1, 1_000_000, topic="Load and engine"
+        "sequences",
+        "Readers at once",
+        "Each holds a cache of its own.",
+        "1",
+        least=1,
+        most=1_000_000,
+        topic="Load and engine",
     ),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Load and engine"),
 )
@@ -72,13 +85,13 @@ PRESETS = (
 
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
-    have = taken_out(read, "accelerator", "accelerators")
-    chosen = taken_out(read, "least", "most", "kind", "why_not")
+    have = taken_out(read, ("accelerator", "accelerators"))
+    chosen = taken_out(read, ("least", "most", "kind", "why_not"))
     low, high = (float(str(chosen.get(name, other))) * BILLION for name, other in (("least", 0), ("most", 100_000)))
     wanted: dict[str, object] = {"models": {"parameters": [low, high], "kind": chosen["kind"]}}
     if "why_not" in chosen:
         wanted = {"model": chosen["why_not"]}
-    need = {**taken_out(read, "tokens_per_s_each")}
+    need = {**taken_out(read, ("tokens_per_s_each",))}
     read.setdefault("weights", "any")
     return {"want": "models", "have": have, "need": need, **wanted, **read}
 
@@ -119,7 +132,7 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     columns = (("Format", weights), ("Parameters", size), ("Each answer", each_answer), ("Left on each GPU", margin))
     caption = f"What runs on {devices(report['question']['have'])}"
-    listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns, caption)
+    listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed if options_of(report) else "", ASSUMPTIONS)
 
 
