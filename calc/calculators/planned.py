@@ -179,7 +179,8 @@ def plot(report: Report, name: Callable[[Any], str], opens: Calculator, *, cost:
         spent, fast = amount(option["cost"], cost), amount(option["speed"] or {}, "decode_tokens_per_s")
         href = address(opens, option)
         if spent and fast and href:
-            points.append(Point(spent, fast, name(option), href, place in report["plan"]["frontier"]))
+            best = place in report["plan"]["frontier"]
+            points.append(Point(cost=spent, speed=fast, name=name(option), address=href, best=best))
     return scatter_html(points, words, "Tokens a second") if len(points) > 1 else ""
 
 

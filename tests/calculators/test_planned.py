@@ -79,7 +79,11 @@ def test_points_stand_where_their_figures_are() -> None:
     across = axis([1.0, 100.0], 0, 100)
     assert across.at(10) == 50
     assert axis([1.0, 10.0], 0, 100).ticks() == [1, 2, 5, 10]
-    points = [Point(1, 10, "A", "a/", True), Point(10, 100, "<B>", "b/", True), Point(10, 10, "C", "c/", False)]
+    points = [
+        Point(cost=1, speed=10, name="A", address="a/", best=True),
+        Point(cost=10, speed=100, name="<B>", address="b/", best=True),
+        Point(cost=10, speed=10, name="C", address="c/", best=False),
+    ]
     html = scatter_html(points, "Cost", "Speed")
     assert html.count("<circle") == 3 and html.count('class="scatter-best"') == 2
     assert "&lt;B&gt;" in html and "<B>" not in html
