@@ -14,19 +14,22 @@ from calc.scenario import known_architecture
 from calc.units import show_large_count
 
 FOLDER = "assets/lists"
-Entry = tuple[str, str, str, str]  # value, label, note beside it, and further names to find it by
+# Value, label, note beside it, further names to find it by, one after a bar, and of a model when it came out: of several
+# that are sought by a part of their name the newest is meant.
+Entry = tuple[str, str, str, str, str]
 
 
 def model_entry(model: Model) -> Entry:
     """Return a model with its size, and the names under which it is looked for."""
     note = f"{show_large_count(parameters_total(known_architecture(catalog(), model.id)))} parameters"
-    return model.id, model.name, note, " ".join((model.id, model.organization, *model.repositories, *model.aliases))
+    names = "|".join((model.id, model.organization, *model.repositories, *model.aliases))
+    return model.id, model.name, note, names, model.released
 
 
 def accelerator_entry(device: Accelerator) -> Entry:
     """Return an accelerator with its memory and bandwidth, and the names under which it is looked for."""
     note = f"{device.facts['memory'].show()}, {device.facts['bandwidth'].show()}"
-    return device.id, device.name, note, " ".join((device.id, device.vendor, *device.aliases))
+    return device.id, device.name, note, "|".join((device.id, device.vendor, *device.aliases)), ""
 
 
 def grouped(entries: Iterable[tuple[str, Entry]]) -> list[tuple[str, list[Entry]]]:

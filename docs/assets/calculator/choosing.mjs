@@ -38,7 +38,9 @@ function listed(kind) {
   if (!lists.has(kind)) {
     const address = new URL(`../lists/${kind}.json`, import.meta.url);
     const got = fetch(address).then((response) => response.json()).then((groups) => groups.flatMap(([group, entries]) =>
-      entries.map(([value, label, note, names]) => ({ group, value, label, note, key: fold(label), names: fold(`${label} ${names}`) }))));
+      entries.map(([value, label, note, names, released]) => ({
+        group, value, label, note, released, key: fold(label), names: fold(`${label} ${names}`), called: names.split("|").map(fold),
+      }))));
     got.catch(() => lists.delete(kind)); // another try may get it
     lists.set(kind, got);
   }
@@ -190,13 +192,17 @@ function line(className, label, note, role) {
   return item;
 }
 
-// The best first: names that begin with the words as typed, then those that hold them together, then all others.
+// The best first: what is called just so, names that begin with the words as typed, then those that hold them together,
+// then all others. Of those that only hold them the newest is meant, of the rest the shortest.
 function found(entries, words) {
   const whole = words.join("");
-  const rank = ({ key }) => (key === whole ? 0 : key.startsWith(whole) ? 1 : key.includes(whole) ? 2 : key.includes(words[0]) ? 3 : 4);
+  const rank = ({ key, called }) => key === whole || called.includes(whole) ? 0
+    : key.startsWith(whole) ? 1 : key.includes(whole) ? 2 : key.includes(words[0]) ? 3 : 4;
   const matching = entries.filter(({ names }) => words.every((word) => names.includes(word)));
   const ranked = matching.map((entry, place) => ({ entry, place, rank: rank(entry) }));
-  ranked.sort((one, other) => one.rank - other.rank || one.entry.key.length - other.entry.key.length || one.place - other.place);
+  const newer = (one, other) => one.rank > 1 ? other.entry.released.localeCompare(one.entry.released) : 0;
+  ranked.sort((one, other) => one.rank - other.rank || newer(one, other)
+    || one.entry.key.length - other.entry.key.length || one.place - other.place);
   return ranked.slice(0, MOST_FOUND).map(({ entry }) => entry);
 }
 
