@@ -19,7 +19,17 @@ ELEMENT: Bound = ("bytes", 1, 64)
 # By the beginning of a name; what follows in it says of which kernel, number format, era or class of devices it is.
 BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(
-        ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
+        (
+            "a100_is_large",
+            "expert_workspace",
+            "fuses",
+            "fuses_casts",
+            "halves_fp32",
+            "loops_experts",
+            "overlap",
+            "overlaps",
+        ),
+        FLAG,
     ),
     **dict.fromkeys(
         ("graphs_in_share", "repeats_heads", "shares_prefix", "splits_layers", "tensor_hidden", "mixes_prompts"), FLAG

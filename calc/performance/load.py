@@ -17,6 +17,7 @@ TOGETHER = 10  # rounds of requests; those of the first come at once, as load te
 BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
 LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
 RARE = 1e-6  # prompts a step below which none meet
+UNEVEN = 0.1  # share of the seconds of an answer over which answers end that began together: load tests vary lengths
 # Of a mean wait, those that half and 95 % of exponentially distributed waits stay below; normal deviates beside them.
 HALF, MOST, DEVIATES = 0.693, 2.996, 1.645
 
@@ -33,6 +34,7 @@ class Load(NamedTuple):
     request_s: float  # on its way through the server, beside the device
     ranks: int  # data ranks that step together
     mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
+    closed: bool = False  # each request is followed by the next at once, and all are of about one length
 
 
 class State(NamedTuple):
@@ -43,6 +45,7 @@ class State(NamedTuple):
     waiting_s: float  # of that, for a slot
     queueing_s: float  # of that, behind other prompts
     burst_s: float  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
+    wave_s: float  # of that, behind the prompts that come with it, where decoding waits for all of them
     service_s: float  # of that, in which the prompt is read
     step_s: float  # mean time between tokens
     spread_s: float  # standard deviation of a request's mean time between tokens
@@ -107,6 +110,10 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     come as often as they can be taken, each waits behind others as at a counter with one clerk and even service
     (Pollaczek and Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step
     together, and wait for whichever of them reads a prompt.
+
+    Where each request is followed by the next and decoding waits while prompts are read, answers that began together
+    end together, and the next prompts come at once: as long as reading them takes longer than the answers' ends lie
+    apart, they wait for one another.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     room = max((load.batched_tokens or max(prompt, 1)) - (int(decoding) if load.mixes else 0), LEAST_ROOM)
@@ -127,13 +134,20 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = busy / (2.0 * (1.0 - busy)) * service
-    tokens = max(output - 1, 1)
+    tokens, wave = max(output - 1, 1), 0.0
+    if load.closed and not load.mixes:
+        reading = each * extra * tokens  # of all prompts, in the time of an answer
+        queueing = min(queueing, reading / 2.0)
+        wave = max(reading - UNEVEN * tokens * plain.total, 0.0) / 2.0
+        between -= wave / tokens
+        queueing = max(queueing - wave, 0.0)
     return State(
         running=decoding,
-        first_s=between / 2.0 + service + queueing,
+        first_s=between / 2.0 + service + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,
+        wave_s=wave,
         service_s=service,
         step_s=between,
         spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / tokens),

@@ -26,7 +26,7 @@ class Passes(NamedTuple):
         operations = forward(self.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
-        if decoding and (self.schedule.cache_passes or self.schedule.repeats_heads):
+        if decoding and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
         return pass_time(
             operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
@@ -64,7 +64,7 @@ def passes_of(
     attention: str,
 ) -> Passes | None:
     """Return a demand's passes under an engine's coefficients, None where a device's rates are not known."""
-    found = kernels(accelerator, engine=engine)
+    found = kernels(accelerator, engine=engine, fuses_casts=bool(values["fuses_casts"]))
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

@@ -112,16 +112,19 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
 
 
 def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
-    """Return the speed under an engine's coefficients, None where the device's rates are not known.
+    """Return the speed under an engine's coefficients, None where the device's rates are not known."""
+    passes = passes_for(question, values)
+    return None if passes is None else speed_in(passes, question, values)
+
+
+def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) -> Speed:
+    """Return the speed that passes make up.
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
     their weights to the device in each pass, which multiplies there.
     """
     demand, layout, accelerator = question.demand, question.layout, question.accelerator
-    passes = passes_for(question, values)
-    if passes is None:
-        return None
     waves = ceil(demand.sequences / question.most) if question.most else 1
     sequences = ceil(demand.sequences / waves / layout.data)
     first = prefill(

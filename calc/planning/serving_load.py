@@ -22,6 +22,7 @@ def loaded_speed(
     if passes is None:
         return None
     load = load_of(served, question, concurrency, mixes=bool(passes.schedule.of("mixes_prompts")))
+    load = load._replace(closed=True)
     found = steady_state(passes, load)
     busy = min(concurrency, ranks)  # replicas with a request
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
@@ -93,13 +94,15 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         f"{longer} / {stages}",
         found.extra_s,
     )
-    add(
-        "Time per output token",
+    tokens = max(load.output_tokens - 1, 1)
+    formula, numbers = (
         r"t + \rho \cdot t_{\text{more}}",
         f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}",
-        found.step_s,
     )
-    tokens = max(load.output_tokens - 1, 1)
+    if found.wave_s:  # what the first token has waited for, the others need not
+        formula += r" - \frac{t_{\text{wave}}}{o - 1}"
+        numbers += f" − {show_number(found.wave_s, 4)} / {show_count(tokens)}"
+    add("Time per output token", formula, numbers, found.step_s)
     rate = found.requests_per_s
     add(
         "Requests a second, each replica",
@@ -119,9 +122,10 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
     add(
         "Time to the first token",
         r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{token}}}{2} + t_{\text{prompt}}"
-        r" + t_{\text{queue}} + t_{\text{burst}}",
+        r" + t_{\text{queue}} + t_{\text{wave}} + t_{\text{burst}}",
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + {show_number(found.step_s, 5)} / 2"
-        f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.burst_s, 5)}",
+        f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.wave_s, 5)}"
+        f" + {show_number(found.burst_s, 5)}",
         found.first_s,
     )
     add(

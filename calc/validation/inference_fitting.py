@@ -1,16 +1,25 @@
 """Rows of inference speed as items of a fit: a demand is settled once, and an engine's coefficients are tried on it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.estimate import read_question
+from calc.performance.kernels import device_class
+from calc.performance.load import steady_state
+from calc.performance.schedules import schedule_of
+from calc.performance.speed import passes_for, speed_in
 from calc.planning.measured import bucket, format_of
-from calc.planning.serving_report import serve, serving_fit, serving_parts, serving_speed, serving_totals
+from calc.planning.serving_load import figures as loaded_figures
+from calc.planning.serving_load import load_of
+from calc.planning.serving_report import Served, serve, serving_fit, serving_parts, serving_totals, speed_question
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
+from calc.validation.summed_passes import SummedPasses
+
+Predict = Callable[[Mapping[str, float]], float]
 
 # What is estimated, everything measured that is not set by an engine's code, and where an estimate begins,
 # whatever the catalogue says.
@@ -21,13 +30,13 @@ START = {
     "attention_factor": 1.0,
     "expert_reading_factor": 1.0,
     "expert_factor": 1.0,
-    "links_factor": 1.0,
+    "links_factor": 0.6,
     "product_launches": 1.0,
-    "cache_passes": 2.0,
+    "cache_passes": 4.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
-    "launch_s": 5e-6,
-    "request_s": 0.03,
+    "launch_s": 1e-5,
+    "request_s": 0.08,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
 # before they are multiplied, kernels around a product that PyTorch launches one by one from Python.
@@ -35,9 +44,12 @@ CODE = {
     "attention_factor_eager": 3.0,
     "cache_factor_eager": 2.0,
     "launch_s@2023": 2e-5,
+    "weights_factor_w4a16@2023": 2.0,
+    "step_s@2023": 1.3e-2,
+    "step_s@V0": 2e-3,
 }
 EAGER = {
-    "launch_s": 2e-5,
+    "launch_s": 2.5e-5,
     "weights_factor_quantized": 2.0,
     "matrix_factor_quantized": 1.5,
     "matrix_factor_awq": 2.0,
@@ -101,15 +113,7 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         raise SkipError("no engine or no accelerator")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
-
-    def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine.valued(values)
-        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
-        if found is None:
-            raise SkipError("no speed")
-        figures: Any = found[0]
-        return float(figures[figure]["typical"])
-
+    predict = speed_predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
     name = bucket(
         engine=engine.id,
@@ -119,6 +123,40 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     )
     group = (row["source_key"], figure, format_of(demand.weights))
     return Item(row["id"], row["source_key"], group, PHASES.get(figure, "decode"), name, measured, predict)
+
+
+def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:
+    """Return what gives a figure of speed from coefficients; raises SkipError where its speed is not modelled."""
+    asked = speed_question(served, output_tokens, cached_tokens)
+    engine, concurrency = served.serving.engine, served.serving.concurrency
+    passes = passes_for(asked, engine.values) if asked else None
+    if asked is None or passes is None:
+        raise SkipError("no speed")
+    question, summed = asked, SummedPasses(passes)
+    prompts = served.serving.concurrency is not None and served.demand.architecture.writes
+    load = load_of(served, question, concurrency or 1, mixes=bool(passes.schedule.of("mixes_prompts")))
+    load = load._replace(closed=True)
+    busy = min(concurrency or 1, served.layout.data)
+
+    def predict(values: Mapping[str, float]) -> float:
+        known = engine.valued(values).values
+        schedule = schedule_of(
+            known,
+            era=question.era,
+            weights=question.demand.weights,
+            accelerator=question.accelerator,
+            market=device_class(question.accelerator),
+            attention=question.attention,
+        )
+        # What has parts in the host's memory is computed from the list of operations.
+        tried: Any = summed.under(schedule) if question.device_share == 1 else passes._replace(schedule=schedule)
+        if prompts:
+            asked_load = load._replace(request_s=known["request_s"])
+            found = loaded_figures(steady_state(tried, asked_load), asked_load, busy, step=1.0, first=1.0)
+            return next(value for name, value, _ in found if name == figure)
+        return speed_in(tried, question, known).figures()[figure]
+
+    return predict
 
 
 def memory_item_of(row: Row) -> Item:
