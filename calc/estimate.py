@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
+from calc.architecture.layers import Architecture
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine
+from calc.catalog.records import Accelerator, Engine, Weights
 from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
+from calc.memory.placement import Host, Placement
 from calc.memory.prefix import Prefix
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
@@ -27,7 +29,6 @@ from calc.scenario import (
     read_cache_format,
     read_concurrency,
     read_engine,
-    read_gpu_layers,
     read_layout,
     read_model,
     read_price,
@@ -38,7 +39,10 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.memory.drafts import Draft
+    from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
+    from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -57,12 +61,13 @@ class Asked(NamedTuple):
     fraction: float | None
     batched_tokens: int | None
     attention: str
-    gpu_layers: int | None
+    placement: Placement  # what stays in the host's memory
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
     traffic: "Traffic | None"  # requests that come on their own
+    start: "Start | None" = None  # from where the engine starts
 
-    def serving(self, accelerator: Accelerator | None) -> "Serving | None":
+    def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
         if self.engine is None:
             return None
@@ -74,7 +79,8 @@ class Asked(NamedTuple):
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
-            gpu_layers=self.gpu_layers,
+            placement=self.placement,
+            host=host,
             concurrency=self.concurrency,
             slots=self.slots,
             traffic=self.traffic,
@@ -91,6 +97,16 @@ class Question(NamedTuple):
     layout: Layout
     most: bool  # as many sequences as fit
     prices: dict[str, float | None]
+    host: Host | None = None
+    devices: tuple[Accelerator, ...] = ()  # where they are not alike
+    split: tuple[float, ...] = ()  # the layers' shares on them; none where their memory decides
+
+    def serving(self) -> "Serving | None":
+        """Return the engine on the devices asked for, None without an engine."""
+        found = self.asked.serving(self.accelerator, self.host)
+        if found is not None:
+            found.devices, found.split = self.devices, self.split
+        return found
 
 
 class Found(NamedTuple):
@@ -103,6 +119,7 @@ class Found(NamedTuple):
     speed_steps: Sequence[Step] = ()
     warnings: Sequence[Warn] = ()
     prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
+    cold_start: Report | None = None
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
@@ -125,16 +142,20 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
     works = Runs(None, ())
-    if serving := asked.serving(accelerator):
+    if serving := question.serving():
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
-        works = what_runs(
-            facts=facts,
-            engine=asked.engine,
-            device=accelerator,
-            weights=demand.weights,
-            architecture=demand.architecture,
-        )
+        found_on = [
+            what_runs(
+                facts=facts,
+                engine=asked.engine,
+                device=device,
+                weights=demand.weights,
+                architecture=demand.architecture,
+            )
+            for device in question.devices or (accelerator,)
+        ]
+        works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
         reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
@@ -145,10 +166,16 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         reader.filled[name] = record.id
     if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
-    cost, cost_steps = costs(found.speed, accelerator, layout.devices, question.prices)
+    priced = None if question.devices else accelerator  # a price is that of one kind
+    cost, cost_steps = costs(found.speed, priced, layout.devices, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
+    risks += draft_warnings(demand, found.speed)
+    if demand.adapters is not None and found.speed is not None:
+        message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
+        risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
+    risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -164,6 +191,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
         "speed": found.speed,
         "measured": found.measured,
+        **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
@@ -174,28 +202,67 @@ def estimate(scenario: Mapping[str, object]) -> Report:
 def read_question(scenario: Scenario) -> Question:
     """Return a scenario of inference, read and checked."""
     facts, reader = catalog(), Reader(scenario)
+    devices = read_list(reader) if isinstance(reader.given.get("accelerator"), list) else ()
+    listed = reader.filled.get("accelerator")
     asked = read_asked(reader)
-    accelerator = read_accelerator(reader, facts)
+    accelerator = devices[0] if devices else read_accelerator(reader, facts)
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
     served = asked.concurrency is not None
     most, demand = not served and reader.take("sequences") == "max", asked.demand
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
     layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    host = read_hosted(reader, asked, layout, accelerator)
+    split = settle_devices(reader, asked, layout, devices)
+    if devices:
+        reader.filled["accelerator"] = listed
     return Question(
         reader=reader,
         asked=asked,
         demand=demand,
-        accelerator=accelerator,
+        accelerator=None if asked.placement.alone else accelerator,
         layout=layout,
         most=most,
         prices=prices,
+        host=host,
+        devices=() if asked.placement.alone else devices,
+        split=split,
     )
+
+
+def read_list(reader: Reader) -> tuple[Accelerator, ...]:
+    """Return the devices that a scenario lists, where they are not alike."""
+    from calc.service.devices import read_devices  # few scenarios list them
+
+    return read_devices(reader, catalog())
+
+
+def settle_devices(reader: Reader, asked: Asked, layout: Layout, devices: tuple[Accelerator, ...]) -> tuple[float, ...]:
+    """Return the shares of the layers that devices get by `tensor_split`, checked with what it does not go with."""
+    if not devices:
+        if "tensor_split" in reader.given:
+            message = 'needs a list of devices in accelerator: [{"id": "rtx-3090", "count": 2}]'
+            raise ScenarioError("tensor_split", message)
+        return ()
+    from calc.service.devices import check_devices, read_split
+
+    check_devices(reader, asked.engine, layout)
+    return read_split(reader, devices)
+
+
+def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accelerator | None) -> Host | None:
+    """Return the host of what stays in its memory, None where nothing does and nobody names one."""
+    if not asked.placement.on_host and "host" not in reader.given:
+        return None
+    from calc.service.host import check_placed, read_host  # few scenarios leave anything to the host
+
+    check_placed(asked.placement, layout)
+    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement)
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
     """Return the changes that would make it fit or run, least harm first; none where it does both."""
-    if question.accelerator is None or (memory.get("fits") is not False and runs):
+    if question.accelerator is None or question.devices or (memory.get("fits") is not False and runs):
         return []
     from calc.planning.repairs import Wanted, repairs  # what fits needs none
 
@@ -204,10 +271,19 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         demand=demand,
         layout=question.layout,
         accelerator=question.accelerator,
-        serving=question.asked.serving(question.accelerator),
+        serving=question.serving(),
         runs=runs,
     )
     return [repair._asdict() for repair in repairs(wanted)]
+
+
+def of_host(question: Question, host_bytes: object) -> list[Warn]:
+    """Return what is risky about the host, or was taken of it."""
+    if question.host is None:
+        return []
+    from calc.service.host import host_warnings  # few scenarios leave anything to the host
+
+    return host_warnings(question.reader, question.host, question.asked.placement, host_bytes)
 
 
 def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
@@ -224,6 +300,16 @@ def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
     return [Warn("sequences-at-limit", message, "sequences", INFO)]
 
 
+def draft_warnings(demand: Demand, speed: Report | None) -> list[Warn]:
+    """Return whether drafting makes tokens come later."""
+    gained = speed.get("speculation") if speed else None
+    if not isinstance(gained, dict) or gained["gain"] >= 1:
+        return []
+    most = gained["helps_up_to_sequences"]
+    message = f"drafts cost more than they gain for {demand.sequences:,} sequences at once: they help up to {most:,}"
+    return [Warn("speculation-loses", message, "speculation")]
+
+
 def without_engine(answer: Answer) -> Found:
     """Return what the mathematics alone needs."""
     return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
@@ -237,6 +323,12 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
 
     served = report.serve(serving, demand, layout, most=most)
     speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
+    starting: Report | None = None
+    if asked.start is not None:
+        from calc.planning.starting import cold_start  # few scenarios ask for it
+
+        starting, more = cold_start(served, asked.start)
+        steps = [*steps, *more]
     return Found(
         demand=served.demand,
         parts=report.serving_parts(served),
@@ -245,6 +337,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed_steps=steps,
         warnings=serving_warnings(served),
         prefill_tokens=report.prefill_tokens(served.case),
+        cold_start=starting,
         measured=measured_report(
             catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
         ),
@@ -292,6 +385,8 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=reader.count("batched_tokens"),
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
+        draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
+        adapters=read_adapters(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(
@@ -305,11 +400,21 @@ def read_asked(reader: Reader) -> Asked:
         fraction=fraction,
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
-        gpu_layers=read_gpu_layers(reader, engine, architecture.layer_count),
+        placement=read_placed(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
         traffic=traffic,
+        start=read_starts(reader, engine),
     )
+
+
+def read_placed(reader: Reader, engine: Engine | None, architecture: Architecture) -> Placement:
+    """Return what of a model stays in the host's memory."""
+    if "gpu_layers" not in reader.given and "experts_on_host" not in reader.given:
+        return Placement()
+    from calc.service.host import read_placement  # few scenarios ask for it
+
+    return read_placement(reader, engine, architecture)
 
 
 def read_arrivals(
@@ -330,6 +435,35 @@ def read_prefixes(reader: Reader, engine: Engine | None, *, prompt_tokens: int, 
     from calc.service.prefix import read_prefix  # few scenarios ask for it
 
     return read_prefix(reader, engine, prompt_tokens=prompt_tokens, all_logits=all_logits)
+
+
+def read_drafts(
+    reader: Reader, engine: Engine | None, *, architecture: Architecture, weights: Weights
+) -> "Draft | None":
+    """Return how tokens are drafted ahead, None where a scenario does not say."""
+    if "speculation" not in reader.given:
+        return None
+    from calc.service.speculation import read_speculation  # few scenarios ask for it
+
+    return read_speculation(reader, engine, architecture=architecture, weights=weights, facts=catalog())
+
+
+def read_adapters(reader: Reader, engine: Engine | None, architecture: Architecture) -> "ServedAdapters | None":
+    """Return the adapters that are served beside the model, None where a scenario does not say."""
+    if "adapters_served" not in reader.given:
+        return None
+    from calc.service.adapters import read_adapters_served  # few scenarios ask for it
+
+    return read_adapters_served(reader, engine, architecture)
+
+
+def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
+    """Return from where an engine starts, None where a scenario does not ask."""
+    if "start" not in reader.given:
+        return None
+    from calc.service.start import read_start  # few scenarios ask for it
+
+    return read_start(reader, engine)
 
 
 def halves_fp32(engine: Engine | None) -> bool:

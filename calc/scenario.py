@@ -55,6 +55,9 @@ FIELDS = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
+    "adapters_served",
+    "start",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",
@@ -62,6 +65,10 @@ FIELDS = (
     "display",
     "attention",
     "gpu_layers",
+    "experts_on_host",
+    "host",
+    "pcie",
+    "tensor_split",
     "price_per_hour",
     "electricity_per_kwh",
 )
@@ -77,6 +84,8 @@ DEFAULTS: dict[str, object] = {
     "attention": "flash",
 }
 ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx")
+HOST_ENGINE = "llama.cpp"  # leaves parts of a model in the host's memory
+OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
 PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
@@ -91,6 +100,13 @@ MOST_STORED, LONGEST_NAME = 2**50, 200
 MOST_PRICE = 1_000_000
 SIXTEEN = 16  # bits
 MOST_NAMED = 6  # other models that a name may mean
+PCIE = re.compile(r"(?:pcie )?(\d)(?:\.0)? ?x(\d{1,2})")
+# What a scenario says of an accelerator, and what it leaves open without one.
+OF_ACCELERATOR = {
+    "memory_limit": "what a program may use of what",
+    "display": "what a program may use of what",
+    "pcie": "what is plugged in",
+}
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
 SIZE_UNITS = {
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
@@ -411,7 +427,10 @@ def read_engine(
     if name == USUAL:
         device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
         engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
-        name = reader.filled["engine"] = engine.id if engine else "none"
+        name = engine.id if engine else "none"
+        if any(field in reader.given for field in OF_HOST):
+            name = HOST_ENGINE
+        reader.filled["engine"] = name
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
     if name not in ENGINES:
@@ -467,16 +486,6 @@ def read_slots(reader: Reader, engine: Engine | None) -> int | None:
     return reader.count("sequence_slots")
 
 
-def read_gpu_layers(reader: Reader, engine: Engine | None, layers: int) -> int | None:
-    """Return how many layers stand on the device, None for all; the rest stays in host memory (llama.cpp's -ngl)."""
-    if "gpu_layers" not in reader.given:
-        return None
-    if engine is None or engine.id != "llama.cpp":
-        raise ScenarioError("gpu_layers", "does not apply: llama.cpp alone leaves layers in host memory")
-    count = reader.count("gpu_layers", most=layers)
-    return None if count == layers else count
-
-
 def read_price(reader: Reader, field: str) -> float | None:
     """Return a price of the reader's own in US dollars, None where the catalogue's is asked for."""
     value = reader.given.get(field)
@@ -491,16 +500,35 @@ def read_price(reader: Reader, field: str) -> float | None:
 def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
     """Return the accelerator with what a program may use of it, None where the scenario names none."""
     value = reader.given.get("accelerator")
-    limits = [name for name in ("memory_limit", "display") if reader.given.get(name)]
     if value is None:
-        if limits:
-            raise ScenarioError(limits[0], "needs an accelerator: what a program may use of what?")
+        for name, asked in OF_ACCELERATOR.items():
+            if reader.given.get(name):
+                raise ScenarioError(name, f"needs an accelerator: {asked}?")
         return None
     if not isinstance(value, str):
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return limited(reader, accelerator, catalog)
+    return limited(reader, plugged(reader, accelerator, catalog), catalog)
+
+
+def plugged(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device on the PCIe that a scenario gives it, of which it uses no more than it has itself."""
+    value = reader.given.get("pcie")
+    if value is None:
+        return accelerator
+    found = PCIE.fullmatch(value.casefold().strip()) if isinstance(value, str) else None
+    own = PCIE.fullmatch(accelerator.text("pcie"))
+    if found is None or not catalog.lookup("links", f"pcie-{found[1]}-x{found[2]}"):
+        known = ", ".join(
+            link.id.removeprefix("pcie-").replace("-", ".0 ") for link in catalog.links() if link.kind == "host"
+        )
+        raise ScenarioError("pcie", f"must be a generation and lanes, one of {known}, not {value!r:.60}")
+    if own is None and accelerator.segment == "soc":
+        raise ScenarioError("pcie", f"does not apply: {accelerator.name} is no card")
+    least = [min(int(asked), int(has)) for asked, has in zip(found.groups(), (own or found).groups(), strict=True)]
+    reader.filled["pcie"] = f"{found[1]}.0 x{found[2]}"
+    return accelerator.on_pcie(f"{least[0]}.0 x{least[1]}")
 
 
 def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:

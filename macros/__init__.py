@@ -11,6 +11,7 @@ from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
+    accuracy_on_host,
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
@@ -41,6 +42,8 @@ from macros.device_tables import (
     spec_sheet,
     vector_table,
 )
+from macros.doors import door_formats, door_hardware, door_models
+from macros.downloads import data_files, data_sheet, wheel_link, wheel_name
 from macros.expert_tables import expert_layout_table, expert_table, touched_table
 from macros.format_tables import (
     bits_table,
@@ -83,12 +86,13 @@ from macros.link_tables import (
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, calculator_list, presets, version
+from macros.pages import benchmark, calculator, calculator_list, presets, question, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
+    engine_value,
     offload_check_table,
     offload_table,
     processor_bandwidth,
@@ -100,7 +104,20 @@ from macros.run_tables import data_set, operations_table, run_time_table, saved_
 from macros.scaling_tables import budget, law_growth_table, law_table, run_fact, run_flops, run_table, run_utilized
 from macros.sharding_tables import stage_table, traffic_table
 from macros.sources import address_table, measurement_source_table, source_count, source_table
-from macros.speed_numbers import ceiling, faster, multiplying, readers_table, reading, speed, speed_table
+from macros.speed_numbers import (
+    acceptance_table,
+    ceiling,
+    drafts_table,
+    faster,
+    gains_table,
+    multiplying,
+    readers_table,
+    reading,
+    speed,
+    speed_table,
+    start_table,
+)
+from macros.split_tables import split_table
 from macros.tables import device_count_table, fitting_table, llama_table, precision_table, unit_table
 from macros.terms import glossary, group_links, term, term_count
 from macros.training_figures import adapter_figure, stage_figure, step_figure
@@ -115,6 +132,7 @@ MACROS = (
     accuracy_left_out,
     accuracy_reasons,
     accuracy_ranges,
+    accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
     accuracy_table,
@@ -155,9 +173,14 @@ MACROS = (
     config_value,
     copied_state_table,
     copies,
+    data_files,
     data_set,
+    data_sheet,
     deployment_table,
     device_count_table,
+    door_formats,
+    door_hardware,
+    door_models,
     electricity,
     exchange_table,
     expanded,
@@ -206,6 +229,7 @@ MACROS = (
     native_table,
     needs_table,
     number,
+    engine_value,
     offload_check_table,
     offload_table,
     operations,
@@ -220,6 +244,7 @@ MACROS = (
     plot,
     precision_table,
     presets,
+    question,
     hosted_table,
     price_table,
     rent_table,
@@ -228,6 +253,10 @@ MACROS = (
     processor_table,
     rate_ratio,
     rate_table,
+    start_table,
+    gains_table,
+    acceptance_table,
+    drafts_table,
     readers_table,
     reading,
     release,
@@ -246,6 +275,7 @@ MACROS = (
     sending,
     served,
     shared,
+    split_table,
     source,
     source_count,
     source_table,
@@ -273,6 +303,8 @@ MACROS = (
     update_table,
     vector_table,
     version,
+    wheel_link,
+    wheel_name,
 )
 
 

@@ -5,8 +5,9 @@ from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.units import show_binary, show_number
+from macros.facts import fact_line
 from macros.figures import WIDTH, whole_figure
-from macros.inline import device, fact_line, opening, step
+from macros.inline import device, opening, step
 from macros.markdown import block
 
 BALANCE = r"\frac{P}{BW}"

@@ -10,8 +10,8 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.units import GIB, show_count, show_dollars, show_gb, show_number
+from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable
-from macros.inline import device_parts
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -65,13 +65,11 @@ def link_text(record: Accelerator) -> str:
 
 def accelerator_table() -> str:
     """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source."""
-    rows, opened = [], ""
+    rows = []
     for record in sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True):
-        button, facts = device_parts(record)
-        opened += facts
         rows.append(
             [
-                button,
+                device_link(record),
                 text(record.vendor),
                 text(SEGMENTS[record.segment]),
                 text(record.released),
@@ -84,9 +82,7 @@ def accelerator_table() -> str:
     headings = ("Device", "Maker", "Made for", "Released", *FIELDS.values(), "Link", "ROCm", "Architecture")
     words = (0, 1, 2, 3, len(headings) - 3, len(headings) - 2, len(headings) - 1)
     caption = "Accelerators: peak rates are dense, links count both ways"
-    return filtered(table(headings, rows, caption=caption, words=words), things="accelerators") + block(
-        element("div", opened)
-    )
+    return filtered(table(headings, rows, caption=caption, words=words), things="accelerators")
 
 
 def bin_of(accelerator: Accelerator) -> int:

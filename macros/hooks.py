@@ -5,7 +5,7 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import kept, lists, markdown, plots, runtime, terms, vega
+from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, terms, vega
 
 ROOT = Path(__file__).parent.parent
 _file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
@@ -16,6 +16,11 @@ def on_startup(**_: Any) -> None:
     markdown.hold()
 
 
+def on_nav(nav: Any, **_: Any) -> None:
+    """Begin the list of pages."""
+    plain.begin(nav)
+
+
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
     runtime.build(ROOT)
@@ -23,7 +28,7 @@ def on_pre_build(**_: Any) -> None:
 
 
 @event_priority(100)
-def before_macros(text: str, page: Any, **_: Any) -> str:
+def before_macros(text: str, /, page: Any, **_: Any) -> str:
     """Take the page as it was kept, whose macros need not run, or note where it is to be kept."""
     terms.begin(page)
     file = kept.file_of(text, page)
@@ -36,10 +41,11 @@ def before_macros(text: str, page: Any, **_: Any) -> str:
 
 
 @event_priority(-100)
-def after_macros(text: str, **_: Any) -> str:
+def after_macros(text: str, /, page: Any, **_: Any) -> str:
     """Keep what the macros wrote."""
     if _file[0]:
         kept.keep(_file[0], text)
+    plain.keep(page, text, ROOT)
     return text
 
 
@@ -58,7 +64,10 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write what pages draw their plots from, and what their forms list."""
+    """Write what pages draw their plots from and their forms list, the facts of devices, and pages as Markdown."""
     plots.write_plots(Path(config.site_dir))
     lists.write_lists(Path(config.site_dir))
+    downloads.write_downloads(Path(config.site_dir))
+    facts.write_facts(Path(config.site_dir))
+    plain.write(Path(config.site_dir), config)
     kept.tidy()

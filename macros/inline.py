@@ -19,6 +19,7 @@ from calc.units import (
     show_seconds,
     show_tokens_per_s,
 )
+from macros.facts import device_link, fact_line
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training, show_days
 
@@ -47,16 +48,17 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "USD": lambda value: f"{show_count(value)} USD",
     "kWh": lambda value: f"{show_count(value)} kWh",
 }
-PARTS = ("weights", "kv_cache", "recurrent_state", "activations", "logits")
+PARTS = ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "adapters", "activations", "logits")
 _opened: list[int] = [0]
 
 
 def number(what: str, show: str = "", **scenario: object) -> str:
     """Return a number of a scenario's report, inline; a reader who presses it sees the working.
 
-    `what`: a part ("weights", "kv_cache", "recurrent_state", "activations", "logits"), "total", "capacity", "headroom",
-    "devices", "sequences", "parameters" or "token" (a token's cache). `show`: "GiB", "GB", "size" (the largest binary
-    unit), "decimal" (the largest decimal one), "bytes", "count" or "words".
+    `what`: a part ("weights", "kv_cache", "recurrent_state", "draft_weights", "draft_cache", "adapters", "activations",
+    "logits"),
+    "total", "capacity", "headroom", "devices", "sequences", "parameters" or "token" (a token's cache). `show`: "GiB",
+    "GB", "size" (the largest binary unit), "decimal" (the largest decimal one), "bytes", "count" or "words".
 
     Of a training run, `workload="training"`, also any part at its peak; "forward", "loss", "backward" and "optimizer",
     the tensors of a phase; "allocated" and "reserved"; "states", what parameters cost, and "each", that for one
@@ -137,28 +139,9 @@ def fact(accelerator: str, field: str) -> str:
     return opening(record.facts[field].show(), fact_line(record, field))
 
 
-def fact_line(record: Accelerator, field: str) -> str:
-    """Return a fact with its basis, note, source and date; and what a second source says, if one disagrees."""
-    found = record.facts[field]
-    basis = f" ({found.basis})" if found.basis else ""
-    note = f" {found.note}" if found.note else ""
-    said = text(f"{record.name}: {field.replace('_', ' ')} {found.show()}{basis}.{note} ")
-    line = f"{said}{source_html(found.source)}, checked {text(found.checked)}."
-    for other in record.also:
-        if other.field == field:
-            value = text(f"{other.value} {other.unit}".strip())
-            line += f" {value}, says {source_html(other.source)}. {text(other.note)}"
-    return element("span", line, class_="calc-step")
-
-
 def device(record: Accelerator) -> str:
     """Return an accelerator's name, inline; a reader who presses it sees every fact with its source and date."""
-    return joined(device_parts(record))
-
-
-def device_parts(record: Accelerator) -> tuple[str, str]:
-    """Return an accelerator's name as a button, and what it opens: every fact with its source and date."""
-    return opening_parts(record.name, element("span", "".join(fact_line(record, field) for field in record.facts)))
+    return inline(device_link(record))
 
 
 def step(name: str, formula: str, numbers: str, result: str) -> str:
@@ -187,22 +170,16 @@ def source(source_id: str, shown: str) -> str:
     return inline(element("a", text(shown), href=found.url, title=title, rel="noopener"))
 
 
-def opening_parts(shown: str, content: str) -> tuple[str, str]:
-    """Return a button, and apart from it what it opens: in a table that is searched, that stands elsewhere."""
+def opening(shown: str, content: str) -> str:
+    """Return a number as a button that opens its working in place; it needs no script.
+
+    A comma or full stop that follows stays on the line.
+    """
     _opened[0] += 1
     identity = f"working-{_opened[0]}"
     button = element("button", text(shown), type="button", class_="calc-number", popovertarget=identity)
-    return button, element("span", content, class_="calc-opened", popover=True, id=identity)
-
-
-def opening(shown: str, content: str) -> str:
-    """Return a number as a button that opens its working in place; it needs no script."""
-    return joined(opening_parts(shown, content))
-
-
-def joined(parts: tuple[str, str]) -> str:
-    """Return a button and what it opens in one place; a comma or full stop that follows stays on the line."""
-    return inline("".join(parts)) + "&NoBreak;"
+    opened = element("span", content, class_="calc-opened", popover=True, id=identity)
+    return inline(button + opened) + "&NoBreak;"
 
 
 def restart() -> None:

@@ -12,7 +12,8 @@ from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
 from calc.performance.transfers import transfer
 from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
-from macros.inline import device, fact_line, opening, step, steps_inline
+from macros.facts import fact_line
+from macros.inline import device, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 

@@ -7,7 +7,7 @@ by its text until the search has read the page, and by the HTML in the end.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markdown import Markdown
@@ -18,7 +18,10 @@ BLOCK, INLINE, END = "\ue000", "\ue001", "\ue002"  # of Unicode's private use: n
 MARKED = re.compile(f"([{BLOCK}{INLINE}])([^{END}]*){END}")
 TOKEN = re.compile(f"(?:<p>)?{BLOCK}([0-9a-f]{{16}}){END}(?:</p>)?|{INLINE}([0-9a-f]{{16}}){END}")
 STANDING_FOR = re.compile(r'<(div|span) data-made="([0-9a-f]{16})">[^<]*</\1>')
-UNREAD = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
+# What a search does not look for: what opens on a press, the inside of tables (their headings and first cells stay),
+# forms and the working. A working alone is most of the text of some pages.
+OPENED = r'<span class="calc-opened".*?</span></span>(?!<span class="calc-step")'
+UNREAD = re.compile(rf"<(script|style|svg|select|option|label|details|td|math)\b.*?</\1>|{OPENED}|<[^>]*>", re.DOTALL)
 IDENTITY = re.compile(r'<[a-z][^<>]*? id="([^"]+)"')
 _made: dict[str, str] = {}  # by the token that stands for it
 _held = [False]
@@ -76,6 +79,15 @@ def readable(html: str) -> str:
         return f'<{name} data-made="{found[1] or found[2]}">{told}</{name}>'
 
     return TOKEN.sub(words, html)
+
+
+def made_of(markdown: str, told: Callable[[str], str]) -> str:
+    """Return a page's Markdown with what `told` makes of its finished HTML in place of the tokens."""
+
+    def words(found: re.Match[str]) -> str:
+        return f"\n\n{told(_made[found[1]])}\n\n" if found[1] else told(_made[found[2]])
+
+    return TOKEN.sub(words, markdown)
 
 
 def identities(html: str) -> set[str]:

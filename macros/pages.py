@@ -3,14 +3,18 @@
 import json
 from pathlib import Path
 
+from mkdocs.utils import get_relative_url
+
 from calc.calculators import render_calculator, render_presets
 from calc.calculators.html import element, table, text
+from calc.calculators.line import render_line
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros.links import calculator_address, standing_on
 from macros.markdown import block
 
 BENCHMARK = Path(__file__).parent.parent / "docs" / "assets" / "benchmark.json"
+QUESTION_SCRIPT = "assets/question/question.mjs"
 EXAMPLES = 2  # of a calculator that the list of them names
 _placed: set[tuple[str, str]] = set()  # the page and the prefix of every calculator of this build
 
@@ -25,6 +29,12 @@ def calculator(name: str, prefix: str = "", **changed: object) -> str:
         raise ValueError(f"the page has a calculator {place[1]!r} already: give this one another prefix")
     _placed.add(place)
     return block(render_calculator(name, {key: str(value) for key, value in changed.items()}, prefix))
+
+
+def question(*examples: str) -> str:
+    """Return the field for a question in one line, with examples whose answers are finished."""
+    script = element("script", type="module", src=get_relative_url(QUESTION_SCRIPT, standing_on()))
+    return block(render_line(examples) + script)
 
 
 def presets(name: str) -> str:

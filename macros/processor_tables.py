@@ -6,40 +6,27 @@ from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
 from calc.catalog import catalog
-from calc.estimate import read_asked
-from calc.performance.processor import processor_tokens_per_s, token_bytes
-from calc.scenario import Reader
 from calc.units import show_count, show_decimal, show_gib, show_number
-from macros.inline import Report, opening, step
+from macros.inline import Report, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
 TOKENS = {"prompt_tokens": 512, "output_tokens": 256}
 
 
-def processor_speed(processor: str, model: str, weights: str) -> tuple[float, float, float, str]:
-    """Return a processor's tokens a second for one sequence, low, typical and high, with the working."""
-    record, share = catalog().processor(processor), catalog().coefficient("processor-read-share")
-    demand = read_asked(Reader({"model": model, "weights": weights, **TOKENS})).demand
-    read = token_bytes(demand=demand, context_tokens=demand.tokens - TOKENS["output_tokens"] // 2)
-    low, typical, high = (
-        processor_tokens_per_s(processor=record, read_bytes=read, share=end)
-        for end in (share.low, share.value, share.high)
-    )
-    numbers = f"{share.value:g} × {record.bandwidth:,.0f} / {read:,.0f}"
-    working = step(
-        f"Writing on {record.name}",
-        r"\frac{e \cdot BW}{M_{\text{read}}}",
-        numbers,
-        f"{show_number(typical)} tokens/s",
-    )
-    return low, typical, high, working
+def on_processor(processor: str, model: str, weights: str) -> Report:
+    """Return the report on a model that a processor works on alone, for one sequence."""
+    asked = {"model": model, "weights": weights, "engine": "llama.cpp", "gpu_layers": 0, **TOKENS}
+    found: Report = estimate({**asked, "host": {"processor": processor}})
+    return found
 
 
 def processor_number(processor: str, model: str, weights: str) -> str:
     """Return how fast a processor writes for one reader, inline, with the working."""
-    _, typical, _, working = processor_speed(processor, model, weights)
-    return opening(f"{show_number(typical)} tokens/s", working)
+    report = on_processor(processor, model, weights)
+    shown = f"{show_number(report['speed']['decode_tokens_per_s']['typical'])} tokens/s"
+    steps = [found for found in report["steps"] if "decoding step" in found["name"]]
+    return opening(shown, element("span", steps_inline(steps)))
 
 
 def processor_bandwidth(processor: str) -> str:
@@ -51,6 +38,14 @@ def processor_bandwidth(processor: str) -> str:
     return opening(shown, step(f"Bandwidth of {record.name}", r"\frac{n \cdot 64 \cdot r}{8}", numbers, shown))
 
 
+def engine_value(engine: str, name: str) -> str:
+    """Return a coefficient of an engine, inline; a reader who presses it sees what it is and what it rests on."""
+    record = catalog().engine(engine).coefficient(name)
+    return opening(
+        f"{record.value:g}", element("span", text(record.reason) + source_html(record.source), class_="calc-step")
+    )
+
+
 def coefficient(name: str) -> str:
     """Return a measured coefficient that is a share, inline; a reader who presses it sees what it rests on."""
     record = catalog().coefficient(name)
@@ -58,34 +53,33 @@ def coefficient(name: str) -> str:
     return opening(f"{record.value:g}", element("span", said + source_html(record.source), class_="calc-step"))
 
 
-def processor_table(model: str, weights: str, accelerators: tuple[str, ...]) -> str:
-    """Return how fast one sequence of a model is written by the catalogue's processors and by some accelerators."""
+def processor_table(model: str, weights: str, processors: tuple[str, ...], accelerators: tuple[str, ...]) -> str:
+    """Return how fast one sequence of a model is read and written by some processors and accelerators."""
     rows = []
-    for record in catalog().processors():
-        low, typical, high, _ = processor_speed(record.id, model, weights)
+    for record in sorted(map(catalog().processor, processors), key=lambda found: found.bandwidth):
+        report = on_processor(record.id, model, weights)
+        writes, reads = (report["speed"][f"{name}_tokens_per_s"] for name in ("decode", "prefill"))
         rows.append(
             [
                 element("a", text(record.name), href=catalog().source(record.source).url, rel="noopener"),
                 "processor",
                 f"{record.bandwidth / 1e9:,.0f} GB/s",
-                show_number(low),
-                show_number(typical),
-                show_number(high),
-                "–",
+                *(show_number(writes[end]) for end in ("low", "typical", "high")),
+                show_number(reads["typical"]),
             ]
         )
     for name in accelerators:
         device = catalog().accelerator(name)
         asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": device.id}
-        report: Report = estimate({**asked, **TOKENS})
-        speed = report["speed"]["decode_tokens_per_s"]
+        found: Report = estimate({**asked, **TOKENS})
+        speed = found["speed"]["decode_tokens_per_s"]
         rows.append(
             [
                 calculator_link("speed", device.name, **asked, **TOKENS),
                 "accelerator",
                 f"{(device.quantity('bandwidth') or 0) / 1e9:,.0f} GB/s",
                 *(show_number(speed[end]) for end in ("low", "typical", "high")),
-                show_number(report["speed"]["prefill_tokens_per_s"]["typical"]),
+                show_number(found["speed"]["prefill_tokens_per_s"]["typical"]),
             ]
         )
     headings = ("Device", "What it is", "Bandwidth", "Writes, low", "Typical", "High", "Reads")
@@ -94,13 +88,24 @@ def processor_table(model: str, weights: str, accelerators: tuple[str, ...]) -> 
     return block(table(headings, rows, caption=caption, words=2))
 
 
-def offload_table(model: str, weights: str, accelerator: str, layers: tuple[int, ...]) -> str:
-    """Return how a model's speed falls with the layers that stay in the host's memory (llama.cpp's -ngl)."""
+PLACED = {
+    "gpu_layers": ("Layers on the card", "the rest"),
+    "experts_on_host": ("Layers whose experts are not", "their experts"),
+}
+
+
+def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int, ...], what: str = "gpu_layers") -> str:
+    """Return how a model's speed falls with the layers, or the experts, that stay in the host's memory.
+
+    `what` is "gpu_layers" (llama.cpp's -ngl) or "experts_on_host" (--n-cpu-moe).
+    """
     asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": accelerator}
-    rows = []
-    for count in layers:
-        report: Report = estimate({**asked, **TOKENS, "gpu_layers": count})
+    rows, host = [], ""
+    for count in counts:
+        report: Report = estimate({**asked, **TOKENS, what: count})
         memory, speed = report["memory"], report["speed"]
+        if "host" in report["scenario"]:
+            host = f" beside a {catalog().processor(report['scenario']['host']['processor']).name}"
         rows.append(
             [
                 f"{count} of {report['model']['layers']}",
@@ -111,23 +116,19 @@ def offload_table(model: str, weights: str, accelerator: str, layers: tuple[int,
                 show_count(speed["prefill_tokens_per_s"]["typical"]),
             ]
         )
-    headings = (
-        "Layers on the card",
-        "On the card",
-        "Fits",
-        "In the host's memory",
-        "Writes a second",
-        "Reads a second",
-    )
+    first, rest = PLACED[what]
+    headings = (first, "On the card", "Fits", "In the host's memory", "Writes a second", "Reads a second")
     record = catalog().accelerator(accelerator)
-    named = f"{catalog().model(model).name} in {catalog().weights_format(weights).name} on one {record.name}"
-    return block(table(headings, rows, caption=f"{named}, the rest read by the processor"))
+    named = f"{catalog().model(model).name} in {catalog().weights_format(weights).name} on one {record.name}{host}"
+    return block(table(headings, rows, caption=f"{named}, {rest} in the host's memory"))
 
 
-def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ...], source_id: str) -> str:
+def offload_check_table(
+    accelerator: str, rows: tuple[tuple[str, int, float], ...], source_id: str, host: dict[str, str]
+) -> str:
     """Return measured speeds with layers in the host's memory beside the computed ones.
 
-    A row is a model in Q4_K_M, the layers on the card, and the tokens a second that somebody measured.
+    A row is a model in Q4_K_M, the layers on the card, and the tokens a second that somebody measured beside a host.
     """
     cells = []
     for model, layers, measured in rows:
@@ -138,6 +139,7 @@ def offload_check_table(accelerator: str, rows: tuple[tuple[str, int, float], ..
                 "engine": "llama.cpp",
                 "accelerator": accelerator,
                 "gpu_layers": layers,
+                "host": host,
                 **TOKENS,
             }
         )

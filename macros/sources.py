@@ -16,6 +16,7 @@ from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
 from calc.validation.scores import read_rows
 from macros.filtered import filtered
+from macros.markdown import block
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = {"glossary": "terms", "laws": "scaling laws", "runs": "training runs"}  # kinds under another name
@@ -141,7 +142,7 @@ def address_table() -> str:
         rows.append([shown, text(host), text(checked[address]), text(uses_text(address))])
     headings = ("Address", "Site", "Checked", "Used by")
     whole = table(headings, rows, caption="Addresses of single facts", class_="calc-worded claims", words=len(headings))
-    return filtered(whole, things="addresses")
+    return block(element("div", filtered(whole, things="addresses"), data_search_exclude=True))
 
 
 def measurement_source_table() -> str:

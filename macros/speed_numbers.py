@@ -1,12 +1,15 @@
 """Numbers in prose that say how fast a model runs under an engine, each with its working and its range."""
 
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
+from calc.validation.scores import by, read_rows
+from calc.validation.speculation import scores as speculation_scores
 from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
@@ -143,3 +146,67 @@ def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
     held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
     shown = show_tokens_per_s(bandwidth / held)
     return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))
+
+
+METHODS = {"mtp": "its own layers", "eagle": "an EAGLE-3 head", "ngram": "the text"}
+
+
+def drafts_table(*batches: int, methods: list[str], **scenario: object) -> str:
+    """Return what drafts gain, by sequences at once: a column for each method, or for each model that drafts."""
+    asked = [{"method": name} if name in METHODS else {"method": "draft", "model": name} for name in methods]
+    rows = []
+    for count in batches:
+        plain = speed_report({**scenario, "sequences": count})["speed"]
+        gained = [speed_report({**scenario, "sequences": count, "speculation": draft})["speed"] for draft in asked]
+        cells = [f"{show_number(found['speculation']['gain'], 2)} times" for found in gained]
+        each = show_tokens_per_s(1 / plain["time_per_output_token_s"]["typical"])
+        rows.append([calculator_link("speed", show_count(count), **scenario, sequences=count), each, *cells])
+    heads = [METHODS.get(name) or catalog().model(name).name for name in methods]
+    caption = "How many times as fast tokens come with three drafted in each step, by sequences at once"
+    return block(table(("Sequences", "Each without", *heads), rows, caption=caption))
+
+
+def acceptance_table() -> str:
+    """Return the chance of a drafted token by method, with what it was measured on."""
+    rows = []
+    for method, name in {**METHODS, "draft": "a smaller model"}.items():
+        known = catalog().coefficient(f"acceptance-{method}")
+        spread = f"{known.low:g} to {known.high:g}"
+        rows.append([text(name), f"{known.value:g}", spread, text(known.rows)])
+    heads = ("Drafted by", "Taken", "Measured", "On")
+    return block(table(heads, rows, caption="Chance of a drafted token", words=(0, 3)))
+
+
+def gains_table() -> str:
+    """Return measured gains of speculation beside those predicted, each source once."""
+    names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
+    rows = []
+    for source, found in by(speculation_scores()[0], "source").items():
+        name, address = names.get(source) or (source.replace("_", " "), found[0].row["source"])
+        ends = [[function(getattr(score, what) for score in found) for function in (min, max)] for what in ENDS]
+        shown = [f"{show_number(low, 2)} to {show_number(high, 2)} times" for low, high in ends]
+        error = median(abs(score.error) for score in found)
+        link = element("a", text(name), href=address)
+        rows.append([link, show_count(len(found)), *shown, f"{100 * error:.0f} %"])
+    heads = ("Source", "Rows", "Measured", "Predicted", "Median error")
+    return block(table(heads, rows, caption="Gains of speculation, by source"))
+
+
+ENDS = ("measured", "predicted")
+
+
+def start_table(*starts: tuple[str, dict[str, object]], **scenario: object) -> str:
+    """Return the seconds of an engine's starts by part, side by side: words for each, and its `start`."""
+    found = []
+    for _, start in starts:
+        report: Report = estimate({**scenario, "start": start})
+        found.append(report["cold_start"])
+    labels: dict[str, str] = {}
+    for item in found:
+        labels = {part["id"]: part["label"] for part in item["parts"]} | labels
+    rows = []
+    for name in ("fetching", "reading", "processes", "tracing", "compiling", "capturing", "warming"):
+        seconds = [[part["seconds"] for part in item["parts"] if part["id"] == name] for item in found]
+        rows.append([text(labels[name]), *(show_seconds(each[0]) if each else "–" for each in seconds)])
+    rows.append([text("Until it is ready"), *(show_seconds(item["seconds"]["typical"]) for item in found)])
+    return block(table(("Step", *(words for words, _ in starts)), rows, caption="Start of an engine"))

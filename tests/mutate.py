@@ -29,9 +29,16 @@ ROOT = Path(__file__).parent.parent
 SEED = 1
 # Further tests of a part, by the folder of calc that it lies in: those of the rooms that call it.
 REACHED_FROM = {
-    "calc/memory": ["tests/test_working.py", "tests/planning"],
+    "calc/memory": ["tests/test_working.py", "tests/planning", "tests/training"],
     "calc/performance": ["tests/test_working.py", "tests/planning", "tests/training/test_step.py"],
-    "calc/planning": ["tests/test_working.py", "tests/calculators/test_cost.py", "tests/calculators/test_arriving.py"],
+    "calc/planning": [
+        "tests/test_working.py",
+        "tests/performance/test_load.py",
+        "tests/performance/test_queue.py",
+        "tests/training",
+        "tests/calculators/test_cost.py",
+        "tests/calculators/test_arriving.py",
+    ],
 }
 EXAMPLES = 20  # of each property, the same for each mutant
 KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read

@@ -63,7 +63,7 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"engine": "llama.cpp", "memory_fraction": 0.9}, "memory_fraction", "takes no share"),
     ({"engine": "vllm", "memory_fraction": 1.5}, "memory_fraction", "at most 1"),
     ({"engine": "vllm", "gpu_layers": 4}, "gpu_layers", "llama.cpp alone"),
-    ({"engine": "llama.cpp", "gpu_layers": 99}, "gpu_layers", "from 1 to 32"),
+    ({"engine": "llama.cpp", "gpu_layers": 99}, "gpu_layers", "from 0 to 32"),
     ({"attention": "flsh"}, "attention", "must be flash or eager"),
     ({"memory_fraction": 0.9}, "memory_fraction", "does not apply"),
 ]

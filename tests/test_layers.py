@@ -18,11 +18,13 @@ FLOORS = (
     ("training",),
     ("estimate",),
     ("planner",),
-    ("files",),
+    ("launch",),
+    ("files", "lines"),
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation", "maintenance"),
+    ("validation", "maintenance", "command"),
+    ("__main__",),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 

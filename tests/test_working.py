@@ -7,15 +7,18 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
+from calc.calculators.mathml import mathml
 from calc.catalog import catalog
 from calc.scenario import SHARING_ENGINES
 from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
+from tests.words import faults
 from tests.working import evaluated, every_step
 
 METHODS = ("full", "lora", "qlora")
 SHARDINGS = ("none", "zero-1", "zero-2", "zero-3")
 EXAMPLES = 100  # of each engine, and of each method with each sharding together
 CLOSE = 0.005  # numbers are written with four digits
+UNITS = {"B", "s", "tokens/s", "requests/s", "1/s", "operations", "operations/s", "kWh", "USD", "ratio", ""}
 RATES = {
     "inference": ("decode_tokens_per_s", "time_to_first_token_s"),
     "training": ("step_s", "tokens_per_s_per_device", "model_flops_utilization", "duration_s"),
@@ -67,6 +70,17 @@ def check_steps(report: Report, named: object) -> None:
         assert found == pytest.approx(step["value"], rel=CLOSE, abs=1e-12), (named, step)
 
 
+def check_words(report: Report, named: object) -> None:
+    """Check that a reader can look up what an answer says: words, fields, parts, codes, formulas, sources, units."""
+    steps = every_step(report)
+    assert faults(report, steps) == [], named
+    assert {step["unit"] for step in steps} <= UNITS, named
+    for formula in {step["formula"] for step in steps}:
+        assert mathml(formula), named
+    for source in {step["source"] for step in steps}:
+        assert catalog().source(source), named
+
+
 def check_chain(scenario: Scenario, report: Report) -> None:
     """Check that the working leads to what is reported: each part, their sum, the speeds and the costs."""
     memory, speed, cost = report["memory"], report["speed"] or {}, report["cost"] or {}
@@ -92,6 +106,28 @@ def test_the_working_of_inference(engine: str) -> None:
     """Each line gives its value, and the lines lead to parts, totals, speeds and costs, under every engine."""
     for scenario, report in reports(served(engine)):
         check_steps(report, scenario)
+        check_words(report, scenario)
+        check_chain(scenario, report)
+
+
+@pytest.mark.parametrize(
+    ("engine", "load"),
+    [
+        ("vllm", {"concurrency": 3}),
+        ("sglang", {"concurrency": 400}),
+        ("transformers", {"concurrency": 400}),
+        ("vllm", {"arrivals": {"requests_per_s": 1.5}}),
+    ],
+)
+@pytest.mark.parametrize("layout", [{"data": 2}, {"pipeline": 2}])
+def test_the_working_of_servers(engine: str, load: Scenario, layout: Scenario) -> None:
+    """The same of servers with so many requests at a time, or that come on their own, in replicas and in stages."""
+    asked = {"model": "qwen3-4b", "engine": engine, "accelerator": "l4-24gb", "prompt_tokens": 900, "output_tokens": 90}
+    scenario: Scenario = {**asked, **load, "parallelism": layout}
+    report: Report = estimate(scenario)
+    check_steps(report, scenario)
+    check_words(report, scenario)
+    if "concurrency" in load:  # of arrivals the events are the working
         check_chain(scenario, report)
 
 
@@ -100,6 +136,7 @@ def test_the_working_of_training(method: str) -> None:
     """The same of training, with every sharding, precision and optimizer."""
     for scenario, report in reports(trained(method)):
         check_steps(report, scenario)
+        check_words(report, scenario)
         check_chain(scenario, report)
 
 

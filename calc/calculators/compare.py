@@ -9,6 +9,7 @@ from calc.calculators.engines import devices
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number, whole
 from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.speed import UNITS_SHOWN, per_second
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
@@ -78,6 +79,7 @@ INPUTS = (
         topic="Lengths",
     ),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    *cache_formats("Cache"),
     Number(
         "most_devices",
         "Most GPUs",

@@ -5,9 +5,11 @@ from typing import Any
 from calc.calculators.arriving import FIELDS as ARRIVALS
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices
+from calc.calculators.hosting import FIELDS as ON_HOST
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
 from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.serving_inputs import scenario
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
 from calc.catalog import catalog
@@ -106,7 +108,7 @@ INPUTS = (
     *(
         field._replace(default=DEFAULTS.get(field.name, field.default))
         for field in SPEED_INPUTS
-        if field.name not in ARRIVALS
+        if field.name not in ARRIVALS | ON_HOST
     ),
     *OWNED,
 )
@@ -378,7 +380,7 @@ CALCULATOR = Calculator(
     question="What do these GPUs cost, rented or bought, and from when on is buying cheaper?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=dict,
+    scenario=scenario,
     render=render,
     status=status,
     headings=("An hour rented", "An hour of one's own", "A million tokens of one's own"),

@@ -1,10 +1,12 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
+from calc.calculators import hosting
 from calc.calculators.html import table, text
 from calc.calculators.rendering import Report, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
+from calc.planning.measured import MEMORY, is_measured
 from calc.scenario import SHARING_ENGINES
 from calc.units import show_count, show_gib
 
@@ -20,6 +22,8 @@ WITHOUT_ENGINE = (
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",
+    "speculation",
+    "adapters_served",
     "prompt_logits",
     "accelerator",
     "memory_limit",
@@ -50,9 +54,11 @@ def division(report: Report) -> str:
 
 def place(report: Report) -> str:
     """Return on which devices the model stands, and how it is divided over them."""
+    if hosting.alone(report):
+        return f"on a host with {hosting.processor_name(report)} alone"
     scenario, split = report["scenario"], division(report)
     name = catalog().accelerator(scenario["accelerator"]).name
-    return f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "")
+    return f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "") + hosting.place(report)
 
 
 def sets_aside(report: Report) -> bool:
@@ -115,6 +121,8 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
+    if missing := hosting.short(report):
+        return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"
     asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
     where = f"{full} {place(report)}"
     rest = f"{subject(report)} needs {asked}{where} under {engine.name}.{first_repair(report)}"
@@ -142,11 +150,12 @@ def engine_facts(report: Report) -> list[str]:
     low, high = memory["device_bytes_range"]
     items = []
     if low < high:
-        items.append(f"Used on the device, in four of five measurements: <strong>{show_range(low, high)}</strong>")
+        known = is_measured(catalog(), MEMORY, report["scenario"]["engine"])
+        held = "in four of five measurements" if known else "as its parts may err"
+        items.append(f"Used on the device, {held}: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
-    if memory.get("host_bytes"):
-        items.append(f"In the host's memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
+    items += hosting.facts(report)
     return [*items, measured_text(report, "memory")]
 
 

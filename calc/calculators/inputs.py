@@ -10,7 +10,7 @@ from calc.errors import ScenarioError
 from calc.scenario import PUBLISHED, USUAL, counts_in_binary
 from calc.units import read_count
 
-LINKS = ("links", "networks")
+HARDWARE = ("machines", "links", "networks", "processors", "slots")
 LINK_GROUPS = {"device": "Between devices", "host": "PCIe and hosts", "network": "Between machines"}
 SEARCHED = ("models", "accelerators")  # kinds whose lists are long, and one file for all forms
 BIT_GROUPS = ((16, "16 bit and more"), (8, "8 bit"), (0, "4 bit and less"))  # from so many bits on
@@ -121,18 +121,17 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
     if field.kind == "weights":
         listed = [(weights_group(record), record.id, record.name) for record in catalog().weights_formats()]
         listed.insert(0, ("", PUBLISHED, "As the model is published"))
-    elif field.kind == "machines":
-        listed = [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
-    elif field.kind in LINKS:
-        listed = [
-            (LINK_GROUPS[link.kind], link.id, f"{link.name} ({link.one_way.show()} one way)")
-            for link in catalog().links()
-            if field.kind == "links" or link.kind == "network"
-        ]
+    elif field.kind in HARDWARE:
+        listed = hardware_options(field.kind)
     elif field.kind in ("engines", "usual-engines"):
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]
         if field.kind == "usual-engines":
             listed.insert(0, ("", USUAL, "The usual one for the GPU"))
+    elif field.kind == "processors":
+        known = sorted(catalog().processors(), key=lambda entry: (entry.kind, entry.name))
+        listed = [(entry.kind, entry.id, f"{entry.name} ({entry.bandwidth / 1e9:,.0f} GB/s)") for entry in known]
+    elif field.kind == "slots":
+        listed = [("", link.name.removeprefix("PCIe "), link.name) for link in catalog().links() if link.kind == "host"]
     elif field.kind == "frameworks":
         listed = [("", name, catalog().framework(name).name) for name in catalog().ids("frameworks")]
     elif field.kind:
@@ -143,6 +142,22 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
     for group, value, label in listed:
         groups.setdefault(group, []).append((value, label))
     return list(groups.items())
+
+
+def hardware_options(kind: str) -> list[tuple[str, str, str]]:
+    """Return the machines, links, slots or processors of the catalogue as (group, value, label)."""
+    if kind == "machines":
+        return [(machine.maker, machine.id, machine.name) for machine in catalog().machines() if machine.devices > 1]
+    if kind == "processors":
+        known = sorted(catalog().processors(), key=lambda entry: (entry.kind, entry.name))
+        return [(entry.kind, entry.id, f"{entry.name} ({entry.bandwidth / 1e9:,.0f} GB/s)") for entry in known]
+    if kind == "slots":
+        return [("", link.name.removeprefix("PCIe "), link.name) for link in catalog().links() if link.kind == "host"]
+    return [
+        (LINK_GROUPS[link.kind], link.id, f"{link.name} ({link.one_way.show()} one way)")
+        for link in catalog().links()
+        if kind == "links" or link.kind == "network"
+    ]
 
 
 def control(field: Input, prefix: str, value: str) -> str:

@@ -4,6 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, part_bytes
+from calc.calculators.serving_inputs import cache_formats
 from calc.units import show_binary, show_count, show_decimal, show_gib
 
 INPUTS = (
@@ -18,19 +19,14 @@ INPUTS = (
     Number(
         "sequences", "Sequences at once", "Each one in progress holds a cache of its own.", "1", least=1, most=1_000_000
     ),
-    Choice(
-        "kv_cache",
-        "Number format of the cache",
-        "16 bit unless your engine is told otherwise.",
-        "bf16",
-        kind="cache",
-    ),
+    *cache_formats(),
 )
 
 PRESETS = (
     Preset("Llama 3.1 8B, 8 thousand tokens", {}),
     Preset("… its whole context", {"context_tokens": "131072"}),
     Preset("… in FP8", {"context_tokens": "131072", "kv_cache": "fp8"}),
+    Preset("… keys in 8 bit, values in 4", {"context_tokens": "131072", "kv_cache": "q8_0", "kv_cache_v": "q4_0"}),
     Preset("Llama 2 7B, every head its own", {"model": "llama-2-7b", "context_tokens": "4096"}),
     Preset("Falcon 7B, one head for all", {"model": "falcon-7b", "context_tokens": "2048"}),
     Preset("Gemma 2 9B, windows in every second layer", {"model": "gemma-2-9b"}),

@@ -2,7 +2,7 @@ r"""Formulas for the page: the LaTeX that steps are written in becomes MathML, w
 
 The subset: letters, numbers, `+ - = / , ( ) [ ]`, `_` and `^` with `{}`, `\frac`, `\text`, `\sum`, `\left`, `\right`,
 `\cdot`, `\times`, `\lceil`, `\rceil`, `\lfloor`, `\rfloor`, `\min`, `\max`, `\approx`, `\le`, `\ge`, `\sqrt`,
-`\alpha`, `\beta`.
+`\alpha`, `\beta`, `\rho`.
 """
 
 import re
@@ -24,7 +24,7 @@ OPERATORS = {
     "sum": "∑",
     "quad": "\u2003",
 }
-LETTERS = {"alpha": "α", "beta": "β"}
+LETTERS = {"alpha": "α", "beta": "β", "rho": "ρ"}
 FUNCTIONS = ("min", "max", "log")
 
 

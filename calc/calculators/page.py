@@ -52,6 +52,9 @@ FORM_FIELDS = {
     "kv_cache_v": "kv_cache",
     "prompt_tokens": "context_tokens",
     "lora": "rank",
+    "speculation": "speculation_method",
+    "adapters_served": "adapters_count",
+    "start": "start_from",
 }
 OWN_VALUES = "Your own values"
 WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
@@ -124,11 +127,16 @@ def answer(request: str) -> str:
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
     inputs: set[str] = set()
     try:
         asked: dict[str, Any] = json.loads(request)
+        if "line" in asked:
+            from calc.calculators.line import answer_line  # only the first page has one
+
+            return json.dumps(answer_line(asked["line"]))
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -149,7 +157,8 @@ def answer(request: str) -> str:
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:
     """Return a problem of a scenario at the input of a form that it is about."""
     field, _, within = path.partition(".")
-    place = within if within in inputs else field if field in inputs else FORM_FIELDS.get(field, field)
+    known = (name for name in (within, f"{field}_{within}", field) if name in inputs)
+    place = next(known, FORM_FIELDS.get(field, field))
     return {"field": place, "message": f"{within} {message}" if field == "model" and within else message}
 
 

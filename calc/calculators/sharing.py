@@ -2,6 +2,7 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Choice, Input, Number
+from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.sharing_answer import render, row, status
 from calc.calculators.sharing_report import FIRST, FOURTH, ONE_PROCESS, OWN_PROCESS, SECOND, THIRD, share
 
@@ -20,6 +21,7 @@ def whole_inputs(suffix: str, name: str, model: str, weights: str, context: str,
         Choice(
             f"engine{suffix}", f"{name} model's engine", "The program that runs it.", "transformers", kind="engines"
         ),
+        *cache_formats("Caches", suffix, name),
         Number(
             f"context_tokens{suffix}",
             f"{name} model's context",

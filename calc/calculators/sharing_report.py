@@ -17,7 +17,7 @@ from calc.scenario import Reader
 from calc.units import MIB
 
 FIRST, SECOND, THIRD, FOURTH = "", "_2", "_3", "_4"
-ASKED = ("model", "weights", "engine", "context_tokens", "sequences")
+ASKED = ("model", "weights", "engine", "kv_cache", "kv_cache_v", "context_tokens", "sequences")
 OWN_PROCESS, ONE_PROCESS = "several", "one"
 
 
@@ -28,6 +28,7 @@ def scenarios(values: dict[str, object]) -> Iterator[tuple[str, dict[str, object
             continue
         usual = {"engine": "transformers", "context_tokens": values["context_tokens_2"], "sequences": 1}
         asked = {name: values.get(f"{name}{suffix}", usual.get(name)) for name in ASKED}
+        asked = {name: value for name, value in asked.items() if value is not None}
         yield suffix, {**asked, "accelerator": values["accelerator"]}
 
 

@@ -3,13 +3,21 @@
 import datetime
 from collections.abc import Callable
 
-from calc.calculators import arriving
+from calc.calculators import arriving, hosting
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
-from calc.calculators.serving_inputs import hit_rate, shared_prefix
+from calc.calculators.serving_inputs import (
+    adapters,
+    cache_formats,
+    hit_rate,
+    scenario,
+    shared_prefix,
+    speculation,
+    start,
+)
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -45,9 +53,14 @@ INPUTS = (
         most=100_000_000,
         topic="Lengths",
     ),
+    *cache_formats("Cache"),
     shared_prefix("Lengths"),
     hit_rate("Lengths"),
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
+    *speculation("Drafts"),
+    *adapters("Adapters"),
+    *start("Start"),
+    *hosting.INPUTS,
     *arriving.INPUTS,
     Amount(
         "price_per_hour",
@@ -120,6 +133,16 @@ PRESETS = (
         },
     ),
     Preset(
+        "Qwen3.8 27B that drafts with its own layers, on an RTX 5090",
+        {
+            "model": "qwen3.8-27b",
+            "accelerator": "rtx-5090",
+            "speculation_method": "mtp",
+            "speculation_tokens": "2",
+            "speculation_acceptance": "0.8",
+        },
+    ),
+    Preset(
         "A long text of 30 thousand tokens, Llama 3.1 8B on an RTX 3090",
         {"accelerator": "rtx-3090", "prompt_tokens": "30000", "output_tokens": "1000"},
     ),
@@ -130,6 +153,7 @@ BOUNDS = {
     "compute": "arithmetic: a higher rate of computing makes it faster, more bandwidth does not",
     "launch": "launching work: the host and the engine take longer than the device",
     "links": "what the devices send each other: faster links, or fewer devices, make it faster",
+    "host": "the host, which works on what stays in its memory: more layers or experts on the GPU make it faster",
 }
 UNITS_SHOWN = ("s", "tokens/s", "kWh", "USD", "EUR")  # of the steps that are not the memory's
 
@@ -176,6 +200,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
         return True, f"{rate},", f"{written}, {place(report)}."
+    if missing := hosting.short(report):
+        return False, "It does not fit into the host's memory.", f"{missing.strip()} If it did: {rate}, {written}."
     most = memory["max_sequences"]
     room = f"Only {show_count(most)} of these sequences fit at once" if most else "Not even one sequence fits"
     missing = show_gib(-memory["headroom_bytes"])
@@ -218,6 +244,7 @@ def bounds(report: Report) -> str:
     speed, memory = report["speed"], report["memory"]
     items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
     items += arriving.facts(report) if arriving.arrives(report) else []
+    items += drafts_facts(report)
     items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
         turn = show_count(speed["balanced_batch"])
@@ -227,7 +254,9 @@ def bounds(report: Report) -> str:
     if memory["max_sequences"] is not None and bounded_by_memory(report):
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
     used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
-    items.append(f"Memory of the fullest device: <strong>{used}</strong>")
+    of = "Memory of the host" if hosting.alone(report) else "Memory of the fullest device"
+    items.append(f"{of}: <strong>{used}</strong>")
+    items += [] if hosting.alone(report) else hosting.facts(report)
     return facts_html([*items, measured_text(report, "speed")])
 
 
@@ -279,11 +308,52 @@ def assumptions(report: Report) -> list[str]:
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "The time per token is that of the token half-way through the output.",
         found_text(scenario),
-        "No draft model guesses ahead.",
+        drafts_text(report),
         "The devices are busy all the time that they cost, and draw what their boards may draw at most.",
         "Rent and electricity are two ways to pay, for the GPUs alone; the machine around them is in neither.",
         "The device keeps its clock: no limit of power or heat below its data sheet.",
     ]
+
+
+def drafts_text(report: Report) -> str:
+    """Return what is taken of drafts."""
+    drafts = report["scenario"].get("speculation")
+    if not drafts:
+        return "No draft guesses ahead."
+    return (
+        f"Of {drafts['tokens']} drafted tokens each is accepted with a chance of {show_number(drafts['acceptance'])} "
+        "where all before it were. It depends on the text: engines log it."
+    )
+
+
+def drafts_facts(report: Report) -> list[str]:
+    """Return what drafts gain, as items of a list; none without them."""
+    found = report["speed"].get("speculation")
+    if not found:
+        return []
+    most = found["helps_up_to_sequences"]
+    items = [
+        f"With drafts a step writes, of each sequence: <strong>{show_number(found['tokens_per_step'])} tokens</strong>",
+        f"Tokens come faster than without: <strong>{show_number(found['gain'])} times</strong>",
+    ]
+    if most is not None:
+        items.append(f"Drafts gain up to this many sequences at once: <strong>{show_count(most)}</strong>")
+    return items
+
+
+def start_table(report: Report) -> str:
+    """Return the seconds of an engine's start by part; nothing where a reader does not ask."""
+    found = report.get("cold_start")
+    if not found:
+        return ""
+    seconds = found["seconds"]
+    whole = (
+        "Until it is ready" if found["measured"] else "Until the weights are read: no start of this engine was measured"
+    )
+    rows = [[text(part["label"]), show_seconds(part["seconds"])] for part in found["parts"]]
+    spread = f", {show_seconds(seconds['low'])} to {show_seconds(seconds['high'])}" if found["measured"] else ""
+    rows.append([text(whole), show_seconds(seconds["typical"]) + spread])
+    return table(("Start", "Time"), rows, caption="Start of the engine", class_="calc-parts")
 
 
 def found_text(scenario: Report) -> str:
@@ -298,7 +368,7 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     line = headline(report)
     timed = [step for step in report["steps"] if step["unit"] in UNITS_SHOWN]
-    facts = figures(report) + bounds(report) + costs(report) if report["speed"] else ""
+    facts = figures(report) + bounds(report) + start_table(report) + costs(report) if report["speed"] else ""
     return answer_html(line, {**report, "steps": timed}, facts=facts, assumptions=assumptions(report))
 
 
@@ -326,7 +396,7 @@ CALCULATOR = Calculator(
     question="How fast does this model read and write on these GPUs, and what holds it back?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=arriving.scenario,
+    scenario=lambda values: arriving.scenario(hosting.scenario(scenario(values))),
     render=render,
     status=status,
     headings=("Each sequence writes", "All together", "First token after"),

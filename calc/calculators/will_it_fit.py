@@ -1,5 +1,6 @@
 """Will it fit: a model in a number format, with its cache, on a number of devices."""
 
+from calc.calculators import hosting
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
     bare_bytes,
@@ -18,7 +19,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
-from calc.calculators.serving_inputs import shared_prefix
+from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -43,15 +44,10 @@ INPUTS = (
         most=1_000_000,
         topic="Load and cache",
     ),
-    Choice(
-        "kv_cache",
-        "Number format of the cache",
-        "16 bit unless your engine is told otherwise.",
-        "bf16",
-        kind="cache",
-        topic="Load and cache",
-    ),
+    *cache_formats("Load and cache"),
     shared_prefix("Load and cache"),
+    *speculation("Drafts"),
+    *adapters("Adapters"),
     Choice(
         "accelerator",
         "GPU",
@@ -69,6 +65,7 @@ INPUTS = (
         empty="None: what the mathematics needs",
         topic="Engine",
     ),
+    *hosting.INPUTS,
 )
 
 PRESETS = (
@@ -149,7 +146,7 @@ def assumptions(report: Report) -> list[str]:
         f"Every sequence reaches its full {show_count(scenario['context_tokens'])} tokens at the same time.",
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "Attention is computed in tiles and keeps no score matrix.",
-        f"The device has {text(memory.show())} ({basis}).",
+        *([] if hosting.alone(report) else [f"The device has {text(memory.show())} ({basis})."]),
     ]
 
 
@@ -182,7 +179,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=dict,
+    scenario=lambda values: hosting.scenario(scenario(values)),
     render=render,
     status=status,
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

@@ -6,13 +6,15 @@ until they are edited; a built copy of the package carries that JSON, which a br
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
 from calc.catalog.frameworks import Framework
+from calc.catalog.grids import Grid
+from calc.catalog.launchers import Launcher
 from calc.catalog.loader import (
     DATA,
     fold,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
     from calc.catalog.copies import Copy
     from calc.catalog.market_names import MarketNames, Reading
+    from calc.catalog.model_names import ModelNames
     from calc.catalog.model_names import Reading as ModelReading
     from calc.catalog.runs import Law, Run
 
@@ -163,9 +166,14 @@ class Catalog:
         """Return which model an unlisted name means by its words, and which others have them; None where none has."""
         if self.lookup("models", name) is not None:
             return None
-        from calc.catalog.model_names import read_name
+        return self.model_names.read(name)
 
-        return read_name(name, self._tables["models"])
+    @cached_property
+    def model_names(self) -> "ModelNames":
+        """What finds models by the words of their names."""
+        from calc.catalog.model_names import ModelNames  # listed names need it not
+
+        return ModelNames(self._tables["models"])
 
     @property
     def format_names(self) -> dict[str, str]:
@@ -243,6 +251,18 @@ class Catalog:
         """Return the framework of training of that id or name."""
         record = self._record("frameworks", self.find("frameworks", name, field))
         assert isinstance(record, Framework)
+        return record
+
+    def grid(self, name: str, field: str = "grid") -> Grid:
+        """Return the grid of that id or name."""
+        record = self._record("grids", self.find("grids", name, field))
+        assert isinstance(record, Grid)
+        return record
+
+    def launcher(self, name: str, field: str = "engine") -> Launcher:
+        """Return how the engine of that id is started."""
+        record = self._record("launchers", self.find("launchers", name, field))
+        assert isinstance(record, Launcher)
         return record
 
     @property

@@ -22,6 +22,7 @@ LISTS_OF_TEXTS = (
     "suffixes",
     "usual_on",
     "formats",
+    "drafters",
     "names",
     "where",
     "kinds",

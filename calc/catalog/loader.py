@@ -10,6 +10,7 @@ from pathlib import Path
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
 from calc.catalog.coefficients import MEASURED, check_value
 from calc.catalog.frameworks import check_framework
+from calc.catalog.grids import check_grid
 from calc.catalog.hardware import (
     check_accelerator,
     check_link,
@@ -19,6 +20,7 @@ from calc.catalog.hardware import (
     check_protocol,
 )
 from calc.catalog.kernel_tables import check_family, check_law
+from calc.catalog.launchers import check_launcher
 from calc.catalog.schema import (
     ACCELERATOR_FACTS,
     BUCKET_RULES,
@@ -82,6 +84,8 @@ def read_tables(root: Path = DATA) -> Tables:
         ("machines", "machines/*.toml"),
         ("processors", "processors.toml"),
         ("prices", "prices.toml"),
+        ("grids", "grids.toml"),
+        ("launchers", "launchers.toml"),
         ("models", "models/*.toml"),
         ("coefficients", "coefficients.toml"),
         ("kernel_families", "kernel_families.toml"),
@@ -231,8 +235,9 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check on which devices people take an engine, and which number formats they go down to."""
     formats = {*tables["number_formats"], *tables["mixtures"]}
-    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats)):
-        listed = entry[name]
+    drafters = {"draft", "mtp", "eagle", "ngram"}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats), ("drafters", drafters)):
+        listed = entry.get(name, [])
         assert isinstance(listed, list)
         for item in listed:
             check.choice(f"{where}.{name}", item, sorted(known))
@@ -318,6 +323,8 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "machines": check_machine,
     "processors": check_processor,
     "prices": check_price,
+    "grids": check_grid,
+    "launchers": check_launcher,
     "models": check_model,
     "coefficients": check_coefficient,
     "kernel_families": check_family,
@@ -352,5 +359,4 @@ def snapshot(tables: Tables) -> str:
         for kind, table in tables.items()
         if kind not in NOT_IN_THE_BROWSER
     }
-    carried["prices"] = {name: price for name, price in carried["prices"].items() if price["of"] != "models"}
     return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)

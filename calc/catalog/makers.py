@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from calc.catalog.check import Entry
 from calc.catalog.frameworks import make_framework
+from calc.catalog.grids import make_grid
+from calc.catalog.launchers import make_launcher
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -142,7 +144,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    lists: Entry = {name: tuple(entry[name]) for name in ("aliases", "usual_on", "formats")}  # type: ignore[arg-type]
+    names = ("aliases", "usual_on", "formats", "drafters")
+    lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
     eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
     head = {**entry, **lists, "coefficients": coefficients, "eras": eras}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
@@ -189,6 +192,8 @@ MAKERS = {
     "machines": make_machine,
     "processors": make_processor,
     "prices": make_price,
+    "grids": make_grid,
+    "launchers": make_launcher,
     "models": make_model,
     "number_formats": make_number_format,
     "engines": make_engine,

@@ -91,11 +91,17 @@ class MarketNames:
     def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
         self.named: dict[str, list[Named]] = {}
         self.sizes: dict[str, frozenset[float]] = {}
+        self.by_word: dict[
+            str, list[str]
+        ] = {}  # the entries that have a word in any name, families left out as they may be in what is asked
         for entry_id, entry in entries.items():
             names = [take_apart(REMARK.sub(" ", name)) for name in lookup_names(entry_id, entry)]
             self.named[entry_id] = names
             size = float(entry["memory"]["value"])  # type: ignore[index]
             self.sizes[entry_id] = frozenset({size / 1e9, size / 2**30}.union(*(named.sizes for named in names)))
+            for word in frozenset[str]().union(*(named.words.difference(FAMILIES) or named.words for named in names)):
+                self.by_word.setdefault(word, []).append(entry_id)
+        self.order = {entry_id: place for place, entry_id in enumerate(self.named)}
 
     def read(self, name: str, usual: str | None) -> Reading | None:
         """Return what a name is read as, None where no device, or none of that size, has it.
@@ -117,8 +123,9 @@ class MarketNames:
 
     def alike(self, asked: Named) -> Iterator[tuple[str, Named]]:
         """Return the entries that have the words of a name, each with the name of its own that agrees best."""
-        for entry_id, names in self.named.items():
-            own = [named for named in names if same_device(asked, named, self.sizes[entry_id])]
+        sharing = {entry_id for word in asked.words for entry_id in self.by_word.get(word, ())}
+        for entry_id in sorted(sharing, key=self.order.__getitem__):
+            own = [named for named in self.named[entry_id] if same_device(asked, named, self.sizes[entry_id])]
             agreeing = [named for named in own if asked.forms <= self.forms(entry_id) or not self.forms(entry_id)]
             if agreeing:
                 yield entry_id, min(agreeing, key=lambda named: len(named.forms ^ asked.forms))

@@ -7,11 +7,14 @@ are named: what is not made from another model before what is, the maker with mo
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from calc.catalog.loader import lookup_names
 
-WORD = re.compile(r"\d+x\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?")
+WORD = re.compile(
+    r"\d+x\d+(?:\.\d+)?[bm]|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
+)
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
 # What is made of another model, or for one use: not meant unless it is said.
 MADE_OF = frozenset(
@@ -37,26 +40,38 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(WORD.findall(bare)) - IGNORED
 
 
-def read_name(name: str, entries: Mapping[str, Mapping[str, object]]) -> Reading | None:
-    """Return the model that has all the words of a name, one of which is a size; None where none has."""
-    asked = words_of(name)
-    if not any(SIZE.fullmatch(word) for word in asked):
-        return None
-    known = {entry_id: own_names(entry_id, entry) for entry_id, entry in entries.items()}
-    found = matching(asked, known)
-    if not found:
-        found = matching(asked, {entry_id: lookup_names(entry_id, entry) for entry_id, entry in entries.items()})
-    if not found:
-        return None
-    makers = Counter(maker_of(entry) for entry in entries.values())
+class ModelNames:
+    """The models of a catalogue by the words of their names."""
 
-    def order(entry_id: str) -> tuple[int, int, str]:
-        entry = entries[entry_id]
-        made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
-        return -made_of, makers[maker_of(entry)], str(entry.get("released"))
+    def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
+        self.entries = entries
+        self.own = word_sets({entry_id: own_names(entry_id, entry) for entry_id, entry in entries.items()})
+        self.makers = Counter(maker_of(entry) for entry in entries.values())
 
-    ranked = sorted(found, key=order, reverse=True)
-    return Reading(ranked[0], tuple(ranked[1:]))
+    @cached_property
+    def every(self) -> dict[str, list[frozenset[str]]]:
+        """The words of all names, of repositories that hold the same shape too."""
+        return word_sets({entry_id: lookup_names(entry_id, entry) for entry_id, entry in self.entries.items()})
+
+    def read(self, name: str) -> Reading | None:
+        """Return the model that has all the words of a name, one of which is a size; None where none has."""
+        return self.having(words_of(name))
+
+    def having(self, asked: frozenset[str]) -> Reading | None:
+        """Return the model with a name of all these words, one of which is a size; None where none has."""
+        if not any(SIZE.fullmatch(word) for word in asked):
+            return None
+        found = matching(asked, self.own) or matching(asked, self.every)
+        if not found:
+            return None
+
+        def order(entry_id: str) -> tuple[int, int, str]:
+            entry = self.entries[entry_id]
+            made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
+            return -made_of, self.makers[maker_of(entry)], str(entry.get("released"))
+
+        ranked = sorted(found, key=order, reverse=True)
+        return Reading(ranked[0], tuple(ranked[1:]))
 
 
 def maker_of(entry: Mapping[str, object]) -> str:
@@ -69,6 +84,11 @@ def own_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
     return lookup_names(entry_id, {name: value for name, value in entry.items() if name in ("name", "aliases")})
 
 
-def matching(asked: frozenset[str], names: Mapping[str, list[str]]) -> list[str]:
+def word_sets(names: Mapping[str, list[str]]) -> dict[str, list[frozenset[str]]]:
+    """Return the words of each name of each entry."""
+    return {entry_id: [words_of(name) for name in known] for entry_id, known in names.items()}
+
+
+def matching(asked: frozenset[str], names: Mapping[str, list[frozenset[str]]]) -> list[str]:
     """Return the entries of which a name has all the words."""
-    return [entry_id for entry_id, known in names.items() if any(asked <= words_of(name) for name in known)]
+    return [entry_id for entry_id, known in names.items() if any(asked <= words for words in known)]

@@ -3,10 +3,12 @@
 import datetime
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.units import from_base, show_number
+
+T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -103,6 +105,11 @@ class Accelerator(NamedTuple):
         """Return the device with that much of its memory for programs."""
         limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
         return self._replace(facts={**self.facts, "memory_usable": limit})
+
+    def on_pcie(self, way: str) -> "Accelerator":
+        """Return the device in a slot of a generation and so many lanes: "4.0 x8"."""
+        slot = self.facts.get("pcie", self.facts["memory"])._replace(value=way, unit="", basis="")
+        return self._replace(facts={**self.facts, "pcie": slot})
 
     @property
     def sixteen_bit(self) -> Fact | None:
@@ -230,6 +237,7 @@ class Engine(NamedTuple):
     summary: str
     usual_on: tuple[str, ...]  # segments of devices on which most people take it
     formats: tuple[str, ...]  # number formats that its users go down to, one after the other
+    drafters: tuple[str, ...]  # ways to draft tokens ahead that it has
     platforms: str  # the source that lists the devices it runs on
     source: str
     checked: str
@@ -244,7 +252,8 @@ class Engine(NamedTuple):
             return self
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
-        return self._replace(era=next(known, self.eras[0].id)).valued(self.values)
+        found = self._replace(era=next(known, self.eras[0].id))
+        return found._replace(coefficients=found.as_of_era(self.coefficients)).valued(self.values)
 
     @property
     def from_era(self) -> tuple[str, ...]:
@@ -252,21 +261,24 @@ class Engine(NamedTuple):
         known = tuple(era.id for era in self.eras)
         return known[known.index(self.era) :] if self.era else ()
 
-    def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values, as of its era: of what changed, the first from there on.
+    def as_of_era(self, named: Mapping[str, T]) -> dict[str, T]:
+        """Return what is named, as of the engine's era: of what changed, the first from there on.
 
         `name@era` holds for an era and those before it that name none.
         """
-        found = dict(values)
+        found = dict(named)
         for era in reversed(self.from_era):
             end = f"@{era}"
-            found |= {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
-        return self._replace(values=found)
+            found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
+        return found
+
+    def valued(self, values: Mapping[str, float]) -> "Engine":
+        """Return the engine with other values, as of its era."""
+        return self._replace(values=self.as_of_era(values))
 
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""
-        names = (*(f"{name}@{era}" for era in self.from_era), name)
-        return next(self.coefficients[each] for each in names if each in self.coefficients)
+        return self.coefficients[name]
 
     @property
     def is_timed(self) -> bool:
@@ -439,23 +451,29 @@ class Machine(NamedTuple):
 
 
 class Processor(NamedTuple):
-    """A host's processor, as far as it matters to models: how fast it reads its memory."""
+    """A host's processor, as far as it matters to models: how fast it reads its memory, and how fast it computes."""
 
     id: str
     name: str
     aliases: tuple[str, ...]
     vendor: str
     kind: str
-    cores: int
+    cores: int  # that llama.cpp gives threads to: of unlike ones the large ones
     released: str
     facts: dict[str, Fact]
     source: str
     checked: str
+    usual: bool = False  # what stands beside accelerators of its time unless a scenario says otherwise
 
     @property
     def bandwidth(self) -> float:
         """Bytes a second of all channels, of 64 bits each."""
         return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
+
+    @property
+    def rate(self) -> float:
+        """Operations a second of all cores on 8-bit numbers."""
+        return self.cores * float(self.facts["clock"].value) * float(self.facts["operations_per_clock"].value)
 
 
 class Price(NamedTuple):

@@ -73,11 +73,13 @@ LINK_FACTS: dict[str, FactRule] = {
     "latency": ("seconds", ("measured", "published"), 1e-8, 1e-2),
 }
 PROCESSOR_FACTS: dict[str, FactRule] = {
-    "memory_channels": ("count", ("64-bit",), 1, 64),
+    "memory_channels": ("count", ("64-bit",), 0.25, 64),
     "memory_rate": ("bits_per_s", ("per-pin",), 1e8, 1e11),
+    "clock": ("hertz", ("all cores",), 5e8, 1e10),
+    "operations_per_clock": ("operations", ("8-bit, of a core",), 4, 4096),
     "power": ("watts", ("package",), 5, 5000),
 }
-PROCESSOR_KINDS = ("desktop", "workstation", "server")
+PROCESSOR_KINDS = ("desktop", "laptop", "workstation", "server", "board")
 MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
 # How devices reach each other: there is one; through the host, a bridge of two, switches, a link to each other one,
 # their neighbours, or the network between machines.
@@ -193,6 +195,7 @@ ENGINE_RULES: Rules = {
     "summary": (str,),
     "usual_on": (list,),
     "formats": (list,),
+    "drafters?": (list,),
     "platforms": (str,),
     "source": (str,),
     "checked": (str,),
@@ -341,7 +344,10 @@ PROCESSOR_RULES: Rules = {
     "released": (str,),
     "memory_channels": (dict,),
     "memory_rate": (dict,),
+    "clock": (dict,),
+    "operations_per_clock": (dict,),
     "power?": (dict,),
+    "usual?": (bool,),
     "source": (str,),
     "checked": (str,),
 }

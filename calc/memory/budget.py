@@ -1,15 +1,20 @@
 """The memory of one device during inference: what is alive in each phase of a forward pass, and which phase peaks."""
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from calc.architecture.layers import Architecture
+from calc.architecture.layers import Architecture, TokenCache
 from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.activations import logits_bytes, stage_width
-from calc.memory.kv_cache import stage_sequence_bytes
-from calc.memory.prefix import Prefix, stage_shared_bytes
+from calc.memory.drafts import Draft, held_by
+from calc.memory.kv_cache import sequence_bytes, stage_entries
+from calc.memory.prefix import Prefix, shared_bytes
 from calc.memory.recurrent_state import stage_state_bytes
 from calc.memory.weights import stage_weights_bytes
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
 
 LAYER_PHASE, HEAD_PHASE = "layer", "head"
 
@@ -43,6 +48,8 @@ class Demand(NamedTuple):
     batched_tokens: int  # tokens that one forward pass works on
     all_logits: bool  # logits of every prompt position, not of the last one only
     prefix: Prefix = Prefix()  # what prompts find in the cache
+    draft: Draft | None = None  # what drafts tokens ahead
+    adapters: "ServedAdapters | None" = None  # that are served beside the model
 
     @property
     def activation_bytes(self) -> int:
@@ -76,6 +83,9 @@ class Budget(NamedTuple):
     shared: int  # of the cache of a sequence, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
+    draft_weights: int = 0
+    draft_cache: int = 0  # of what drafts, and states to go back to
+    adapters: int = 0  # that are served
 
     @property
     def peak_phase(self) -> str:
@@ -90,50 +100,66 @@ class Budget(NamedTuple):
     @property
     def held(self) -> int:
         """Bytes that stay in every phase."""
-        return self.weights + self.kv_cache + self.recurrent_state
+        return self.weights + self.kv_cache + self.recurrent_state + self.beside + self.draft_cache
+
+    @property
+    def beside(self) -> int:
+        """Bytes of weights that stand beside the model's: of what drafts, and adapters."""
+        return self.draft_weights + self.adapters
 
 
 class Load(NamedTuple):
-    """What a device of a pipeline stage holds however many sequences there are, and what each of them adds."""
+    """What a device of a pipeline stage holds however many sequences there are and however long they become."""
 
     stage: Stage
     weights: int
-    sequence: int  # bytes of cache of one sequence
-    shared: int  # of these, what all sequences have in common
+    entries: tuple[tuple[TokenCache, int], ...]  # each kind of cache, with the bytes of one entry in all its layers
     state: int  # bytes of recurrent state of one sequence
     width: int  # elements of one token at the widest moment of a layer
 
 
 def stage_load(*, demand: Demand, stage: Stage, layout: Layout) -> Load:
-    """Return what the fullest device of a pipeline stage holds; the number of sequences does not matter to it."""
-    weights = stage_weights_bytes(
+    """Return what the fullest device of a pipeline stage holds; numbers of sequences and tokens do not matter to it."""
+    return known_load(
         stage=stage,
         tensor_parallel=layout.tensor,
         expert_parallel=layout.expert,
         weights=demand.weights,
         group=demand.group,
-    )
-    sequence = stage_sequence_bytes(
-        stage=stage,
-        tokens=demand.tokens,
-        prompt_tokens=demand.prompt_tokens,
-        tensor_parallel=layout.tensor,
-        context_parallel=layout.context,
         key_format=demand.keys,
         value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
     )
-    shared = stage_shared_bytes(
+
+
+@lru_cache(maxsize=4096)  # a search asks for the same stages again and again, and so does a reader who moves a slider
+def known_load(
+    *,
+    stage: Stage,
+    tensor_parallel: int,
+    expert_parallel: int,
+    weights: Weights,
+    group: int | None,
+    key_format: NumberFormat,
+    value_format: NumberFormat,
+    activation_bytes: int,
+) -> Load:
+    """Return what the fullest device of a pipeline stage holds."""
+    return Load(
         stage=stage,
-        tokens=demand.tokens,
-        shared_tokens=demand.prefix.held_tokens,
-        tensor_parallel=layout.tensor,
-        context_parallel=layout.context,
-        key_format=demand.keys,
-        value_format=demand.values,
+        weights=stage_weights_bytes(
+            stage=stage,
+            tensor_parallel=tensor_parallel,
+            expert_parallel=expert_parallel,
+            weights=weights,
+            group=group,
+        ),
+        entries=stage_entries(
+            stage=stage, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
+        ),
+        state=stage_state_bytes(stage=stage, tensor_parallel=tensor_parallel, activation_bytes=activation_bytes),
+        width=stage_width(stage=stage, tensor_parallel=tensor_parallel).elements,
     )
-    state = stage_state_bytes(stage=stage, tensor_parallel=layout.tensor, activation_bytes=demand.activation_bytes)
-    width = stage_width(stage=stage, tensor_parallel=layout.tensor).elements
-    return Load(stage=stage, weights=weights, sequence=sequence, shared=shared, state=state, width=width)
 
 
 def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
@@ -151,6 +177,42 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    cache = load.sequence * sequences - load.shared * (sequences - 1)
-    state = load.state * sequences
-    return Budget(weights=load.weights, kv_cache=cache, shared=load.shared, recurrent_state=state, phases=phases)
+    sequence = sequence_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        context_parallel=layout.context,
+    )
+    shared = shared_bytes(
+        entries=load.entries,
+        tokens=demand.tokens,
+        shared_tokens=demand.prefix.held_tokens,
+        context_parallel=layout.context,
+    )
+    cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
+    found = Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    if demand.adapters is not None:
+        from calc.memory.served_adapters import adapters_bytes  # few scenarios ask for it
+
+        added = adapters_bytes(
+            load.stage, demand.adapters, tensor_parallel=layout.tensor, expert_parallel=layout.expert
+        )
+        found = found._replace(adapters=added)
+    return found if demand.draft is None else with_drafts(found, demand.draft, demand=demand, load=load, layout=layout)
+
+
+def with_drafts(budget: Budget, draft: Draft, *, demand: Demand, load: Load, layout: Layout) -> Budget:
+    """Return a budget with what speculation holds beside the model."""
+    held = held_by(
+        draft,
+        stage=load.stage,
+        tokens=demand.tokens,
+        prompt_tokens=demand.prompt_tokens,
+        tensor_parallel=layout.tensor,
+        expert_parallel=layout.expert,
+        key_format=demand.keys,
+        value_format=demand.values,
+        activation_bytes=demand.activation_bytes,
+    )
+    sequences = demand.sequences_on(layout)
+    return budget._replace(draft_weights=held.weights, draft_cache=held.sequence * sequences)

@@ -1,5 +1,7 @@
 """Memory of the KV cache: the keys and values that attention keeps of every token it may look back at."""
 
+from functools import lru_cache
+
 from calc.architecture.layers import Architecture, Attention, TokenCache
 from calc.architecture.stages import Stage, local_heads
 from calc.catalog.records import NumberFormat
@@ -17,10 +19,16 @@ def entry_bytes(
     """
     heads = local_heads(cache.heads, tensor_parallel)
     return sum(
-        stored_bytes(shape=(heads, size), number_format=cache_format._replace(row_bits=0, tensor_bytes=0))
+        stored_bytes(shape=(heads, size), number_format=in_cache(cache_format))
         for size, cache_format in ((cache.key_dim, key_format), (cache.value_dim, value_format))
         if size
     )
+
+
+@lru_cache(maxsize=64)
+def in_cache(number_format: NumberFormat) -> NumberFormat:
+    """Return a number format without what it stores once for a whole tensor."""
+    return number_format._replace(row_bits=0, tensor_bytes=0)
 
 
 def local_entries(*, cache: TokenCache, tokens: int, prompt_tokens: int, context_parallel: int) -> int:
@@ -39,12 +47,35 @@ def stage_sequence_bytes(
     value_format: NumberFormat,
 ) -> int:
     """Return the bytes that a pipeline stage caches of one sequence of `tokens`, on its fullest rank."""
+    entries = stage_entries(
+        stage=stage, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
+    )
+    return sequence_bytes(
+        entries=entries, tokens=tokens, prompt_tokens=prompt_tokens, context_parallel=context_parallel
+    )
+
+
+def stage_entries(
+    *, stage: Stage, tensor_parallel: int, key_format: NumberFormat, value_format: NumberFormat
+) -> tuple[tuple[TokenCache, int], ...]:
+    """Return each kind of cache in a stage with the bytes of one entry in all layers that have it, on one rank."""
+    found: dict[TokenCache, int] = {}
+    for kind, count in stage.kind_counts():
+        for cache in kind.caches:
+            size = entry_bytes(
+                cache=cache, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
+            )
+            found[cache] = found.get(cache, 0) + count * size
+    return tuple(found.items())
+
+
+def sequence_bytes(
+    *, entries: tuple[tuple[TokenCache, int], ...], tokens: int, prompt_tokens: int, context_parallel: int
+) -> int:
+    """Return the bytes of a sequence of `tokens` in caches whose entries have so many bytes each."""
     return sum(
-        count
-        * local_entries(cache=cache, tokens=tokens, prompt_tokens=prompt_tokens, context_parallel=context_parallel)
-        * entry_bytes(cache=cache, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format)
-        for kind, count in stage.kind_counts()
-        for cache in kind.caches
+        size * local_entries(cache=cache, tokens=tokens, prompt_tokens=prompt_tokens, context_parallel=context_parallel)
+        for cache, size in entries
     )
 
 

@@ -7,9 +7,6 @@ RadixAttention, arXiv:2312.07104).
 from typing import NamedTuple
 
 from calc.architecture.layers import WHOLE, TokenCache
-from calc.architecture.stages import Stage
-from calc.catalog.records import NumberFormat
-from calc.memory.kv_cache import entry_bytes
 
 
 class Prefix(NamedTuple):
@@ -49,23 +46,14 @@ def shared_entries(*, cache: TokenCache, tokens: int, shared_tokens: int, contex
     return max(shared_tokens - (tokens - held), 0) // cache.stride // context_parallel
 
 
-def stage_shared_bytes(
-    *,
-    stage: Stage,
-    tokens: int,
-    shared_tokens: int,
-    tensor_parallel: int,
-    context_parallel: int,
-    key_format: NumberFormat,
-    value_format: NumberFormat,
+def shared_bytes(
+    *, entries: tuple[tuple[TokenCache, int], ...], tokens: int, shared_tokens: int, context_parallel: int
 ) -> int:
-    """Return the bytes of a sequence's cache that all sequences of a pipeline stage have in common, on a rank."""
+    """Return the bytes of a sequence's caches that all sequences have in common; entries have so many bytes each."""
     if not shared_tokens:
         return 0
     return sum(
-        count
+        size
         * shared_entries(cache=cache, tokens=tokens, shared_tokens=shared_tokens, context_parallel=context_parallel)
-        * entry_bytes(cache=cache, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format)
-        for kind, count in stage.kind_counts()
-        for cache in kind.caches
+        for cache, size in entries
     )

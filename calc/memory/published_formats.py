@@ -136,10 +136,11 @@ def read_method(quantization: Values, config: Values, find: Find) -> Stated:
 
 def in_groups(number_format: NumberFormat, size: int) -> NumberFormat:
     """Return a number format with another size of its groups; -1 or 0 is one group for each row."""
-    if size <= 0:
-        return number_format._replace(group=0, group_bits=0, row_bits=number_format.group_bits)
+    size = max(size, 0)
     if size == number_format.group:
         return number_format
+    if not size:
+        return number_format._replace(group=0, group_bits=0, row_bits=number_format.group_bits)
     return number_format._replace(name=f"{number_format.name.partition(',')[0]}, groups of {size}", group=size)
 
 
@@ -223,7 +224,7 @@ def by_arguments(arguments: Values, packed: str, field: str, find: Find) -> Numb
         raise ScenarioError(f"{field}.weights", message)
     base = find("int8-channel" if bits == 8 else "int4-group")
     if strategy == "channel" or size <= 0:
-        return in_groups(base, -1) if base.group else base
+        return in_groups(base, -1)
     zero = 0 if arguments.get("symmetric", True) else bits
     return base._replace(name=f"INT{bits}, groups of {size}", group=size, group_bits=16 + zero, row_bits=0)
 

@@ -10,14 +10,17 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
-from calc.memory.budget import Budget, Demand, Layout, load_budget, stage_load
-from calc.memory.kv_cache import stage_sequence_bytes
-from calc.memory.prefix import stage_shared_bytes
+from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
+from calc.memory.drafts import DRAFT_LABELS
+from calc.memory.kv_cache import sequence_bytes
+from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.memory.prefix import shared_bytes
 from calc.units import show_term
 
 # Who sees an amount: the framework's allocator as in use, as reserved, or the driver alone.
 ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
+CACHES = ("kv_cache", "recurrent_state", "draft_cache")  # what is kept of each sequence
 NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
 
 
@@ -64,27 +67,37 @@ class Runtime(NamedTuple):
         """Whether the device holds all of it; None without an accelerator."""
         return None if self.capacity is None else self.device <= self.capacity
 
+    @property
+    def missing(self) -> int:
+        """Bytes missing of the share, or of the device where the share holds it all; not above 0 where it fits.
+
+        An engine fills its share whatever is asked of it, so that what it takes says nothing of the room that is left.
+        """
+        if self.capacity is None or self.limit is None:
+            return 0
+        return self.needed - self.limit if self.fits or self.needed > self.limit else self.device - self.capacity
+
 
 class Case(NamedTuple):
     """What an engine is asked to hold on a device."""
 
     demand: Demand
     layout: Layout
-    stage: Stage
+    load: Load
     budget: Budget
     engine: Engine
     accelerator: Accelerator | None
+    visible: int | None  # bytes that programs see of the device, less what the driver keeps; of a host that works alone
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
     slots: int | None = None  # sequences that it is set up for; None: the engine's own number
+    placement: Placement = ON_DEVICES
 
     @property
-    def visible(self) -> int | None:
-        """Bytes of the device that programs see: what the driver reports, less what it keeps."""
-        if self.accelerator is None:
-            return None
-        return visible_bytes(self.accelerator, self.engine)
+    def stage(self) -> Stage:
+        """The pipeline stage."""
+        return self.load.stage
 
     @property
     def sequences(self) -> int:
@@ -98,14 +111,11 @@ class Case(NamedTuple):
 
     def sequence_bytes(self, tokens: int, prompt_tokens: int | None = None) -> int:
         """Return the cache of one sequence when it is `tokens` long."""
-        return stage_sequence_bytes(
-            stage=self.stage,
+        return sequence_bytes(
+            entries=self.load.entries,
             tokens=tokens,
             prompt_tokens=min(self.demand.prompt_tokens if prompt_tokens is None else prompt_tokens, tokens),
-            tensor_parallel=self.layout.tensor,
             context_parallel=self.layout.context,
-            key_format=self.demand.keys,
-            value_format=self.demand.values,
         )
 
     def paged_cache(self, block_tokens: int) -> int:
@@ -115,14 +125,11 @@ class Case(NamedTuple):
 
     def saved_cache(self, block_tokens: int) -> int:
         """Return the bytes that sequences do not cache again because all share them, in whole pages."""
-        return (self.sequences - 1) * stage_shared_bytes(
-            stage=self.stage,
+        return (self.sequences - 1) * shared_bytes(
+            entries=self.load.entries,
             tokens=-(-self.demand.tokens // block_tokens) * block_tokens,
             shared_tokens=self.demand.prefix.held_tokens // block_tokens * block_tokens,
-            tensor_parallel=self.layout.tensor,
             context_parallel=self.layout.context,
-            key_format=self.demand.keys,
-            value_format=self.demand.values,
         )
 
 
@@ -143,21 +150,27 @@ def make_case(
     batched_tokens: int | None,
     attention: str,
     slots: int | None = None,
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
-    budget = load_budget(demand=demand, load=load, layout=layout)
+    visible = None if accelerator is None else visible_bytes(accelerator, engine)
+    if placement.alone:
+        visible = host.memory_bytes if host else None
     return Case(
         demand=demand,
         layout=layout,
-        stage=stage,
-        budget=budget,
+        load=load,
+        budget=load_budget(demand=demand, load=load, layout=layout),
         engine=engine,
         accelerator=accelerator,
+        visible=visible,
         fraction=fraction,
         batched_tokens=batched_tokens,
         attention=attention,
         slots=slots,
+        placement=placement,
     )
 
 
@@ -166,10 +179,13 @@ def held_amounts(
 ) -> list[Amount]:
     """Return weights, cache and recurrent state; an engine's own sizes replace those of the mathematics."""
     budget = case.budget
+    drafts = [Amount(name, label, getattr(budget, name), ALLOCATED) for name, label in DRAFT_LABELS.items()]
     return [
         Amount("weights", "Weights", budget.weights if weights is None else weights, ALLOCATED),
         Amount("kv_cache", "KV cache", budget.kv_cache if cache is None else cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", budget.recurrent_state if state is None else state, ALLOCATED),
+        *(drafts if case.demand.draft is not None else ()),
+        *([Amount("adapters", "Adapters", budget.adapters, ALLOCATED)] if case.demand.adapters is not None else []),
     ]
 
 
@@ -204,7 +220,7 @@ def with_pool(
 
     Where the share does not hold the demand, the device is short of what it takes to have a share that does.
     """
-    cache = next(amount.bytes for amount in amounts if amount.id == "kv_cache") + case.budget.recurrent_state
+    cache = total(amount for amount in amounts if amount.id in CACHES)
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:

@@ -5,6 +5,8 @@ from calc.derivation import Part, Step
 from calc.memory.activations import ATTENTION, LOGIT_BYTES, MLP, Width, stage_width
 from calc.memory.budget import HEAD_PHASE, Budget, Demand, Layout
 from calc.memory.cache_working import cache_steps, state_steps
+from calc.memory.drafts import DRAFT_LABELS
+from calc.memory.drafts_working import draft_steps
 from calc.memory.weights_working import weights_steps
 from calc.units import show_count
 
@@ -12,10 +14,13 @@ from calc.units import show_count
 def parts_of(*, demand: Demand, layout: Layout, stage: Stage, budget: Budget) -> list[Part]:
     """Return the parts of a budget at its peak, with their working; their bytes add up to the budget's total."""
     at_peak = budget.phases[budget.peak_phase]
+    drafts, adapters = draft_steps(demand, layout, stage), adapter_steps(demand, layout, stage)
     return [
         Part("weights", "Weights", budget.weights, tuple(weights_steps(demand, layout, stage))),
         Part("kv_cache", "KV cache", budget.kv_cache, tuple(cache_steps(demand, layout, stage))),
         Part("recurrent_state", "Recurrent state", budget.recurrent_state, tuple(state_steps(demand, layout, stage))),
+        *(Part(name, DRAFT_LABELS[name], getattr(budget, name), tuple(steps)) for name, steps in drafts.items()),
+        *([Part("adapters", "Adapters", budget.adapters, tuple(adapters))] if adapters else []),
         Part(
             "activations",
             "Activations",
@@ -24,6 +29,18 @@ def parts_of(*, demand: Demand, layout: Layout, stage: Stage, budget: Budget) ->
         ),
         Part("logits", "Logits", at_peak["logits"], tuple(logit_steps(demand, layout, stage, budget))),
     ]
+
+
+def adapter_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
+    """Return the adapters that are served; none without."""
+    if demand.adapters is None:
+        return []
+    from calc.memory.served_adapters import adapters_bytes, adapters_numbers  # few scenarios ask for it
+
+    split = {"tensor_parallel": layout.tensor, "expert_parallel": layout.expert}
+    numbers = adapters_numbers(stage, demand.adapters, **split)
+    value = adapters_bytes(stage, demand.adapters, **split)
+    return [Step("Adapters", r"n \cdot \sum L \cdot N \cdot b", numbers, value, unit="B", source="lora")]
 
 
 def sum_step(parts: list[Part]) -> Step:

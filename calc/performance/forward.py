@@ -36,8 +36,13 @@ class Segment(NamedTuple):
 
 def whole_rank(demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
     """Return a demand's whole model on one rank, as if its pipeline stages were one."""
+    return rank_of(Stage(demand.architecture, 0, demand.architecture.layer_count), demand, layout, fuses=fuses)
+
+
+def rank_of(stage: Stage, demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
+    """Return some layers of a demand's model on one rank."""
     return rank_model(
-        stage=Stage(demand.architecture, 0, demand.architecture.layer_count),
+        stage=stage,
         weights=demand.weights,
         group=demand.group,
         keys=demand.keys,
@@ -76,7 +81,7 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
         if tokens[work.rows] or work.fixed_bytes:
             moved = tokens[work.rows] * work.token_bytes + work.fixed_bytes
             found.append(Counted(Pointwise(work.name, moved, work.kernels), count))
-    if tokens[OUTPUTS] and model.architecture.output_size:
+    if tokens[OUTPUTS] and model.architecture.output_size and model.has_head:
         logits = tokens[OUTPUTS] * model.architecture.output_size / model.layout.tensor
         found.append(Counted(Pointwise("Logits", logits * LOGIT_BYTES, 1.0), 1))
     return (*found, *messages(model, segments, tokens))

@@ -82,9 +82,14 @@ def steady_state(passes: Passes, load: Load) -> State:
             if high - low < CLOSE * high:
                 break
     waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
-    burst = burst_s(passes, load, active) / (2.0 * TOGETHER)
+    burst = bursts_s(passes, load, active)
     first = found.first_s + waiting + burst + load.request_s
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
+
+
+def bursts_s(passes: Passes, load: Load, requests: float) -> float:
+    """Return the mean seconds that requests wait for each other in rounds that begin at once."""
+    return burst_s(passes, load, requests) / (2.0 * TOGETHER)
 
 
 def burst_s(passes: Passes, load: Load, requests: float) -> float:
@@ -116,8 +121,9 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     apart, they wait for one another.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
-    room = max((load.batched_tokens or max(prompt, 1)) - (int(decoding) if load.mixes else 0), LEAST_ROOM)
-    chunk, arrivals = min(prompt, room), decoding / output
+    taken = int(decoding) * passes.queries if load.mixes else 0
+    room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
+    chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
     together = 1.0 if arrivals < RARE else arrivals / (1.0 - exp(-arrivals))
     together = max(min(together, room / chunk), 1.0)
@@ -136,11 +142,13 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     queueing = busy / (2.0 * (1.0 - busy)) * service
     tokens, wave = max(output - 1, 1), 0.0
     if load.closed and not load.mixes:
-        reading = each * extra * tokens  # of all prompts, in the time of an answer
+        steps = tokens / passes.expected
+        reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
-        wave = max(reading - UNEVEN * tokens * plain.total, 0.0) / 2.0
-        between -= wave / tokens
+        wave = max(reading - UNEVEN * steps * plain.total, 0.0) / 2.0
+        between -= wave / steps
         queueing = max(queueing - wave, 0.0)
+    token_s = between / passes.expected
     return State(
         running=decoding,
         first_s=between / 2.0 + service + queueing + wave,
@@ -149,11 +157,11 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
         burst_s=0.0,
         wave_s=wave,
         service_s=service,
-        step_s=between,
-        spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / tokens),
+        step_s=token_s,
+        spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),
         share=met,
         extra_s=extra,
-        requests_per_s=decoding / (tokens * between),
+        requests_per_s=decoding / (tokens * token_s),
         decoding=plain,
         prompting=carrying,
     )

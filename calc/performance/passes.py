@@ -1,15 +1,30 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.drafts import Draft
+from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.fabric import joined
-from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward, whole_rank
+from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward
+from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models, only
 from calc.performance.kernels import Kernels, device_class, kernels
+from calc.performance.operations import Counted, HostCopy, Pass, weights_read
+from calc.performance.processor import processor_law, processor_parts
 from calc.performance.rank_model import RankModel
-from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of
+from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of, state_bytes
+
+STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
+COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
+CAPTURED_CROSSINGS = 2  # in a pass between device and host, up to which what lies between is replayed as a graph
+
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
+    from calc.performance.served_adapters import Served
 
 
 class Passes(NamedTuple):
@@ -17,20 +32,127 @@ class Passes(NamedTuple):
 
     demand: Demand
     layout: Layout
-    model: RankModel
-    kernels: Kernels
+    model: RankModel  # what of it stands on devices
+    kernels: Kernels | None  # None where the host's processor works alone
     schedule: Schedule
+    host: HostPart | None = None
+    name: str = ""  # of the device, where several are not alike
+    behind: "tuple[Passes, ...]" = ()  # the further devices then, each with its layers
+    adapters: "Served | None" = None  # that are served beside the model
+    draft: Draft | None = None
+    drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
 
-    def time(self, *segments: Segment) -> PassTime:
-        """Return the seconds of a pass over segments through all stages of the layout."""
-        operations = forward(self.model, *segments)
+    @property
+    def expected(self) -> float:
+        """Tokens that a step writes of each sequence, as a mean."""
+        return self.draft.expected if self.draft else 1.0
+
+    @property
+    def queries(self) -> int:
+        """New tokens of a sequence in a step: the next one, and those that are drafted."""
+        return 1 + self.draft.tokens if self.draft else 1
+
+    def is_step(self, segment: Segment) -> bool:
+        """Return whether a segment is decoding."""
+        return segment.queries == self.queries and segment.outputs == segment.queries and not segment.encoding
+
+    def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
+        """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it.
+
+        Of some kinds of operations alone, nothing is drafted.
+        """
+        if self.behind:
+            return self.joined_time(segments, kinds)
+        if self.host is not None:
+            return self.placed_time(self.host, segments, kinds)
+        found = self.device_time(only(self.operations(segments), kinds), segments)
+        if self.drafter is None or kinds:
+            return found
+        return found._replace(drafts=tuple(self.drafted(segments)))
+
+    def operations(self, segments: tuple[Segment, ...]) -> Pass:
+        """Return the operations of a pass on devices, those of adapters too."""
+        found = forward(self.model, *segments)
+        if self.adapters is None:
+            return found
+        tokens = sum(segment.sequences * segment.queries for segment in segments) / self.layout.context
         sequences = sum(segment.sequences for segment in segments)
-        decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
+        return found + self.adapters.products(tokens=tokens, sequences=sequences)
+
+    def joined_time(self, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass through devices that are not alike, one behind the other."""
+        found = [each.time(*segments, kinds=kinds) for each in (self._replace(behind=()), *self.behind)]
+        return PassTime(
+            parts=tuple(part for time in found for part in time.parts),
+            device_s=sum(time.device_s for time in found),
+            host_s=sum(time.host_s for time in found),
+            between_s=found[0].between_s,
+            processor_s=sum(time.processor_s for time in found),
+            stages_s=tuple(time.total - time.between_s for time in found),
+        )
+
+    def slowest(self, time: PassTime) -> str:
+        """Return the device that takes the most of a pass's time, of those that are not alike."""
+        names = (self.name, *(each.name for each in self.behind))
+        return max(zip(time.stages_s or (time.total,), names, strict=True))[1]
+
+    def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
+        """Return the seconds of operations that devices work on."""
+        assert self.kernels is not None
+        sequences = sum(segment.sequences for segment in segments)
+        decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         if decoding and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
         return pass_time(
-            operations, kernels=self.kernels, schedule=self.schedule, sequences=sequences, decoding=decoding
+            operations,
+            kernels=self.kernels,
+            schedule=self.schedule,
+            sequences=sequences,
+            decoding=decoding if captured else 0.0,
+            queries=self.queries,
         )
+
+    def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
+        """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.
+
+        It reads the tokens that the model has just passed over, rejected ones too: in the pass that drafts the first,
+        or in one before it.
+        """
+        assert self.draft is not None and self.drafter is not None
+        passed = [segment for segment in segments if self.is_step(segment)]
+        prompts = [segment for segment in segments if not self.is_step(segment)]
+        if passed:
+            apart = bool(self.schedule.of("drafts_apart"))
+            yield self.drafter.time(*(segment._replace(outputs=0.0 if apart else 1.0) for segment in passed)), 1.0
+            further = self.draft.tokens if apart else self.draft.tokens - 1
+            if further:
+                yield self.drafter.time(*(step._replace(queries=1, outputs=1.0) for step in passed)), float(further)
+        if prompts:
+            yield self.drafter.time(*prompts), 1.0
+
+    def placed_time(self, host: HostPart, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass where a part of the model stands in the host's memory.
+
+        The processor works on that part for a few tokens. For many, its weights and caches are copied to the device,
+        which is faster at arithmetic. Source: llama.cpp, ggml-cuda.cu (ggml_backend_cuda_device_offload_op).
+        """
+        away = only(host.operations(segments), kinds)
+        sequences = sum(segment.sequences for segment in segments)
+        if self.kernels is None:
+            parts = processor_parts(away, host.law)
+            between = self.schedule.step_s + sequences * self.schedule.sequence_s
+            return PassTime(parts, 0.0, 0.0, between, sum(part.total for part in parts))
+        operations = only(forward(self.model, *segments), kinds)
+        tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
+        if tokens >= COPIED_TOKENS:
+            copied = HostCopy("What the host keeps, to the device", weights_read(away) + state_bytes(away))
+            return self.device_time((*operations, *away, Counted(copied, 1)), segments, captured=False)
+        row = tokens * self.demand.architecture.hidden_size * STREAM_BYTES
+        crossing = Counted(HostCopy("Hidden states to the host and back", row), host.crossings)
+        captured = host.crossings <= CAPTURED_CROSSINGS
+        found = self.device_time((*operations, crossing), segments, captured=captured)
+        parts = processor_parts(away, host.law)
+        return found._replace(parts=found.parts + parts, processor_s=sum(part.total for part in parts))
 
     def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
         """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once."""
@@ -43,7 +165,7 @@ class Passes(NamedTuple):
         if self.demand.architecture.has_encoder:
             prompt = self.demand.prompt_tokens
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
-        return Segment(sequences, 1, context, 1.0)
+        return Segment(sequences, self.queries, context, float(self.queries))
 
     def mixed_step_s(self, *, prompt_tokens: int, before: int, sequences: float, context: int) -> float:
         """Return the seconds of a step that takes `prompt_tokens` of a prompt along with decoding sequences."""
@@ -57,14 +179,84 @@ def passes_of(
     *,
     demand: Demand,
     layout: Layout,
-    accelerator: Accelerator,
+    accelerator: Accelerator | None,
     engine: str,
     era: str,
     values: Mapping[str, float],
     attention: str,
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
+    places: tuple[tuple[Accelerator, Stage], ...] = (),
 ) -> Passes | None:
-    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known."""
-    found = kernels(accelerator, engine=engine, fuses_casts=bool(values["fuses_casts"]))
+    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known.
+
+    `places` are the layers of each device where these are not alike.
+    """
+    if len(places) > 1:
+        each = [
+            passes_of(
+                demand=demand,
+                layout=layout if place == 0 else Layout(),  # what the stages send stands in the first one's passes
+                accelerator=device,
+                engine=engine,
+                era=era,
+                values=values,
+                attention=attention,
+                placement=placement,
+                host=host if place == 0 else None,
+                places=((device, stage),),
+            )
+            for place, (device, stage) in enumerate(places)
+        ]
+        whole = [found for found in each if found is not None]
+        return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
+    found = None
+    if accelerator is not None and not placement.alone:
+        found = device_kernels(accelerator, layout, engine, fuses_casts=bool(values["fuses_casts"]))
+    if found is None and not placement.alone:
+        return None
+    schedule = schedule_of(
+        values,
+        era=era,
+        weights=demand.weights,
+        accelerator=accelerator if found else None,
+        market=device_class(accelerator) if accelerator else "",
+        attention=attention,
+    )
+    fuses = bool(values["fuses"])
+    stage = places[0][1] if places else device_layers(demand, placement)
+    model = device_model(stage, demand, layout, placement, fuses=fuses)
+    part = None
+    if host is not None and placement.on_host:
+        part = HostPart(
+            models=host_models(demand, placement, fuses=fuses),
+            law=processor_law(host, values),
+            crossings=crossings(demand, placement),
+        )
+    passes = Passes(demand, layout, model, found, schedule, host=part, name=accelerator.id if accelerator else "")
+    if demand.adapters is not None:
+        passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
+    return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
+
+
+def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
+    """Return passes with those of what drafts: on the same ranks, in the same step or each behind the host."""
+    passes = passes._replace(draft=draft)
+    if draft.architecture is None or draft.weights is None:
+        return passes
+    demand = passes.demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    demand = demand._replace(adapters=None)
+    layout = passes.layout._replace(pipeline=1, context=1)
+    schedule = passes.schedule._replace(weights=draft.weights, found={})
+    if not schedule.of("drafts_apart"):
+        schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
+    model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)
+    return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
+
+
+def device_kernels(accelerator: Accelerator, layout: Layout, engine: str, *, fuses_casts: bool) -> Kernels | None:
+    """Return the kernels of a device whose ranks are joined as a layout has it."""
+    found = kernels(accelerator, engine=engine, fuses_casts=fuses_casts)
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:
@@ -72,13 +264,14 @@ def passes_of(
         found.group(PIPELINE, joined(accelerator, ranks=2, stride=layout.tensor))
         found.group(CONTEXT, joined(accelerator, ranks=layout.context, stride=layout.tensor))
         found.group(EXPERT, joined(accelerator, ranks=layout.expert))
-    schedule = schedule_of(
-        values,
-        era=era,
-        weights=demand.weights,
-        accelerator=accelerator,
-        market=device_class(accelerator),
-        attention=attention,
-    )
-    model = whole_rank(demand, layout, fuses=bool(values["fuses"]))
-    return Passes(demand, layout, model, found, schedule)
+    return found
+
+
+def served_on(demand: Demand, adapters: "ServedAdapters", layout: Layout) -> "Served":
+    """Return the adapters of a demand on one rank, as if its pipeline stages were one."""
+    from calc.memory.served_adapters import adapted  # few scenarios ask for it
+    from calc.performance.served_adapters import Served
+
+    whole = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    groups = adapted(whole, adapters.each, tensor_parallel=layout.tensor, expert_parallel=layout.expert)
+    return Served(adapters, tuple(groups))

@@ -1,22 +1,58 @@
-"""A model on a host's processor: one token after the other is as fast as its memory is read."""
+"""A host's processor: the seconds in which it reads weights from its memory, unpacks and multiplies them."""
 
-from calc.catalog.records import Processor
-from calc.memory.budget import Demand, Layout
-from calc.performance.forward import Segment, forward, whole_rank
-from calc.performance.operations import weights_read
-from calc.performance.schedules import state_bytes
+from collections.abc import Mapping
+from typing import NamedTuple
 
-
-def token_bytes(*, demand: Demand, context_tokens: int) -> float:
-    """Return the bytes that one token of one sequence reads: its weights, and the cache of what is before it."""
-    operations = forward(whole_rank(demand, Layout()), Segment(1, 1, max(context_tokens - 1, 0), 1))
-    return weights_read(operations) + state_bytes(operations)
+from calc.memory.placement import Host
+from calc.performance.operations import Attention, Collective, Experts, HostCopy, Operation, Pass, Product
+from calc.performance.schedules import HOST, PLAIN_KERNELS, Timed
 
 
-def processor_tokens_per_s(*, processor: Processor, read_bytes: float, share: float) -> float:
-    r"""Return the tokens a second that a processor writes: $\frac{e \cdot BW}{M_{\text{read}}}$.
+class ProcessorLaw(NamedTuple):
+    """How fast a processor works under an engine."""
 
-    `share` is the part of the bandwidth of its channels that is reached. Arithmetic is not the limit for one sequence:
-    a token asks two operations for each weight, and each weight has to be fetched for them.
+    read: float  # bytes a second
+    rate: float  # operations a second on 8-bit numbers
+    plain_rate: float  # the same on numbers that are not quantised
+    unpack: float  # operations for each quantised weight, before it is multiplied with any token
+    start_s: float  # of an operation: each thread that is done tells all others, as many times as there are pairs
+
+
+def processor_law(host: Host, values: Mapping[str, float]) -> ProcessorLaw:
+    """Return the law of a host's processor from an engine's coefficients."""
+    rate = host.rate * values["processor_rate_share"]
+    return ProcessorLaw(
+        read=host.bandwidth * values["processor_read_share"],
+        rate=rate,
+        plain_rate=rate * values["processor_plain_factor"],
+        unpack=values["processor_unpack"],
+        start_s=host.cores**2 * values["processor_pair_s"],
+    )
+
+
+def processor_s(law: ProcessorLaw, operation: Operation) -> float:
+    r"""Return the seconds of an operation: $t_0 n + B / \text{read} + (F + u W) / \text{rate}$.
+
+    Threads that read do not compute meanwhile: a core waits for what it fetches, so the two add up. $u$ operations
+    unpack each of the $W$ weights, once for all tokens.
     """
-    return share * processor.bandwidth / read_bytes
+    if isinstance(operation, Collective | HostCopy):
+        return 0.0
+    plain, weights, moved, starts = True, 0.0, operation.bytes, operation.launches
+    if isinstance(operation, Product):
+        plain, weights = operation.kernel in PLAIN_KERNELS, float(operation.n * operation.k)
+        moved = operation.weight_bytes  # operand and result stay in the processor's caches
+    elif isinstance(operation, Experts):
+        plain = operation.kernel in PLAIN_KERNELS
+        weights = operation.touched * operation.matrices * operation.n * operation.k
+        moved, starts = operation.weight_bytes, operation.matrices + 2.0
+    elif not isinstance(operation, Attention):
+        moved = getattr(operation, "state_bytes", 0.0)
+    if plain:
+        return law.start_s * starts + moved / law.read + operation.flops / law.plain_rate
+    return law.start_s * starts + moved / law.read + (operation.flops + law.unpack * weights) / law.rate
+
+
+def processor_parts(operations: Pass, law: ProcessorLaw) -> tuple[Timed, ...]:
+    """Return the operations of a pass that a processor works on, with the seconds of each."""
+    return tuple(Timed(operation, times, processor_s(law, operation), HOST) for operation, times in operations)

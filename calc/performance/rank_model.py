@@ -16,6 +16,7 @@ from calc.catalog.records import NumberFormat, StoredWeights, Weights
 from calc.memory.budget import Layout
 from calc.memory.kv_cache import entry_bytes
 from calc.memory.recurrent_state import state_bits, state_elements
+from calc.memory.stored_weights import parameters_by_place, whole_model
 from calc.memory.weights import sixteen_bit, stored_bytes, stored_tensors
 
 TABLE = "token_embedding"
@@ -107,6 +108,11 @@ class RankModel(NamedTuple):
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
 
     @property
+    def has_head(self) -> bool:
+        """Whether the output matrix is among these layers."""
+        return any(matrix.rows == OUTPUTS for matrix, _ in self.matrices)
+
+    @property
     def weight_bytes(self) -> float:
         """Bytes of all weights that a pass over many tokens reads."""
         small = sum(count * work.fixed_bytes for work, count in self.pointwork)
@@ -149,7 +155,7 @@ def rank_model(
             pointwork[work] = pointwork.get(work, 0) + count
             reductions[rows] = reductions.get(rows, 0) + count * blocks_of(kind)
     pointwork[Pointwork("Small parameters", DECODER, 0.0, stored.small_bytes, 0.0)] = 1
-    dense, experts = stored.scaled(architecture.tied)
+    dense, experts = stored.scaled(stage)
     return RankModel(
         architecture,
         layout,
@@ -227,15 +233,19 @@ class Stored:
         shape = mine.shape if expert else (mine.shape[0] + new.shape[0], mine.shape[1])
         listed[-1] = mine._replace(shape=shape, stored=mine.stored + new.stored, names=(*mine.names, last))
 
-    def scaled(self, tied: bool) -> tuple[dict[Matrix, int], dict[ExpertMatrices, int]]:
+    def scaled(self, stage: Stage) -> tuple[dict[Matrix, int], dict[ExpertMatrices, int]]:
         """Return the products and the experts; of a file that gives sums alone, bytes are spread over the elements."""
         found = [item for items in self.joined.values() for item in items]
         layers = head = 1.0
         if self.file is not None:
             inner = sum(item.layers * item.stored for item in found if item.rows != OUTPUTS) + self.small_bytes
             outer = sum(item.layers * item.stored for item in found if item.rows == OUTPUTS)
-            layers = self.file.layers / self.layout.tensor / max(inner, 1.0)
-            head = (self.file.embeddings if tied else self.file.head) / self.layout.tensor / max(outer, 1.0)
+            here, everywhere = (
+                parameters_by_place(part, 1, 1)["layers"] for part in (stage, whole_model(stage.architecture))
+            )
+            layers = self.file.layers * here / max(everywhere, 1) / self.layout.tensor / max(inner, 1.0)
+            last = self.file.embeddings if stage.architecture.tied else self.file.head
+            head = last / self.layout.tensor / max(outer, 1.0)
             self.small_bytes *= layers
         dense: dict[Matrix, int] = {}
         experts: dict[ExpertMatrices, int] = {}

@@ -15,6 +15,7 @@ from calc.performance.operations import (
     Collective,
     Counted,
     Experts,
+    HostCopy,
     Operation,
     Pass,
     Pointwise,
@@ -22,7 +23,7 @@ from calc.performance.operations import (
     Recurrence,
 )
 
-MEMORY, COMPUTE, LAUNCH, LINKS = "memory", "compute", "launch", "links"
+MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
 QUANTIZED = "quantized"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
@@ -53,6 +54,8 @@ class Schedule(NamedTuple):
     loops_experts: bool  # all experts of a layer are launched one by one, with tokens or without
     cache_passes: float  # times that a step reads or writes the whole cache, beside attention
     repeats_heads: bool  # KV heads are copied for each query head that shares them
+    copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
+    crossing_s: float  # of each copy, in which host and device wait for each other
     found: dict[str, Factors]
 
     def product(self, kernel: str) -> Factors:
@@ -92,14 +95,22 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
     raise KeyError(name)
 
 
-def device_classes(accelerator: Accelerator, market: str) -> tuple[str, ...]:
+def device_classes(accelerator: Accelerator | None, market: str) -> tuple[str, ...]:
     """Return what coefficients may distinguish devices by: generation and market, generation, maker, market."""
+    if accelerator is None:
+        return ()
     architecture = accelerator.architecture
     return f"{architecture} {market}", architecture, accelerator.vendor, market
 
 
 def schedule_of(
-    values: Mapping[str, float], *, era: str, weights: Weights, accelerator: Accelerator, market: str, attention: str
+    values: Mapping[str, float],
+    *,
+    era: str,
+    weights: Weights,
+    accelerator: Accelerator | None,
+    market: str,
+    attention: str,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
     classes, ways = (*device_classes(accelerator, market), era), (attention, "")
@@ -122,6 +133,8 @@ def schedule_of(
         loops_experts=bool(of("loops_experts")),
         cache_passes=of("cache_passes"),
         repeats_heads=bool(of("repeats_heads")),
+        copy_factor=values.get("copy_factor", 1.0),
+        crossing_s=values.get("crossing_s", 0.0),
         found={},
     )
 
@@ -154,11 +167,15 @@ class PassTime(NamedTuple):
     device_s: float
     host_s: float  # in which the host launches the kernels, beside the device
     between_s: float  # in which the device waits for the host: scheduling, sampling
+    processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
+    stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
+    drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
 
     @property
     def total(self) -> float:
-        """Seconds from the beginning of a pass to that of the next."""
-        return (self.device_s if self.device_s > self.host_s else self.host_s) + self.between_s
+        """Seconds from the beginning of a pass to that of the next, with what is drafted between."""
+        own = (self.device_s if self.device_s > self.host_s else self.host_s) + self.processor_s + self.between_s
+        return own + sum(times * draft.total for draft, times in self.drafts) if self.drafts else own
 
     @property
     def operations(self) -> Pass:
@@ -168,16 +185,18 @@ class PassTime(NamedTuple):
     @property
     def bound_by(self) -> str:
         """The resource that most of the time goes to."""
-        if self.host_s > self.device_s:
+        if self.host_s > self.device_s and self.host_s > self.processor_s:
             return LAUNCH
-        sums = {MEMORY: 0.0, COMPUTE: 0.0, LAUNCH: self.between_s, LINKS: 0.0}
+        sums = {MEMORY: 0.0, COMPUTE: 0.0, LAUNCH: self.between_s, LINKS: 0.0, HOST: 0.0}
         for part in self.parts:
             sums[part.bound] += part.total
         return max(sums, key=sums.__getitem__)
 
 
-def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float) -> PassTime:
-    """Return the seconds of a pass over `sequences`; `decoding` of them have one new token, 0 where a prompt is read.
+def pass_time(
+    operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float, queries: int = 1
+) -> PassTime:
+    """Return the seconds of a pass over `sequences`; `decoding` of them have `queries` new tokens, the next and drafts.
 
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
     the host launches kernel by kernel while the device works.
@@ -191,6 +210,8 @@ def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequenc
         count = operation.launches
         if isinstance(operation, Collective):
             seconds, bound = seconds * schedule.links, LINKS
+        elif isinstance(operation, HostCopy):
+            seconds, bound = schedule.crossing_s + seconds * schedule.copy_factor, LINKS
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:
@@ -211,9 +232,10 @@ def pass_time(operations: Pass, *, kernels: Kernels, schedule: Schedule, sequenc
         parts.append(Timed(operation, times, seconds, bound))
         device += times * seconds
         launches += times * count
-    alone = decoding == sequences and decoding <= schedule.captured_sequences
+    alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
     host = 0.0 if alone else launches * schedule.launch_s
-    return PassTime(tuple(parts), device, host, schedule.step_s + sequences * schedule.sequence_s)
+    chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
+    return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
 
 
 UNCHANGED = Factors(1.0, 1.0)

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
-from calc.performance.fabric import HOST, host_link, reached_share
-from calc.performance.operations import Experts, Product, weights_read
+from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.operations import Experts, Product
 from calc.performance.passes import Passes, passes_of
-from calc.performance.schedules import PassTime, state_bytes
+from calc.performance.schedules import PassTime
 
 MANY_TOKENS = 8192  # of a pass in which arithmetic bounds the products of any model
 
@@ -27,7 +28,7 @@ class Decode(NamedTuple):
 
     time: PassTime
     parts: int  # that a batch is cut into
-    step_s: float  # until each sequence has one token more
+    step_s: float  # until each sequence has one token more, as a mean
 
 
 class Speed(NamedTuple):
@@ -39,8 +40,6 @@ class Speed(NamedTuple):
     together: int  # sequences of all data-parallel ranks
     prompt_tokens: int
     output_tokens: int
-    device_share: float = 1.0  # of the layers
-    host_s: float = 0.0  # of a step, in which the host works on the others
     waves: int = 1  # in which sequences run that do not fit at once
 
     @property
@@ -64,8 +63,8 @@ class Speed(NamedTuple):
 
     def product_s(self, tokens: int) -> float:
         """Return the seconds of the products of a step with so many sequences."""
-        found = self.passes.time(self.passes.step(sequences=tokens, context=0))
-        return sum(part.total for part in found.parts if isinstance(part.operation, Product | Experts))
+        found = self.passes.time(self.passes.step(sequences=tokens, context=0), kinds=(Product, Experts))
+        return found.device_s + found.processor_s
 
     def figures(self, slower: float = 1.0, slower_prefill: float = 1.0) -> dict[str, float]:
         """Return the contract's figures, with times longer by the given factors."""
@@ -87,14 +86,16 @@ class Question(NamedTuple):
 
     demand: Demand
     layout: Layout
-    accelerator: Accelerator
+    accelerator: Accelerator | None  # None where the host works alone
     engine: str
     era: str
     output_tokens: int
     cached_tokens: int
     batched_tokens: int | None  # of a pass over prompts; None where whole prompts pass at once
     attention: str = "flash"
-    device_share: float = 1.0  # of the layers
+    placement: Placement = ON_DEVICES
+    host: Host | None = None
+    places: tuple[tuple[Accelerator, Stage], ...] = ()  # the layers of each device, where they are not alike
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
 
 
@@ -108,6 +109,9 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         era=question.era,
         values=values,
         attention=question.attention,
+        placement=question.placement,
+        host=question.host,
+        places=question.places,
     )
 
 
@@ -121,10 +125,8 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
     """Return the speed that passes make up.
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
-    Layers that are not on the device are read from the host's memory in each step, by its processor. A prefill sends
-    their weights to the device in each pass, which multiplies there.
     """
-    demand, layout, accelerator = question.demand, question.layout, question.accelerator
+    demand, layout = question.demand, question.layout
     waves = ceil(demand.sequences / question.most) if question.most else 1
     sequences = ceil(demand.sequences / waves / layout.data)
     first = prefill(
@@ -134,19 +136,9 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
         batched_tokens=question.batched_tokens,
         overlaps=values["overlaps_prefill"],
     )
-    output, device_share = question.output_tokens, question.device_share
+    output = question.output_tokens
     step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
-    read = 0.0
-    if device_share < 1:
-        away = 1 - device_share
-        host = host_link(accelerator)
-        rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
-        sent = away * weights_read(first.time.operations) / rate
-        first = first._replace(seconds=first.seconds + first.passes * sent)
-        operations = step.time.operations
-        read = away * (weights_read(operations) + state_bytes(operations)) / values["host_bandwidth"]
-        step = step._replace(step_s=device_share * step.step_s + read)
-    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, device_share, read, waves)
+    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, waves)
 
 
 def prefill(
@@ -169,18 +161,20 @@ def prefill(
         alike, chunk, before = sequences / count, prompt, cached_tokens
     time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
     stages = passes.layout.pipeline
-    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, stages=stages, overlaps=overlaps))
+    slowest = max(time.stages_s, default=time.total / stages)
+    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, slowest_s=slowest, overlaps=overlaps))
 
 
-def seconds_of(*, passes: int, pass_s: float, stages: int, overlaps: float) -> float:
+def seconds_of(*, passes: int, pass_s: float, slowest_s: float, overlaps: float) -> float:
     """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
 
-    >>> seconds_of(passes=4, pass_s=1.0, stages=4, overlaps=1.0)
+    Each pass follows the one before it by the seconds of the slowest stage, where they overlap in full.
+
+    >>> seconds_of(passes=4, pass_s=1.0, slowest_s=0.25, overlaps=1.0)
     1.75
     """
-    alone = passes * pass_s
-    together = (passes + stages - 1) * pass_s / stages
-    return overlaps * together + (1 - overlaps) * alone if stages > 1 else alone
+    together = pass_s + (passes - 1) * slowest_s
+    return overlaps * together + (1 - overlaps) * passes * pass_s
 
 
 def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool) -> Decode:
@@ -193,7 +187,8 @@ def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool
     parts = min(stages, max(sequences, 1)) if overlaps else 1
     context = max(passes.demand.tokens - output_tokens + output_tokens // 2 - 1, 0)
     time = passes.time(passes.step(sequences=sequences / parts, context=context))
-    return Decode(time, parts, step_of(pass_s=time.total, parts=parts, stages=stages))
+    step_s = step_of(pass_s=time.total, parts=parts, stages=stages) / passes.expected
+    return Decode(time, parts, step_s)
 
 
 def step_of(*, pass_s: float, parts: int, stages: int) -> float:

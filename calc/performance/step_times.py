@@ -75,7 +75,7 @@ class StepTimes:
         half, more = round(self.context / 2), round(self.context * 1.5) + 1
         parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
         first, second = (
-            self.passes.time(self.passes.step(sequences=sequences / parts, context=length)).total
+            self.passes.time(self.passes.step(sequences=sequences / parts, context=length)).total / self.passes.expected
             for length in (half, more)
         )
         slope = max(second - first, 0.0) / (more - half)

@@ -2,8 +2,9 @@
 
 from calc.catalog.records import Engine
 from calc.derivation import Step
-from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product, Recurrence
-from calc.performance.schedules import PassTime
+from calc.memory.drafts import Draft
+from calc.performance.operations import Attention, Collective, Experts, HostCopy, Pointwise, Product, Recurrence
+from calc.performance.schedules import HOST, PassTime, Timed
 from calc.performance.speed import Speed
 from calc.units import show_count, show_number
 
@@ -14,6 +15,7 @@ KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Attention and states", (Attention, Recurrence)),
     ("Norms, activations and copies", (Pointwise,)),
     ("Messages between devices", (Collective,)),
+    ("Copies between host and device", (HostCopy,)),
 )
 
 
@@ -22,17 +24,6 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
     steps = pass_steps("decoding step", speed.decode.time, engine)
     if speed.decode.parts > 1:
         steps.append(parts_step(speed, engine))
-    if speed.device_share < 1:
-        steps.append(
-            Step(
-                "Seconds of a decoding step with layers in host memory",
-                r"s \cdot t_{\text{device}} + t_{\text{host}}",
-                f"{speed.device_share:g} × {show_number(speed.decode.time.total, 4)} + {show_number(speed.host_s, 4)}",
-                speed.decode.step_s,
-                "s",
-                engine.source,
-            )
-        )
     if speed.waves > 1:
         steps.append(
             Step(
@@ -44,6 +35,8 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
                 source=engine.source,
             )
         )
+    if speed.passes.draft is not None:
+        steps += accepted_steps(speed, speed.passes.draft, engine)
     batch, step = speed.together, speed.step_s
     steps.append(
         Step(
@@ -56,6 +49,26 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
         )
     )
     return [*steps, *prefill_steps(speed, engine)]
+
+
+def accepted_steps(speed: Speed, draft: Draft, engine: Engine) -> list[Step]:
+    """Return how many tokens a step writes with drafts, and the seconds for each of them."""
+    tokens, seconds = show_number(draft.expected, 5), speed.decode.step_s * draft.expected
+    numbers = f"(1 − {draft.acceptance:g}^{draft.tokens + 1}) / (1 − {draft.acceptance:g})"
+    formula = r"\frac{1 - a^{k + 1}}{1 - a}"
+    if draft.acceptance == 1.0:
+        formula, numbers = "k + 1", f"{draft.tokens} + 1"
+    return [
+        Step("Tokens that a step writes", formula, numbers, draft.expected, unit="", source="speculative-decoding"),
+        Step(
+            "Seconds for each token",
+            r"\frac{t_{\text{step}}}{n_{\text{tokens}}}",
+            f"{show_number(seconds, 5)} / {tokens}",
+            speed.decode.step_s,
+            unit="s",
+            source=engine.source,
+        ),
+    ]
 
 
 def parts_step(speed: Speed, engine: Engine) -> Step:
@@ -90,17 +103,32 @@ def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
 
 def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
     """Return the steps of one pass: the seconds of its operations by kind, and their sum with the host's part."""
-    steps, sums = [], []
+    steps = []
     for words, kinds in KINDS:
-        parts = [part for part in time.parts if isinstance(part.operation, kinds) and part.total]
-        if parts:
-            numbers = " + ".join(f"{part.times:g} × {part.seconds:.4g}" for part in parts)
-            seconds = sum(part.total for part in parts)
-            sums.append(show_number(seconds, 4))
-            steps.append(Step(f"{words}, {name}", r"\sum n \cdot t", numbers, seconds, "s", ROOFLINE))
-    device, formula = " + ".join(sums), r"\sum t"
+        parts = [part for part in time.parts if isinstance(part.operation, kinds) and part.bound != HOST]
+        steps += sum_steps(f"{words}, {name}", parts)
+    device, formula = " + ".join(show_number(step.value, 4) for step in steps), r"\sum t"
     if time.host_s > 0:
         device, formula = f"max({device}, {show_number(time.host_s, 4)})", rf"\max({formula}, t_{{\text{{host}}}})"
-    if time.between_s > 0:
-        device, formula = f"{device} + {show_number(time.between_s, 4)}", rf"{formula} + t_{{\text{{between}}}}"
-    return [*steps, Step(f"Seconds of a {name}", formula, device, time.total, "s", engine.source)]
+    terms, formulas = [device] if device else [], [formula] if device else []
+    steps += sum_steps(f"The host's processor, {name}", [part for part in time.parts if part.bound == HOST])
+    for seconds, symbol in ((time.processor_s, "processor"), (time.between_s, "between")):
+        if seconds > 0:
+            terms.append(show_number(seconds, 4))
+            formulas.append(rf"t_{{\text{{{symbol}}}}}")
+    for draft, times in time.drafts:
+        steps += pass_steps(f"drafting pass beside a {name}", draft, engine)
+        terms.append(f"{times:g} × {show_number(draft.total, 4)}")
+        formulas.append(r"k \cdot t_{\text{draft}}")
+    return [
+        *steps,
+        Step(f"Seconds of a {name}", " + ".join(formulas), " + ".join(terms), time.total, "s", engine.source),
+    ]
+
+
+def sum_steps(name: str, parts: list[Timed]) -> list[Step]:
+    """Return the step that adds up the seconds of operations; none where they take no time."""
+    parts = [part for part in parts if part.total]
+    numbers = " + ".join(f"{part.times:g} × {part.seconds:.4g}" for part in parts)
+    seconds = sum(part.total for part in parts)
+    return [Step(name, r"\sum n \cdot t", numbers, seconds, "s", ROOFLINE)] if parts else []

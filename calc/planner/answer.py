@@ -6,11 +6,18 @@ from time import perf_counter
 from typing import Any
 
 from calc.catalog import catalog
-from calc.planner.candidates import Devices, candidates
+from calc.planner.account import Ledger
+from calc.planner.candidates import candidates
+from calc.planner.devices import Devices
 from calc.planner.most import most
-from calc.planner.question import Question, read_question
-from calc.planner.search import SURE, Option, Search, energy_of
-from calc.units import show_gib, show_number
+from calc.planner.need import Share
+from calc.planner.options import Option, energy_of, tokens_per_s
+from calc.planner.question import Question, own_price, read_question
+from calc.planner.search import Search
+from calc.planner.surer import surer_context
+from calc.planner.training import best_training, tokens_a_second
+from calc.planning.cost import MILLION
+from calc.units import HOUR_S, show_count, show_gib, show_number
 
 Answer = dict[str, object]
 
@@ -20,14 +27,16 @@ def answer(asked: Mapping[str, object]) -> Answer:
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
     search = Search(question, facts)
-    if question.want == "limit" and question.of != "model":
+    if question.trains and question.of != "sequence_tokens":
+        search, options, tried = best_training(question, facts)
+    elif question.want == "limit" and question.of != "model":
         options, tried = most(question, facts, search)
     else:
         every = list(candidates(question, facts))
         options, tried = search.best(every), sum(len(candidate.scenarios) for candidate in every)
     return {
         "options": [shown(question, search, option) for option in options],
-        "frontier": frontier(search, options),
+        "frontier": frontier(question, search, options),
         "rejected": {
             reason: {"count": entry["count"], "nearest": entry["nearest"]} for reason, entry in search.rejected.items()
         },
@@ -43,18 +52,24 @@ def answer(asked: Mapping[str, object]) -> Answer:
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
-    scenario = scenario_of(option)
-    devices = option.candidate.devices
+    candidate, need, tokens = option.candidate, question.need, surer_context(option)
+    ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
+    if question.trains:
+        money, energy = ledger.run(option.report, own_rent=own_price(question, "price_per_hour"))
+    else:
+        money, energy = cost(question, option.report, ledger), ledger.energy(energy_of(option))
     return {
-        "scenario": scenario,
-        "replicas": 1,
+        "scenario": scenario_of(option),
+        "replicas": candidate.replicas + need.spare,
+        "load": load(question, candidate.share),
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
+        "surer": {"context_tokens": tokens} if tokens else None,
         "speed": option.report["speed"],
-        "cost": cost(question, option.report, devices),
-        "energy": energy(option, devices),
-        "why": why(question, search, option),
+        "cost": money,
+        "energy": energy,
+        "why": why(question, search, option, tokens),
     }
 
 
@@ -64,26 +79,35 @@ def scenario_of(option: Option) -> dict[str, object]:
     return {**asked, "engine": option.report["scenario"]["engine"]} if "engine" in asked else asked
 
 
-def cost(question: Question, report: dict[str, Any], devices: Devices) -> Answer:
-    """Return rent and price of the devices, each None where nobody says."""
-    rent = (report["cost"] or {}).get("rent")
+def load(question: Question, share: Share | None) -> Answer | None:
+    """Return what comes to each replica in the busiest hour, and what it could be given; None where nothing comes."""
+    if share is None or share.requests_per_s is None:
+        return None
     return {
-        "currency": "USD",
-        "rent_per_hour": devices.rent_per_hour,
-        "rent_per_month": devices.rent_per_month(question.need.hours_a_day),
-        "purchase": devices.purchase,
-        "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+        "requests_per_s": share.requests_per_s,
+        "capacity_requests_per_s": share.capacity_per_s,
+        "mean_requests": share.mean,
+        "planned_requests": share.requests,
+        "percentile": question.need.percentile,
     }
 
 
-def energy(option: Option, devices: Devices) -> Answer:
-    """Return the limit of the boards, and the energy of a million output tokens at it."""
-    return {"power_w": devices.power_w, "kwh_per_million_output_tokens": energy_of(option)}
+def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
+    """Return what the devices cost to rent, to buy and to run, and what the same tokens cost elsewhere."""
+    rent = (report["cost"] or {}).get("rent")
+    own_rent, own_tariff = (own_price(question, name) for name in ("price_per_hour", "electricity_per_kwh"))
+    money = ledger.money(own_rent=own_rent, own_tariff=own_tariff)
+    month = money["owned_per_month" if question.limits.buys else "rent_per_month"]
+    return {
+        **money,
+        "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+        "hosted": ledger.hosted(report["scenario"], month if isinstance(month, float) else None),
+    }
 
 
-def why(question: Question, search: Search, option: Option) -> str:
+def why(question: Question, search: Search, option: Option, surer_tokens: int | None) -> str:
     """Return in a sentence why an option is where it is, and how sure it is to fit."""
-    report, devices = option.report, option.candidate.devices
+    report, devices = option.report, search.fleet(option.candidate)
     known = {
         "cost": ("price" if question.limits.buys else "rent of a month", search.price(option.candidate), "USD"),
         "devices": ("devices", devices.number, ""),
@@ -92,26 +116,47 @@ def why(question: Question, search: Search, option: Option) -> str:
         "energy": ("energy of a million output tokens", energy_of(option), "kWh"),
     }
     speed = report["speed"] or {}
-    for rank, name, unit in (("speed", "decode_tokens_per_s", "/s"), ("latency", "time_per_output_token_s", "s")):
-        figure = speed.get(name)
-        known[rank] = (name.replace("_", " "), figure["typical"] if figure else None, unit)
+    written = "tokens a second of each answer" if question.need.mean_rate is not None else "decode tokens per s"
+    rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
+    known["speed"] = (written, rate, "/s")
+    known["latency"] = ("time per output token s", (speed.get("time_per_output_token_s") or {}).get("typical"), "s")
+    if question.trains:
+        known |= trained(question, option, devices)
     words, value, unit = known[question.rank_by]
     if question.want == "limit" and question.of != "model":
         name = "concurrency" if question.of == "users" else question.of
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
     first = f"{words}: {show_number(value, 4)} {unit}".strip() if value is not None else f"{words}: not known"
-    if option.chance >= SURE:
+    if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    return f"{first}; tight, with {show_gib(option.spare_bytes)} left: fewer tokens, sequences or bits make it sure"
+    change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else "fewer sequences or bits"
+    return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 
-def frontier(search: Search, options: list[Option]) -> list[int]:
+def trained(question: Question, option: Option, fleet: Devices) -> dict[str, tuple[str, float | None, str]]:
+    """Return what ranks a training run: its tokens a second, and rent and energy of the run or of a million tokens."""
+    rate, tokens = tokens_a_second(option), option.report["scenario"].get("training_tokens")
+    count, what = (tokens, "the run") if tokens else (MILLION, "a million tokens")
+    hours = count / rate / HOUR_S if rate else None
+    kwh = None if hours is None or fleet.power_w is None else hours * fleet.power_w / 1000
+    found = {"speed": ("tokens a second", rate, "/s"), "energy": (f"energy of {what}", kwh, "kWh")}
+    if not question.limits.buys:
+        rent = None if hours is None or fleet.rent_per_hour is None else hours * fleet.rent_per_hour
+        found["cost"] = (f"rent of {what}", rent, "USD")
+    return found
+
+
+def frontier(question: Question, search: Search, options: list[Option]) -> list[int]:
     """Return the options that no other beats in both cost and speed; what is not known is worst."""
     points = []
     for option in options:
-        price = search.price(option.candidate)
-        rate = (option.report["speed"] or {}).get("decode_tokens_per_s")
-        points.append((inf if price is None else price, -rate["typical"] if rate else inf))
+        price, speed = search.price(option.candidate), option.report["speed"] or {}
+        if question.trains:
+            rate, rent = tokens_a_second(option), option.candidate.devices.rent_per_hour
+            price = price if question.limits.buys or not rate or rent is None else rent / rate
+        else:
+            rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
+        points.append((inf if price is None else price, -rate if rate else inf))
     return [
         index
         for index, point in enumerate(points)

@@ -9,69 +9,62 @@ from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked
 from calc.memory.budget import Layout
-from calc.planner.question import Question
-from calc.planning.bounds import Least, least
+from calc.memory.prefix import Prefix
+from calc.planner.devices import Devices
+from calc.planner.need import Share
+from calc.planner.question import Question, own_price
+from calc.planning.bounds import Least, least, least_cache
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import sold_in_multiples
-from calc.scenario import PUBLISHED, USUAL, Reader, named_count, read_accelerator
+from calc.scenario import (
+    OF_HOST,
+    PUBLISHED,
+    USUAL,
+    Reader,
+    chosen_weights,
+    named_count,
+    read_accelerator,
+    read_model,
+)
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD = ("sold", "rented")
-MONTH_DAYS = 365 / 12
-
-
-class Devices(NamedTuple):
-    """So many of a kind, with what they cost; None where nobody says."""
-
-    accelerator: Accelerator
-    number: int
-    rent_per_hour: float | None
-    purchase: float | None
-
-    def times(self, number: int) -> "Devices":
-        """Return so many of one device."""
-        rent, price = self.rent_per_hour, self.purchase
-        return self._replace(
-            number=number,
-            rent_per_hour=None if rent is None else number * rent,
-            purchase=None if price is None else number * price,
-        )
-
-    @property
-    def power_w(self) -> float | None:
-        """The limit of the boards."""
-        each = self.accelerator.quantity("power")
-        return self.number * each if each else None
-
-    @property
-    def seconds_each_byte(self) -> float:
-        """The least time to read a byte that all of them share."""
-        rate = self.accelerator.quantity("bandwidth")
-        return 1 / (self.number * rate) if rate else 0.0
-
-    def rent_per_month(self, hours_a_day: float) -> float | None:
-        """Return the rent of a month of so many hours a day."""
-        return None if self.rent_per_hour is None else self.rent_per_hour * hours_a_day * MONTH_DAYS
+USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
+MOST_REPLICAS = 10_000
 
 
 class Candidate(NamedTuple):
-    """A way to answer: scenarios of which the first that serves is taken, on devices."""
+    """A way to answer: scenarios of which the first that serves is taken, on devices, as often as replicas say."""
 
     group: str  # of which an answer shows the best alone
-    devices: Devices
+    devices: Devices  # of one replica
     scenarios: tuple[dict[str, object], ...]
     order: int
+    most_replicas: int = 1  # that there may be, spare ones included
+    rate: float | None = None  # tokens a second of a training run, where it was timed
+    share: Share | None = None  # what each replica is given, where they share what is asked
+
+    @property
+    def replicas(self) -> int:
+        """Those that serve, as far as they are known."""
+        return self.share.replicas if self.share else 1
 
     @property
     def scenario(self) -> dict[str, object]:
         """The scenario that is tried next."""
         return self.scenarios[0]
 
+    def given(self, share: Share) -> "Candidate":
+        """Return the candidate with what each replica is given in its first scenario."""
+        field = "concurrency" if "concurrency" in self.scenario else "sequences"
+        first = {**self.scenario, field: share.requests}
+        return self._replace(scenarios=(first, *self.scenarios[1:]), share=share)
+
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario; None where that was the last."""
-        return self._replace(scenarios=self.scenarios[1:]) if len(self.scenarios) > 1 else None
+        return self._replace(scenarios=self.scenarios[1:], share=None) if len(self.scenarios) > 1 else None
 
 
 def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
@@ -79,6 +72,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     if question.want == "layout":
         yield from layouts(question, facts)
         return
+    shared = {"sequences": 1} if question.need.waiting else {}  # until it is known what a replica is given
     order = 0
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
@@ -86,11 +80,21 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
             several = one.times(count)
             for model in question.models:
                 for engine, formats in found:
-                    base = {**question.fields, **placed(question, accelerator, count), "engine": engine}
+                    base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
                     scenarios = tuple({**base, "model": model, "weights": weights} for weights in formats)
                     group = accelerator.id if question.want == "hardware" else str(model)
-                    yield Candidate(group, several, scenarios, order)
+                    most = most_replicas(question, count)
+                    yield Candidate(group, several, scenarios, order, most_replicas=most)
                     order += 1
+
+
+def most_replicas(question: Question, count: int) -> int:
+    """Return how many replicas of so many devices there may be."""
+    if not question.need.shared:
+        return 1
+    if question.have:
+        return whole_count(question) // count
+    return question.limits.devices // count if question.limits.devices else MOST_REPLICAS
 
 
 def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:
@@ -123,24 +127,33 @@ def owned(question: Question, facts: Catalog) -> Accelerator:
 
 
 def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
-    """Return the numbers of devices that are tried: as many as there are, or up to the limit."""
+    """Return the numbers of devices that are tried: as many as there are, or up to the limit.
+
+    Replicas that share what is asked may be of fewer devices than there are.
+    """
     if question.have:
-        given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
-        if type(given) is not int or not 1 <= given <= COUNTS[-1]:
-            raise ScenarioError(
-                "have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}"
-            )
+        given = whole_count(question)
+        if question.need.shared and question.want == "models":
+            return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
-    most = question.limits.devices if sold_in_multiples(accelerator) else 1
+    most = (question.limits.devices or USUAL_DEVICES) if sold_in_multiples(accelerator) else 1
     return tuple(count for count in COUNTS if count <= most)
+
+
+def whole_count(question: Question) -> int:
+    """Return how many devices there are."""
+    given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
+    if type(given) is not int or not 1 <= given <= COUNTS[-1]:
+        raise ScenarioError("have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}")
+    return given
 
 
 def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
-    own = question.fields.get("price_per_hour")
+    own = own_price(question, "price_per_hour")
     rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
-    each = float(own) if isinstance(own, int | float) else rent.each if rent else None
-    return Devices(accelerator, 1, each, price.each if price else None)
+    each = own if own is not None else rent.each if rent else None
+    return Devices(accelerator, 1, each, question.account.purchase_price or (price.each if price else None))
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
@@ -203,6 +216,7 @@ class Bound(NamedTuple):
     asked: Asked | None  # None where it cannot be read
     least: Least
     step_s: float  # of a token of each sequence
+    written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
 
     @property
     def sequences(self) -> float:
@@ -210,6 +224,42 @@ class Bound(NamedTuple):
         if self.asked is None:
             return inf
         return self.asked.concurrency or self.asked.demand.sequences
+
+    @property
+    def cache(self) -> tuple[int, int]:
+        """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
+        if self.asked is None:
+            return 0, 0
+        demand = self.asked.demand
+        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
+        return least_cache(
+            demand._replace(
+                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
+            )
+        )
+
+    @property
+    def multiplied_tokens(self) -> int:
+        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+        if self.asked is None:
+            return 0
+        prompt = self.asked.demand.prompt_tokens
+        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
+
+
+def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
+    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+
+    Layers may stand in the host's memory, and FP32 is halved by some engines.
+    """
+    model, weights = scenario.get("model"), scenario.get("weights")
+    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
+        return 0
+    known = read_model(model, facts)
+    if known.said is not None:  # a name that says a format is read with all else
+        return 0
+    stored = chosen_weights(weights, known, facts)[0]
+    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
 
 
 def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
@@ -221,7 +271,8 @@ def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
     sequences = scenario.get("sequences", 1)
     many = sequences if isinstance(sequences, int) else 10**7
     asked = asked._replace(demand=asked.demand._replace(sequences=many))
-    if asked.gpu_layers is not None:  # what stands in the host's memory is not the device's
+    if asked.placement.on_host:  # what stands in the host's memory is not the device's
         return Bound(asked, Least(0, 0), 0.0)
     needed = least(asked.demand.architecture, asked.demand.weights)
-    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte)
+    written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
+    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)

@@ -4,8 +4,9 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import read_asked
 from calc.planner.candidates import Candidate, counts, devices, owned, placed, ways
+from calc.planner.options import Miss, Option
 from calc.planner.question import Question
-from calc.planner.search import Miss, Option, Search
+from calc.planner.search import Search
 from calc.planning.serving import last
 from calc.scenario import OUTPUT_TOKENS, Reader, whole
 
@@ -99,5 +100,3 @@ def check(question: Question) -> None:
     need = question.need
     if question.of == "users" and need.ttft_s is None:
         raise ScenarioError("need.ttft_s", "is needed: any number of users is served if they wait long enough")
-    if question.of == "sequence_tokens" and (need.step_s is not None or need.ttft_s is not None):
-        raise ScenarioError("need", "does not apply to training")

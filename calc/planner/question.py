@@ -1,44 +1,32 @@
 """Reading a question of the planner: every field checked, and what is not answered refused by its name."""
 
-from collections.abc import Mapping, Sequence
-from math import inf, isfinite
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.schema import SEGMENTS, VENDORS
-from calc.errors import ScenarioError, nearest
-from calc.scenario import DEFAULTS, ENGINES, FIELDS, USUAL, known_architecture, whole
+from calc.errors import ScenarioError
+from calc.planner.account import FIELDS as ACCOUNT
+from calc.planner.account import Account, read_account
+from calc.planner.fields import amount, check_names, listed, one_of, table
+from calc.planner.need import FIELDS as NEED
+from calc.planner.need import NO_NEED, Need, read_need
+from calc.planner.wanted import read_engines, read_models, read_weights
+from calc.scenario import FIELDS, whole
 from calc.training.fields import FIELDS as TRAINING_FIELDS
+from calc.training.fields import METHODS
 
 WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
 USUAL_RANK = {"models": "size", "hardware": "cost", "layout": "speed", "limit": "size"}
-OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens")
-OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "of", "rank_by", "count")
+OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens", "training_tokens")
+OF_TRAINING = ("model", "sequence_tokens", "training_tokens")
+TRAINING = "training"
+OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
 HAVE = ("accelerator", "accelerators", "memory_limit", "display")
-NEED = ("users", "ttft_s", "tpot_s", "tokens_per_s_each", "hours_a_day")
-LIMITS = ("price", "price_per_month", "power_w", "devices", "vendors", "segments", "rent", "buy")
-KINDS = ("text", "encoder")
-ANY = "any"
+LIMITS = ("price", "price_per_month", "price_per_run", "power_w", "devices", "vendors", "segments", "rent", "buy")
 COUNT, MOST_COUNT = 10, 1000  # options
-DEVICES, MOST_DEVICES = 8, 64
-MOST_AMOUNT = 1e12
-
-
-class Need(NamedTuple):
-    """What a service has to give; None where nothing is asked."""
-
-    users: int | None  # who wait for an answer at the same time
-    ttft_s: float | None
-    tpot_s: float | None
-    tokens_per_s_each: float | None
-    hours_a_day: float  # that devices are rented
-
-    @property
-    def step_s(self) -> float | None:
-        """The longest time for each output token that is allowed; None where any is."""
-        ends = [self.tpot_s, 1 / self.tokens_per_s_each if self.tokens_per_s_each else None]
-        return min((end for end in ends if end is not None), default=None)
+MOST_DEVICES = 64
 
 
 class Limits(NamedTuple):
@@ -46,8 +34,9 @@ class Limits(NamedTuple):
 
     price: float | None  # of all devices
     price_per_month: float | None  # of their rent
+    price_per_run: float | None  # of their rent for a training run
     power_w: float | None
-    devices: int
+    devices: int | None  # of a kind, those of all replicas together
     vendors: tuple[str, ...]
     segments: tuple[str, ...]
     rent: bool  # with a known rent alone
@@ -70,9 +59,15 @@ class Question(NamedTuple):
     fields: dict[str, object]  # of every scenario that is tried
     need: Need
     limits: Limits
+    account: Account
     of: str
     rank_by: str
     shown: int  # options at most
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is about training."""
+        return self.fields.get("workload") == TRAINING
 
 
 def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
@@ -85,7 +80,8 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)
-    need = read_need(table(given, "need", NEED))
+    need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS))
+    check_training(given, need, limits, of)
     fields = read_fields(given, need, facts)
     return Question(
         want=want,
@@ -95,11 +91,17 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         engines=read_engines(given, facts),
         fields=fields,
         need=need,
-        limits=read_limits(table(given, "limits", LIMITS)),
+        account=read_account(table(given, "account", ACCOUNT), facts, amount),
+        limits=limits,
         of=of,
-        rank_by=one_of(given.get("rank_by", USUAL_RANK[want]), "rank_by", RANKS),
+        rank_by=one_of(given.get("rank_by", usual_rank(want, of)), "rank_by", RANKS),
         shown=whole(given.get("count", 1 if want == "limit" else COUNT), "count", 1, MOST_COUNT),
     )
+
+
+def usual_rank(want: str, of: str) -> str:
+    """Return by what options are ranked unless a question says otherwise."""
+    return "speed" if of == "training_tokens" else USUAL_RANK[want]
 
 
 def read_of(given: Mapping[str, object], want: str) -> str:
@@ -109,9 +111,39 @@ def read_of(given: Mapping[str, object], want: str) -> str:
     if want != "limit" and "of" in given:
         raise ScenarioError("of", 'does not apply: only want "limit" asks for the most of something')
     of = one_of(given["of"], "of", OF) if want == "limit" else ""
-    if (given.get("workload") == "training") != (of == "sequence_tokens"):
-        raise ScenarioError("workload", 'training is answered for want "limit" of sequence_tokens, and for it alone')
+    trains = given.get("workload") == TRAINING
+    if of and not trains and of in ("sequence_tokens", "training_tokens"):
+        raise ScenarioError("workload", f'must be "training": the most {of} are asked of a training run')
+    if of and trains and of not in OF_TRAINING:
+        raise ScenarioError("of", f"must be one of {', '.join(OF_TRAINING)} for training, not {of}")
     return of
+
+
+def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: str) -> None:
+    """Raise ScenarioError for what only serving, or only training, has."""
+    trains = given.get("workload") == TRAINING
+    if not trains and (need.days is not None or limits.price_per_run is not None):
+        field = "need.days" if need.days is not None else "limits.price_per_run"
+        raise ScenarioError(field, 'does not apply: only a training run ends; workload is not "training"')
+    if not trains:
+        return
+    for name in ("weights", "engine"):
+        if name in given:
+            raise ScenarioError(name, "does not apply to training: method and base_weights say what is trained")
+    if need._replace(days=None, hours_a_day=24.0) != NO_NEED:
+        raise ScenarioError("need", "of training takes days alone: in how many the run has to end")
+    if given.get("rank_by") == "latency":
+        raise ScenarioError("rank_by", "must not be latency: nobody waits for a token of a training run")
+    one_of(given.get("method", METHODS[0]), "method", METHODS)
+    ends = need.days is not None or limits.price_per_run is not None
+    if of == "training_tokens" and not ends:
+        raise ScenarioError("need.days", "or limits.price_per_run is needed: the most tokens within what?")
+    if of != "training_tokens" and ends and "training_tokens" not in given:
+        raise ScenarioError(
+            "training_tokens", "is needed: how long a run takes, and what it costs, of how many tokens?"
+        )
+    if "training_tokens" in given:
+        whole(given["training_tokens"], "training_tokens", 1, 10**15)
 
 
 def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
@@ -128,69 +160,27 @@ def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
 
 def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict[str, object]:
     """Return the fields of every scenario that is tried; people who wait together are its sequences."""
+    asked = "need.users" if need.users is not None else "need.requests_per_s"
     fields = {name: value for name, value in given.items() if name not in OWN}
     for name in ("kv_cache", "kv_cache_v"):
         if name in fields:
             facts.number_format(str(fields[name]), name)
-    if need.users is not None:
-        if taken := next((name for name in ("sequences", "concurrency") if name in fields), None):
-            raise ScenarioError("need.users", f"is in place of {taken}: give one of the two")
-        fields["sequences"] = need.users
+    taken = next((name for name in ("sequences", "concurrency", "arrivals") if name in fields), None)
+    if taken and (need.users is not None or need.mean_rate is not None):
+        raise ScenarioError(asked, f"is in place of {taken}: give one of the two")
+    if need.mean_rate is not None:
+        if given["want"] == "limit" and given["of"] != "model":
+            raise ScenarioError(asked, "does not apply: the most of something is asked of one server")
+        fields["concurrency"] = 1  # until it is known what a replica is given
+    elif need.waiting is not None:
+        fields["sequences"] = need.waiting
     return fields
 
 
-def check_names(given: Mapping[str, object], within: str, allowed: Sequence[str]) -> None:
-    """Raise ScenarioError for a field that there is not, or that is not answered."""
-    for name in given:
-        if name not in allowed:
-            shown = f"{within}.{name}" if within else str(name)
-            hint = nearest(str(name), allowed)
-            raise ScenarioError(shown, f"is not a field of a question{hint}; fields are {', '.join(allowed)}")
-
-
-def table(given: Mapping[str, object], field: str, allowed: Sequence[str]) -> dict[str, object]:
-    """Return a field that has fields of its own."""
-    value = given.get(field, {})
-    if not isinstance(value, Mapping):
-        raise ScenarioError(field, f"must be an object with {', '.join(allowed)}, not {value!r:.60}")
-    found = {str(name): item for name, item in value.items() if item is not None}
-    check_names(found, field, allowed)
-    return found
-
-
-def one_of(value: object, field: str, allowed: Sequence[str]) -> str:
-    """Return a field as one of the words allowed."""
-    if value not in allowed:
-        hint = nearest(str(value), allowed)
-        raise ScenarioError(field, f"must be one of {', '.join(allowed)}, not {value!r:.60}{hint}")
-    return str(value)
-
-
-def listed(value: object) -> tuple[object, ...]:
-    """Return a list's items, or one thing alone."""
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
-
-
-def amount(given: Mapping[str, object], within: str, name: str, most: float = MOST_AMOUNT) -> float | None:
-    """Return a number above 0, None where it is left out."""
-    value = given.get(name)
-    if value is None:
-        return None
-    good = not isinstance(value, bool) and isinstance(value, int | float) and isfinite(value)
-    if not good or not isinstance(value, int | float) or not 0 < value <= most:
-        raise ScenarioError(f"{within}.{name}", f"must be a number above 0 and at most {most:,g}, not {value!r:.60}")
-    return float(value)
-
-
-def read_need(given: Mapping[str, object]) -> Need:
-    """Return what a service has to give."""
-    return Need(
-        users=whole(given["users"], "need.users", 1, 10**6) if "users" in given else None,
-        ttft_s=amount(given, "need", "ttft_s"),
-        tpot_s=amount(given, "need", "tpot_s"),
-        tokens_per_s_each=amount(given, "need", "tokens_per_s_each"),
-        hours_a_day=amount(given, "need", "hours_a_day", 24) or 24.0,
-    )
+def own_price(question: Question, field: str) -> float | None:
+    """Return a price that the reader gives for every scenario, None where the catalogue's is taken."""
+    value = question.fields.get(field)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def read_limits(given: Mapping[str, object]) -> Limits:
@@ -205,64 +195,11 @@ def read_limits(given: Mapping[str, object]) -> Limits:
     return Limits(
         price=amount(given, "limits", "price"),
         price_per_month=amount(given, "limits", "price_per_month"),
+        price_per_run=amount(given, "limits", "price_per_run"),
         power_w=amount(given, "limits", "power_w"),
-        devices=whole(given.get("devices", DEVICES), "limits.devices", 1, MOST_DEVICES),
+        devices=whole(given["devices"], "limits.devices", 1, MOST_DEVICES) if "devices" in given else None,
         vendors=words["vendors"],
         segments=words["segments"],
         rent=given.get("rent") is True,
         buy=given.get("buy") is True,
     )
-
-
-def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tuple[object, ...]:
-    """Return the models that are tried; `one` where the question is about one."""
-    if "model" in given and "models" in given:
-        raise ScenarioError("models", "is in place of model: give one of the two")
-    if one:
-        if "model" not in given:
-            raise ScenarioError("model", "is needed: for which model?")
-        model = given["model"]
-        return (facts.model(model).id if isinstance(model, str) and facts.lookup("models", model) else model,)
-    value = given.get("model", given.get("models", ANY))
-    if isinstance(value, Mapping) and "config" not in value:
-        return chosen_models(value, facts)
-    if value == ANY:
-        return chosen_models({}, facts)
-    return tuple(facts.model(item, "models").id if isinstance(item, str) else item for item in listed(value))
-
-
-def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:
-    """Return the catalogue's models of a kind and of a number of parameters."""
-    from calc.architecture.parameters import parameters_total
-
-    check_names(wanted, "models", ("parameters", "kind"))
-    writes = one_of(wanted.get("kind", "text"), "models.kind", KINDS) == "text"
-    ends = wanted.get("parameters", [0, inf])
-    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
-        raise ScenarioError("models.parameters", f"must be the fewest and the most, not {ends!r:.60}")
-    found = [(name, known_architecture(facts, name)) for name in facts.ids("models")]
-    return tuple(
-        name
-        for name, architecture in found
-        if architecture.writes == writes
-        and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
-    )
-
-
-def read_weights(given: Mapping[str, object], facts: Catalog, *, ladder: bool) -> tuple[object, ...]:
-    """Return the number formats that are tried, as they are written; none where the engine's usual ones are."""
-    value = given.get("weights", ANY if ladder else DEFAULTS["weights"])
-    if value == ANY:
-        return ()
-    for item in listed(value):
-        if isinstance(item, str) and item != DEFAULTS["weights"]:
-            facts.weights_format(item)
-    return listed(value)
-
-
-def read_engines(given: Mapping[str, object], facts: Catalog) -> tuple[str, ...]:
-    """Return the engines that are tried; "usual" is the one that most people take on a device."""
-    value = given.get("engine", USUAL)
-    if value == ANY:
-        return tuple(name for name in ENGINES if name != "none")
-    return tuple(item if item == USUAL else facts.engine(str(item)).id for item in listed(value))

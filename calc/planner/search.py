@@ -7,52 +7,44 @@ from collections.abc import Iterable
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, read_question
-from calc.planner.candidates import Bound, Candidate, bound_of
+from calc.planner.candidates import Bound, Candidate, bound_of, least_held
+from calc.planner.devices import Devices
+from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
+from calc.planner.need import Share
+from calc.planner.options import (
+    Miss,
+    Option,
+    cannot_be,
+    does_not_run,
+    energy_of,
+    room_of,
+    short,
+    slow,
+    tokens_per_s,
+    too_heavy,
+)
 from calc.planner.question import Question
 from calc.planning.bounds import chance_of_fitting
+from calc.planning.fit import MOST_SEQUENCES
+from calc.planning.serving import last
 from calc.scenario import known_architecture
-from calc.units import KWH_J, show_gib, show_number
+from calc.units import KWH_J, show_number
 
-LEAST_CHANCE, SURE = 0.5, 0.95
+LEAST_CHANCE = 0.5  # of fitting
 MILLION = 1e6
-OPEN = (
-    "accelerators",
-    "parallelism",
-    "weights",
-    "kv_cache",
-    "kv_cache_v",
-    "engine",
-)  # what some cannot have
 
 
 @lru_cache(maxsize=1024)  # each question asks for those of every model
 def parameters(architecture: Architecture) -> int:
     """Return the number of parameters of a model."""
     return parameters_total(architecture)
-
-
-class Option(NamedTuple):
-    """A scenario that serves, with its report."""
-
-    candidate: Candidate
-    report: dict[str, Any]
-    spare_bytes: int
-    chance: float
-
-
-class Miss(NamedTuple):
-    """Why a scenario does not serve: a reason, what it lacks, and how far off that is, as a ratio from 1 on."""
-
-    reason: str
-    lacks: str
-    ratio: float
 
 
 class Search:
@@ -65,31 +57,90 @@ class Search:
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
         """Return the best options, each of a group of its own, best first."""
-        line: list[tuple[tuple[bool, float], int, int, Candidate, Option | None]] = []
+        line: list[tuple[tuple[bool, float], int, Candidate, Option | None]] = []
         for candidate in tried:
             if candidate.scenarios:
-                line.append((self.at_best(candidate), candidate.order, 0, candidate, None))
+                line.append((self.at_best(candidate), candidate.order, candidate, None))
         heapify(line)
         found: dict[str, Option] = {}
         while line and len(found) < self.question.shown:
-            _, order, _, candidate, option = heappop(line)
+            _, order, candidate, option = heappop(line)
             if candidate.group in found:
                 continue
             if option is not None:
                 found[candidate.group] = option
                 continue
-            answer = self.ask(candidate)
+            answer = self.further(candidate)
             if isinstance(answer, Option):
-                heappush(line, (self.value(answer), order, 1, candidate, answer))
-                continue
-            self.reject(candidate, answer)
-            if rest := candidate.after():
-                heappush(line, (self.at_best(rest), order, 0, rest, None))
+                heappush(line, (self.value(answer), order, answer.candidate, answer))
+            elif isinstance(answer, Candidate):
+                heappush(line, (self.at_best(answer), order, answer, None))
+            else:
+                self.reject(candidate, answer)
+                if rest := candidate.after():
+                    heappush(line, (self.at_best(rest), order, rest, None))
         return list(found.values())
+
+    def further(self, candidate: Candidate) -> Candidate | Option | Miss:
+        """Return what is known of a candidate one step on: the fewest replicas, how many it takes, what it serves."""
+        if not self.question.need.shared:
+            return self.ask(candidate)
+        if candidate.share is None and candidate.most_replicas > 1:
+            bounds = [bound_of(candidate, scenario) for scenario in candidate.scenarios]
+            least = min(fewest(candidate, bound, self.question.need) for bound in bounds)
+            return candidate._replace(share=Share(least))
+        known = candidate.share is not None and candidate.share.requests
+        return self.serving(candidate) if known else self.sized(candidate)
+
+    def sized(self, candidate: Candidate) -> Candidate | Option | Miss:
+        """Return a candidate with as many replicas as share what is asked, and what each of them is given."""
+        need = self.question.need
+        if miss := self.beyond_limits(candidate) or self.below_bounds(candidate):
+            return miss
+        try:
+            found = self.shared_by_rate(candidate) if need.mean_rate is not None else self.shared_by_people(candidate)
+        except ScenarioError as error:
+            return cannot_be(error)
+        if not isinstance(found, Share):
+            return found
+        if found.replicas + need.spare > candidate.most_replicas:
+            lacks = f"{found.replicas + need.spare:,} replicas are needed, and there may be {candidate.most_replicas:,}"
+            return Miss("load", lacks, (found.replicas + need.spare) / candidate.most_replicas)
+        sized = candidate.given(found)
+        return self.beyond_limits(sized) or sized
+
+    def shared_by_rate(self, candidate: Candidate) -> Share | Miss:
+        """Return what each replica is given of the requests that come."""
+        if miss := self.too_large(candidate):
+            return miss
+        server = server_on(candidate.scenario)
+        if server is None:
+            found = self.serving(candidate)
+            return found if isinstance(found, Miss) else Miss("speed", "its speed is not known", inf)
+        return by_rate(server, self.question.need) or too_slow(server, self.question.need)
+
+    def shared_by_people(self, candidate: Candidate) -> Share | Option | Miss:
+        """Return what each replica is given of people who wait together, as many as one serves; an option if all."""
+        people, timed = self.question.need.waiting or 1, self.question.need.timed
+        misses: dict[int, Miss] = {}
+
+        def serves(count: int) -> bool:
+            if count >= people:
+                return False
+            asked = candidate.given(Share(1, count))
+            found = misses.get(count) or (self.serving(asked) if timed else self.too_large(asked))
+            if isinstance(found, Miss):
+                misses[count] = found
+            return count not in misses
+
+        whole = self.serving(candidate.given(Share(1, people)))
+        if isinstance(whole, Option) or whole.reason == "runs" or candidate.most_replicas == 1 or people == 1:
+            return whole
+        return evenly(people, last(serves)) if serves(1) else misses[1]
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any of its scenarios; less is better."""
-        rank, devices = self.question.rank_by, candidate.devices
+        rank, devices = self.question.rank_by, self.fleet(candidate)
         if rank == "devices":
             return False, devices.number
         if rank == "cost":
@@ -113,8 +164,15 @@ class Search:
         if rank == "latency":
             return False, step_s
         if rank == "speed":
-            return False, -bound.sequences / step_s if step_s else -inf
-        return False, (devices.power_w or 0) * step_s / bound.sequences
+            return False, -self.together(bound) / step_s if step_s else -inf
+        return False, (devices.power_w or 0) * step_s / self.together(bound)
+
+    def together(self, bound: Bound) -> float:
+        """Return the sequences of all replicas together, at most."""
+        need = self.question.need
+        if need.mean_rate is not None:
+            return 1.0 if self.question.rank_by == "speed" else MOST_SEQUENCES
+        return need.waiting or bound.sequences
 
     def value(self, option: Option) -> tuple[bool, float]:
         """Return what ranks an option; less is better, and what is not known comes last."""
@@ -131,34 +189,40 @@ class Search:
         name = "decode_tokens_per_s" if rank == "speed" else "time_per_output_token_s"
         if not speed or name not in speed:
             return True, 0.0
-        return False, speed[name]["typical"] * (-1 if rank == "speed" else 1)
+        if rank == "latency":
+            return False, speed[name]["typical"]
+        return False, -tokens_per_s(self.question.need, option)
 
     def price(self, candidate: Candidate) -> float | None:
         """Return what devices cost: their price where the reader buys, else their rent of a month."""
+        fleet = self.fleet(candidate)
         if self.question.limits.buys:
-            return candidate.devices.purchase
-        return candidate.devices.rent_per_month(self.question.need.hours_a_day)
+            return fleet.purchase
+        return fleet.rent_per_month(self.question.need.hours_a_month)
+
+    def fleet(self, candidate: Candidate) -> Devices:
+        """Return the devices of all replicas, spare ones included."""
+        return candidate.devices.times(candidate.replicas + self.question.need.spare)
 
     def ask(self, candidate: Candidate) -> Option | Miss:
         """Return the option that a candidate's first scenario is, or why it is none; what is cheap is asked first."""
-        miss = self.beyond_limits(candidate) or self.below_bounds(candidate, bound_of(candidate, candidate.scenario))
-        if miss:
-            return miss
+        return self.beyond_limits(candidate) or self.below_bounds(candidate) or self.serving(candidate)
+
+    def serving(self, candidate: Candidate) -> Option | Miss:
+        """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             if miss := self.too_large(candidate):
                 return miss
             self.estimated += 1
             report: dict[str, Any] = estimate(candidate.scenario)
         except ScenarioError as error:
-            if error.field.split(".")[0] not in OPEN:
-                raise
-            return Miss("layout", f"{error.field}: {error.message}", inf)
+            return cannot_be(error)
         return does_not_run(report) if report.get("runs") is False else self.judge(candidate, report)
 
     def beyond_limits(self, candidate: Candidate) -> Miss | None:
         """Return which limit the devices are beyond."""
-        limits, devices = self.question.limits, candidate.devices
-        rent = devices.rent_per_month(self.question.need.hours_a_day)
+        limits, devices = self.question.limits, self.fleet(candidate)
+        rent = devices.rent_per_month(self.question.need.hours_a_month)
         for reason, most, value, asked in (
             ("price", limits.price, devices.purchase, limits.buy),
             ("rent", limits.price_per_month, rent, limits.rent),
@@ -170,12 +234,14 @@ class Search:
                 return Miss(reason, f"{show_number(value, 4)} is more than {show_number(most, 4)}", value / most)
         return None
 
-    def below_bounds(self, candidate: Candidate, bound: Bound) -> Miss | None:
+    def below_bounds(self, candidate: Candidate) -> Miss | None:
         """Return what no layout and no engine gives: room for the weights, or the time to read them."""
-        room = candidate.devices.number * candidate.devices.accelerator.capacity_bytes
+        room = candidate.devices.number * candidate.devices.room
+        if (held := least_held(candidate.scenario, self.facts)) > room:
+            return too_heavy(held, room)
+        bound = bound_of(candidate, candidate.scenario)
         if bound.least.held > room:
-            lacks = f"the weights alone need {show_gib(bound.least.held)} of {show_gib(room)}"
-            return Miss("memory", lacks, bound.least.held / max(room, 1))
+            return too_heavy(bound.least.held, room)
         step = self.question.need.step_s
         if step is not None and bound.step_s > step:
             return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
@@ -187,13 +253,13 @@ class Search:
 
     def too_large(self, candidate: Candidate) -> Miss | None:
         """Return what the fullest device lacks, by what `estimate` itself asks: no repairs are looked for."""
-        if self.question.of == "sequence_tokens":
+        if self.question.trains:
             return None
         read = read_question(candidate.scenario)
-        serving = read.asked.serving(read.accelerator)
+        serving = read.serving()
         if serving is None:
             return Miss("engine", "no engine is known to run it", inf)
-        if read.most or serving.concurrency is not None:
+        if read.most:
             return None
         runtime = serving.fullest(read.demand, read.layout)[1]
         if runtime.fits or runtime.capacity is None:
@@ -223,38 +289,3 @@ class Search:
         if entry["nearest"] is None or miss.ratio < entry["ratio"]:
             entry["nearest"] = {"scenario": candidate.scenario, "lacks": miss.lacks}
             entry["ratio"] = miss.ratio
-
-
-def does_not_run(report: dict[str, Any]) -> Miss:
-    """Return why it does not run."""
-    said = "; ".join(item["message"] for item in report["runs_because"])
-    return Miss("runs", f"{report['scenario']['engine']}: {said}", inf)
-
-
-def short(lacking: int, capacity: int) -> Miss:
-    """Return how much more memory the fullest device would have to have."""
-    return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", 1 + lacking / max(capacity, 1))
-
-
-def slow(value: float, most: float) -> str:
-    """Return that a time is too long."""
-    return f"{show_number(value * 1000, 3)} ms is more than {show_number(most * 1000, 3)} ms"
-
-
-def room_of(memory: dict[str, Any]) -> tuple[int, int]:
-    """Return the bytes that are left, and by how much the range of what is needed goes beyond it.
-
-    Where an engine sets a cache aside, it is that cache which has to hold the sequences.
-    """
-    parts = {part["id"]: part["bytes"] for part in memory["parts"]}
-    if memory["fits"] and "kv_pool_free" in parts:
-        return parts["kv_pool_free"], memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
-    used = memory.get("device_bytes", memory.get("total_bytes", 0))
-    return memory["headroom_bytes"], memory.get("device_bytes_range", (used, used))[1] - used
-
-
-def energy_of(option: Option) -> float | None:
-    """Return the kWh of a million output tokens."""
-    cost = option.report["cost"] or {}
-    found = cost.get("energy_kwh_per_million_output_tokens")
-    return found["typical"] if found else None

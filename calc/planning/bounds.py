@@ -7,8 +7,11 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog.records import ModelFormat, StoredWeights, Weights
+from calc.memory.budget import Demand, Layout, stage_load
+from calc.memory.kv_cache import sequence_bytes
 from calc.memory.weights import stored_tensors
 
+HEAD = "lm_head"  # of a prompt it is computed for the last token alone
 TABLES = ("token_embedding", "other_embedding", "vision", "audio")  # read by row, or not by each token
 END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
 
@@ -18,6 +21,7 @@ class Least(NamedTuple):
 
     held: int  # of the weights, input tables left out: an engine may keep them in the host's memory
     read: int  # for one output token
+    multiplied: int = 0  # elements that each token is multiplied by, of the layers alone
 
 
 @lru_cache(maxsize=8192)
@@ -30,12 +34,29 @@ def least(architecture: Architecture, weights: Weights) -> Least:
 
 def least_of(architecture: Architecture, weights: ModelFormat) -> Least:
     """Return the sums over the tensors of a model in a number format that the catalogue knows."""
-    held = read = 0.0
+    held = read = multiplied = 0.0
     for tensor, count, number_format in stored_tensors(Stage(architecture, 0, architecture.layer_count), weights):
         if tensor.block not in TABLES:
             held += count * tensor.elements * number_format.bits / 8
             read += count * tensor.active_elements * number_format.bits / 8
-    return Least(int(held), int(read))
+            if tensor.block != HEAD and len(tensor.shape) == 2:
+                multiplied += count * tensor.active_elements
+    return Least(int(held), int(read), int(multiplied))
+
+
+@lru_cache(maxsize=1024)
+def least_cache(demand: Demand) -> tuple[int, int]:
+    """Return the bytes of a sequence's cache and state: all that is held at its end, and what is read of it in a step.
+
+    A step reads what is left of the prompt in the cache; what was written since is left out.
+    """
+    stage = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    load = stage_load(demand=demand, stage=stage, layout=Layout())
+    kept, read = (
+        sequence_bytes(entries=load.entries, tokens=tokens, prompt_tokens=demand.prompt_tokens, context_parallel=1)
+        for tokens in (demand.tokens, demand.prompt_tokens)
+    )
+    return kept + load.state, read
 
 
 def chance_of_fitting(*, spare_bytes: float, upper_bytes: float) -> float:

@@ -73,12 +73,6 @@ def fullest(demand: Demand, layout: Layout) -> tuple[Stage, Budget]:
 
 def loads(demand: Demand, layout: Layout) -> tuple[Load, ...]:
     """Return what the stages that can differ hold, which is the same for any number of sequences and replicas."""
-    return known_loads(demand._replace(sequences=1), layout._replace(data=1))
-
-
-@lru_cache(maxsize=1024)  # a search asks for the same layouts again and again, and so does a reader who moves a slider
-def known_loads(demand: Demand, layout: Layout) -> tuple[Load, ...]:
-    """Return what the stages that can differ hold."""
     return tuple(
         stage_load(demand=demand, stage=stage, layout=layout)
         for stage in distinct_stages(demand.architecture, layout.pipeline)

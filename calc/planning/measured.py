@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SPEED, MEMORY, TRAINING_SPEED, TRAINING_MEMORY = "speed", "memory", "training-speed", "training-memory"
 ANY = "any"  # device, where memory is asked of none
+HOST = "host"  # device class of what stands in a host's memory, which decides the speed
 
 
 class Measured(NamedTuple):
@@ -48,9 +49,21 @@ def device_of(accelerator: Accelerator | None) -> str:
     return f"{accelerator.architecture} {accelerator.segment}".casefold().replace(" ", "-").replace("(", "").strip(")")
 
 
-def bucket(*, engine: str, accelerator: Accelerator | None, format_class: str, architecture: Architecture) -> str:
+def bucket(
+    *,
+    engine: str,
+    accelerator: Accelerator | None,
+    format_class: str,
+    architecture: Architecture,
+    on_host: bool = False,
+) -> str:
     """Return the name of what is like a scenario: engine, device class, format class and kind of model."""
-    return "_".join((engine, device_of(accelerator), format_class, kind_of(architecture)))
+    return "_".join((engine, HOST if on_host else device_of(accelerator), format_class, kind_of(architecture)))
+
+
+def is_measured(facts: Catalog, figure: str, engine: str) -> bool:
+    """Return whether any row of a figure is of an engine, whatever the device, format and model."""
+    return any(figure in entry for name, entry in facts.entries("measured").items() if name.startswith(f"{engine}_"))
 
 
 def measured(facts: Catalog, figure: str, name: str) -> Measured:

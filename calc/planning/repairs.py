@@ -1,18 +1,20 @@
 """What would make it fit: single changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
-share of the device, fewer sequences, a shorter context, the next number formats of the weights, layers in host memory,
-more devices, another device. Where something does not run at all, other engines come before all of these.
+share of the device, fewer sequences, a shorter context, the next number formats of the weights, experts or layers in
+host memory, more devices, another device. Where something does not run at all, other engines come before all of these.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, StoredWeights, Weights
 from calc.memory.budget import Demand, Layout
+from calc.memory.placement import ON_DEVICES, Placement
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
+from calc.planning.fit import most_that_fit
 from calc.planning.layout import best_layout, fullest
 from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine, what_runs
@@ -65,8 +67,17 @@ class Wanted(NamedTuple):
         serving, layout = serving or self.serving, layout or self.layout
         if serving is None:
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
+        if not serving.fits_host(demand):
+            return -1
         runtime = serving.fullest(demand, layout)[1]
         return (runtime.capacity or 0) - runtime.device
+
+    def missing(self, demand: Demand, serving: Serving | None = None) -> int:
+        """Return the bytes missing on the fullest device, as evenly as they grow; not above 0 where it fits."""
+        serving = serving or self.serving
+        if serving is None:
+            return -self.room(demand)
+        return serving.missing(demand, self.layout)
 
     def able(self, engine: Engine | None, weights: Weights, accelerator: Accelerator | None = None) -> bool:
         """Return whether an engine is not known to refuse a number format on a device."""
@@ -91,6 +102,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
         *of_sequences(wanted),
         *of_context(wanted),
         *of_weights(wanted),
+        *of_experts(wanted),
         *of_layers(wanted),
         *of_devices(wanted),
         *of_other_devices(wanted),
@@ -111,17 +123,23 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     )
     if other is None or wanted.serving is None:
         return
-    serving = under(wanted.serving, engine=other, fraction=None, gpu_layers=None, batched_tokens=None)
+    serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
     layout = best_layout(demand, wanted.layout.devices, splits_layers=other.splits_layers)
     if layout is not None:
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
-        change |= {"engine_version": None, "parallelism": None, "batched_tokens": None}
+        change |= {
+            "experts_on_host": None,
+            "host": None,
+            "engine_version": None,
+            "parallelism": None,
+            "batched_tokens": None,
+        }
         yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
 
 
 def under(serving: Serving, **changes: object) -> Serving:
     """Return a demand's engine and device with something changed."""
-    kept = ("engine", "accelerator", "fraction", "batched_tokens", "attention", "gpu_layers", "slots")
+    kept = ("engine", "accelerator", "fraction", "batched_tokens", "attention", "placement", "host", "slots")
     return Serving(**{**{name: getattr(serving, name) for name in kept}, **changes})
 
 
@@ -156,11 +174,10 @@ def of_sequences(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the most sequences that fit, where there are several."""
     demand = wanted.demand
 
-    def holds(count: int) -> bool:
-        return wanted.room(demand._replace(sequences=count)) >= 0
+    def missing(count: int) -> int:
+        return wanted.missing(demand._replace(sequences=count))
 
-    if demand.sequences > 1 and holds(1):
-        most = last_below(holds, demand.sequences)
+    if most := most_that_fit(missing, 0, 1, demand.sequences - 1):
         room = wanted.room(demand._replace(sequences=most))
         words = "one sequence" if most == 1 else f"{show_count(most)} sequences"
         yield from fitting(room, {"sequences": most}, f"Serve {words} at once", SCOPE)
@@ -177,26 +194,13 @@ def of_context(wanted: Wanted) -> Iterator[Repair]:
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
     least = max(least, -(-(demand.prefix.shared_tokens + written) // STEP))
-    if least < 1 or least > most or wanted.room(cut(least)) < 0:
+    steps = most_that_fit(lambda steps: wanted.missing(cut(steps)), 0, least, most) if least else 0
+    if not steps:
         return
-    steps = (
-        least + last_below(lambda more: wanted.room(cut(least + more)) >= 0, most - least + 1)
-        if most > least
-        else least
-    )
     change: dict[str, object] = {"context_tokens": steps * STEP, "prompt_tokens": None, "output_tokens": None}
     change["cached_tokens"] = None
     message = f"Keep texts to {show_count(steps * STEP)} tokens"
     yield from fitting(wanted.room(cut(steps)), change, message, SCOPE)
-
-
-def last_below(holds: Callable[[int], bool], end: int) -> int:
-    """Return the last count below `end` for which something holds that holds for the smallest; 0 if not for 1."""
-    low, high = 0, end
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def of_weights(wanted: Wanted) -> Iterator[Repair]:
@@ -240,20 +244,44 @@ def loss_of(weights: NumberFormat | Mixture) -> str:
     return f" (perplexity of Llama 3 8B {weights.perplexity:+g})"
 
 
-def of_layers(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the most layers that stand on the device under llama.cpp, the others in host memory."""
+def of_experts(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the fewest layers whose experts stay in host memory under llama.cpp, the rest on the device."""
     serving, demand = wanted.serving, wanted.demand
-    if serving is None or serving.engine.id != "llama.cpp" or serving.gpu_layers is not None:
+    if serving is None or not leaves_nothing(wanted) or not demand.architecture.experts:
         return
     layers = demand.architecture.layer_count
 
-    def room(count: int) -> int:
-        return wanted.room(demand, serving=under(serving, gpu_layers=count))
+    def held(count: int) -> Serving:
+        return under(serving, placement=Placement(None, layers - count))
 
-    if layers > 1 and room(1) >= 0:
-        most = last_below(lambda count: room(count) >= 0, layers)
+    if wanted.missing(demand, serving=held(0)) <= 0:
+        kept = most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1)
+        message = f"Leave the experts of {layers - kept} of {layers} layers in the host's memory"
+        room = wanted.room(demand, serving=held(kept))
+        yield from fitting(room, {"experts_on_host": layers - kept}, message, SPEED)
+
+
+def leaves_nothing(wanted: Wanted) -> bool:
+    """Return whether an engine could leave parts of a model in the host's memory, and leaves none so far."""
+    serving, layout = wanted.serving, wanted.layout
+    if serving is None or serving.engine.id != "llama.cpp" or serving.placement.on_host:
+        return False
+    return layout.devices == layout.pipeline
+
+
+def of_layers(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the most layers that stand on the device under llama.cpp, the others in host memory."""
+    serving, demand = wanted.serving, wanted.demand
+    if serving is None or not leaves_nothing(wanted):
+        return
+    layers = demand.architecture.layer_count
+
+    def held(count: int) -> Serving:
+        return under(serving, placement=Placement(count))
+
+    if most := most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1):
         message = f"Leave {layers - most} of {layers} layers in the host's memory"
-        yield from fitting(room(most), {"gpu_layers": most}, message, SPEED)
+        yield from fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
 
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:

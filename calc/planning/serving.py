@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
-from calc.memory.budget import Demand, Layout
+from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.engines import run
-from calc.memory.runtime import Case, Runtime, make_case
-from calc.planning.fit import MOST_SEQUENCES, fewest
-from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, tensor_degrees
+from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
+from calc.memory.engines.vllm import default_sequences
+from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
+from calc.memory.runtime import Case, Runtime, make_case, visible_bytes
+from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
+from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
 from calc.planning.support import sold_in_multiples
 
 if TYPE_CHECKING:
@@ -28,72 +31,166 @@ class Serving:
         fraction: float | None,
         batched_tokens: int | None,
         attention: str,
-        gpu_layers: int | None = None,
+        placement: Placement = ON_DEVICES,
+        host: Host | None = None,
+        devices: tuple[Accelerator, ...] = (),
+        split: tuple[float, ...] = (),
         concurrency: int | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
     ) -> None:
-        self.engine, self.accelerator, self.gpu_layers = engine, accelerator, gpu_layers
+        self.engine, self.accelerator = engine, accelerator
+        self.placement, self.host = placement, host
+        self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
 
     @property
+    def bounded(self) -> bool:
+        """Whether it is known how much memory there is."""
+        if self.placement.alone:
+            return self.host is not None and self.host.memory_bytes is not None
+        return self.accelerator is not None
+
+    @property
     def most_running(self) -> int:
         """Sequences that each data-parallel rank works on at a time: as it is set up, or the engine's own number."""
+        if self.slots is None and "slots" not in self.engine.values and "sequences" in self.engine.values:
+            return default_sequences(self.engine, self.accelerator)
         return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
+        own = next((device for device, mine in self.places(demand) if mine.first == stage.first), self.accelerator)
         return make_case(
             demand=demand,
             layout=layout,
             stage=stage,
             engine=self.engine,
-            accelerator=self.accelerator,
+            accelerator=own,
             fraction=self.fraction,
             batched_tokens=self.batched_tokens,
             attention=self.attention,
             slots=self.slots,
+            placement=self.placement,
+            host=self.host,
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
-        """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room."""
+        """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
+
+        Of devices that are not alike it is the one with the least room, whatever it holds.
+        """
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         found = [(case, run(case)) for case in cases]
+        if self.devices:
+            return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
         """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if self.gpu_layers is None:
+        if not self.devices and (not self.placement.on_host or self.placement.alone):
             return distinct_stages(demand.architecture, layout.pipeline)
-        first, count = demand.architecture.layer_count - self.gpu_layers, min(layout.pipeline, self.gpu_layers)
-        cuts = [first + self.gpu_layers * part // count for part in range(count + 1)]
-        return tuple(Stage(demand.architecture, start, end) for start, end in pairwise(cuts))
+        return tuple(self.placed_stages(demand, layout))
 
-    def sum_over_devices(self, demand: Demand, layout: Layout) -> int:
-        """Return the bytes of all devices together, each counted as the fullest of its stage."""
+    def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
+        """Return the stages of all layers that stand on devices."""
+        architecture, first = demand.architecture, self.placement.first(demand.architecture)
+        if self.devices:
+            return [stage for _, stage in self.places(demand)]
+        if not first:
+            return stages(architecture, layout.pipeline)
+        layers = architecture.layer_count - first
+        count = min(layout.pipeline, layers)
+        cuts = [first + layers * part // count for part in range(count + 1)]
+        return [Stage(architecture, start, end) for start, end in pairwise(cuts)]
+
+    def places(self, demand: Demand) -> list[tuple[Accelerator, Stage]]:
+        """Return the layers of each device where they are not alike: by `split`, or by their free memory."""
+        if not self.devices:
+            return []
+        architecture, start = demand.architecture, self.placement.first(demand.architecture)
+        context = self.engine.whole("runtime_context")
+        free = [max(visible_bytes(device, self.engine) - context, 0) for device in self.devices]
+        found = []
+        counts = split_layers(architecture.layer_count - start, self.split or free)
+        for device, count in zip(self.devices, counts, strict=True):
+            if count:
+                found.append((device, Stage(architecture, start, start + count)))
+            start += count
+        return found
+
+    def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
+        """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
-        every = list(self.stages(demand, layout)) if self.gpu_layers else stages(demand.architecture, layout.pipeline)
-        known = {key(stage): run(self.case(demand, layout, stage)).device for stage in every}
-        return ranks * sum(known[key(stage)] for stage in every)
+        if self.placement.alone:
+            return known[1].device
+        every = self.placed_stages(demand, layout)
+        case, runtime = known
+        sizes = {
+            alike: (runtime if stage == case.stage else run(self.case(demand, layout, stage))).device
+            for alike, stage in {self.key(stage): stage for stage in every}.items()
+        }
+        return ranks * sum(sizes[self.key(stage)] for stage in every)
+
+    def key(self, stage: Stage) -> tuple[object, ...]:
+        """Return what stages have in common that hold the same."""
+        apart, kinds = self.placement.apart(stage), tuple((id(kind), count) for kind, count in stage.kind_counts())
+        return stage.is_first, stage.is_last, kinds, apart.last - apart.first, stage.first if self.devices else 0
+
+    def host_bytes(self, demand: Demand) -> int:
+        """Return what llama.cpp leaves in the host's memory: the token table, and layers and experts of a placement."""
+        if self.placement.alone:
+            return self.fullest(demand, Layout())[1].device
+        architecture, away = demand.architecture, self.placement.host_layers(demand.architecture)
+        rest = Stage(architecture, away.last, architecture.layer_count)
+        experts = expert_bytes(self.placement.apart(rest), demand.weights, demand.group)
+        if not away.last:
+            return experts + looked_up_bytes(self.case(demand, Layout(), rest))
+        return experts + host_layer_bytes(self.case(demand, Layout(), away))
+
+    def missing(self, demand: Demand, layout: Layout) -> int:
+        """Return the bytes missing on the fullest device, or on the host if more are missing there."""
+        device = self.fullest(demand, layout)[1].missing
+        known = self.host.memory_bytes if self.host else None
+        return device if known is None else max(device, self.host_bytes(demand) - known)
+
+    def fits_host(self, demand: Demand) -> bool:
+        """Return whether the host has the memory for what stays in it, as far as its memory is stated."""
+        known = self.host.memory_bytes if self.host else None
+        return known is None or self.host_bytes(demand) <= known
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
+        if self.overfull(demand, layout) or not self.fits_host(demand):
+            return False
         return self.fullest(demand, layout)[1].fits is True
 
-    def devices_needed(self, demand: Demand, asked: Layout) -> tuple[int, Layout] | None:
+    def overfull(self, demand: Demand, layout: Layout) -> bool:
+        """Return whether weights and cache alone are more than a device has, on a stage behind the first.
+
+        It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
+        """
+        if self.accelerator is None or layout.pipeline == 1 or self.placement.on_host or self.devices:
+            return False
+        capacity = self.accelerator.capacity_bytes
+        budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
+        return any(budget.weights + budget.kv_cache > capacity for budget in budgets)
+
+    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> tuple[int, Layout] | None:
         """Return the fewest devices that serve the demand, with the layout; None if `MOST_DEVICES` do not.
 
-        Tried are the engine's usual layouts of each number of devices, and the one asked for.
+        Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
+        whether it serves.
         """
-        if self.accelerator is None or self.gpu_layers is not None:
+        if self.accelerator is None or self.placement.on_host or self.devices:
             return None
-        own = asked if self.fits(demand, asked) else None
+        own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
         if not sold_in_multiples(self.accelerator):
             most = min(most, 1)
-        held = self.fullest(demand, Layout())[0].budget.held
+        held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         found = fewest(least, most, lambda count: self.fitting(demand, count))
         return found or ((own.devices, own) if own else None)
@@ -105,26 +202,14 @@ class Serving:
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""
+        if not self.bounded:
+            return 0
         alone = layout._replace(data=1)
 
-        def needed(count: int) -> Runtime:
-            return self.fullest(demand._replace(sequences=count), alone)[1]
+        def missing(count: int) -> int:
+            return self.missing(demand._replace(sequences=count), alone)
 
-        def fits(count: int) -> bool:
-            return needed(count).fits is True
-
-        first, second = needed(1), needed(2)
-        if not first.fits or first.limit is None:
-            return 0
-        each = second.needed - first.needed
-        if each <= 0:
-            return last(fits)
-        return last(fits, min(1 + (first.limit - first.needed) // each, MOST_SEQUENCES))
-
-
-def key(stage: Stage) -> tuple[object, ...]:
-    """Return what stages have in common that hold the same."""
-    return stage.is_first, stage.is_last, tuple((id(kind), count) for kind, count in stage.kind_counts())
+        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1)
 
 
 def last(holds: Callable[[int], bool], guess: int = 1) -> int:

@@ -13,7 +13,14 @@ from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
 from calc.performance.working import pass_steps
 from calc.planning.serving_load import LITTLE, load_of
-from calc.planning.serving_report import Report, Served, cache_pool, speed_factor, speed_question
+from calc.planning.serving_report import (
+    Report,
+    Served,
+    cache_pool,
+    speculation_gain,
+    speed_factor,
+    speed_question,
+)
 from calc.units import show_count, show_number
 
 COUNT, FEW, SEARCHED = 2000, 400, 250  # requests of a run: of an answer, of the ends of its range, of a load tried
@@ -81,9 +88,9 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     slots, replicas = served.serving.most_running, served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
-    limit = served.runtime.limit
+    bounded = served.most and served.runtime.limit is not None
     held = prefix.held_tokens
-    room = cache_pool(served, limit)[1] - held if served.most and limit is not None else UNBOUNDED
+    room = cache_pool(served)[1] - held if bounded else UNBOUNDED
     load = load._replace(slots=max(min(slots, room / max(prompt + output - held, 1)), 1.0))
     server = Server(
         slots=slots,
@@ -219,6 +226,9 @@ def arriving_speed(
     report["running_sequences"], report["requests_per_s"] = typical.running, typical.answered_per_s
     report["bound_by"], report["prefill_bound_by"] = time.bound_by, site.saturated.prompting.bound_by
     report["balanced_batch"] = None
+    question = speed_question(served, output_tokens, cached_tokens)
+    if (gained := speculation_gain(served, question)) is not None:
+        report["speculation"] = gained
     return report, [*arrival_steps(served, site, traffic, typical), knee_step(site, found)]
 
 

@@ -1,30 +1,53 @@
 """The speeds of a server under load, with their working: what a report says of `concurrency` requests at a time."""
 
+from typing import NamedTuple
+
 from calc.derivation import Step
 from calc.performance.load import DEVIATES, Load, State, steady_state
+from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
-from calc.planning.serving_report import Report, Served, speed_factor, speed_question
+from calc.planning.serving_report import Report, Served, speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 LITTLE = "little-law"
+
+
+class Server(NamedTuple):
+    """What decides how any number of requests in a server are served."""
+
+    passes: Passes
+    load: Load  # of a data-parallel rank
+    ranks: int
+
+    def at(self, concurrency: float) -> State:
+        """Return the steady state with so many requests in the server, of a rank that has one at least."""
+        return steady_state(self.passes, self.load_at(concurrency))
+
+    def load_at(self, concurrency: float) -> Load:
+        """Return what a rank is asked for with so many requests in the server."""
+        return self.load._replace(concurrency=max(concurrency / self.ranks, 1.0))
+
+
+def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server | None:
+    """Return the server of a scenario, None where a device's rates are not known."""
+    question = speed_question(served, output_tokens, cached_tokens)
+    passes = passes_for(question, served.serving.engine.values) if question else None
+    if question is None or passes is None:
+        return None
+    load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
+    return Server(passes, load._replace(closed=True), served.layout.data)
 
 
 def loaded_speed(
     served: Served, concurrency: int, output_tokens: int, cached_tokens: int
 ) -> tuple[Report, list[Step]] | None:
     """Return the speeds of the steady state with their working, None where a device's rates are not known."""
-    question = speed_question(served, output_tokens, cached_tokens)
-    if question is None:
+    server = server_of(served, output_tokens, cached_tokens)
+    if server is None:
         return None
-    serving, ranks = served.serving, served.layout.data
-    passes = passes_for(question, serving.engine.values)
-    if passes is None:
-        return None
-    load = load_of(served, question, concurrency, mixes=bool(passes.schedule.of("mixes_prompts")))
-    load = load._replace(closed=True)
-    found = steady_state(passes, load)
-    busy = min(concurrency, ranks)  # replicas with a request
+    found, load = server.at(concurrency), server.load_at(concurrency)
+    busy = min(concurrency, server.ranks)  # replicas with a request
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     report: Report = {
         name: {"low": value / factor, "typical": value, "high": value * factor}
@@ -35,7 +58,10 @@ def loaded_speed(
     report["requests_per_s"] = found.requests_per_s * busy
     report["bound_by"], report["prefill_bound_by"] = found.decoding.bound_by, found.prompting.bound_by
     report["balanced_batch"] = None
-    return report, load_steps(served, found, load, busy)
+    question = speed_question(served, output_tokens, cached_tokens)
+    if (gained := speculation_gain(served, question)) is not None:
+        report["speculation"] = gained
+    return report, load_steps(served, found, load, busy=busy, expected=server.passes.expected)
 
 
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
@@ -76,8 +102,11 @@ def figures(found: State, load: Load, busy: int, *, step: float, first: float) -
     ]
 
 
-def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step]:
-    """Return the working: a step without prompts, one with, how often, and where the requests are."""
+def load_steps(served: Served, found: State, load: Load, *, busy: int, expected: float) -> list[Step]:
+    """Return the working: a step without prompts, one with, how often, and where the requests are.
+
+    A step writes `expected` tokens of each sequence: one, and those of its drafts that are accepted.
+    """
     engine = served.serving.engine
     plain, carrying = found.decoding.total, found.prompting.total
     name = "step that takes prompts along" if load.mixes else "pass over prompts"
@@ -94,14 +123,14 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         f"{longer} / {stages}",
         found.extra_s,
     )
+    formula = r"t + \rho \cdot t_{\text{more}}"
+    numbers = f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
     tokens = max(load.output_tokens - 1, 1)
-    formula, numbers = (
-        r"t + \rho \cdot t_{\text{more}}",
-        f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}",
-    )
     if found.wave_s:  # what the first token has waited for, the others need not
-        formula += r" - \frac{t_{\text{wave}}}{o - 1}"
-        numbers += f" − {show_number(found.wave_s, 4)} / {show_count(tokens)}"
+        formula += r" - \frac{t_{\text{wave}}}{n_{\text{steps}}}"
+        numbers += f" − {show_number(found.wave_s, 4)} / {show_number(tokens / expected, 5)}"
+    if expected > 1:
+        formula, numbers = rf"\frac{{{formula}}}{{n_{{\text{{tokens}}}}}}", f"({numbers}) / {show_number(expected, 5)}"
     add("Time per output token", formula, numbers, found.step_s)
     rate = found.requests_per_s
     add(
@@ -121,9 +150,10 @@ def load_steps(served: Served, found: State, load: Load, busy: int) -> list[Step
         )
     add(
         "Time to the first token",
-        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{token}}}{2} + t_{\text{prompt}}"
+        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}}"
         r" + t_{\text{queue}} + t_{\text{wave}} + t_{\text{burst}}",
-        f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + {show_number(found.step_s, 5)} / 2"
+        f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
+        f"{show_number(found.step_s * expected, 5)} / 2"
         f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.wave_s, 5)}"
         f" + {show_number(found.burst_s, 5)}",
         found.first_s,

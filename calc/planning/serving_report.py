@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Part, Step
@@ -10,11 +9,13 @@ from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
+from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
-from calc.memory.runtime import ALLOCATED, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
+from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.performance.speed import Question, Speed, speed_of
+from calc.memory.working import adapter_steps
+from calc.performance.speed import Question, Speed, passes_for, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import division
@@ -48,7 +49,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
     slots = serving.most_running * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
-    if serving.accelerator is None:
+    if not serving.bounded:
         if most:
             raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
         return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
@@ -67,6 +68,8 @@ def serving_parts(served: Served) -> list[Part]:
         "weights": weights_steps(demand, layout, stage),
         "kv_cache": cache_steps(demand, layout, stage),
         "recurrent_state": state_steps(demand, layout, stage),
+        **draft_steps(demand, layout, stage),
+        "adapters": adapter_steps(demand, layout, stage),
     }
     return [
         Part(amount.id, amount.label, amount.bytes, tuple(amount_steps(amount, own.get(amount.id, []))))
@@ -107,26 +110,12 @@ def serving_totals(served: Served) -> Report:
         report[name] = value
         report[f"{name}_range"] = total_range(served, value, RESERVED in scopes)
     if served.serving.engine.id == "llama.cpp":
-        report["host_bytes"] = host_bytes(served)
-    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(served.demand, served.layout)
+        report["host_bytes"] = served.serving.host_bytes(served.demand)
+    report["sum_over_devices_bytes"] = served.serving.sum_over_devices(
+        served.demand, served.layout, (served.case, served.runtime)
+    )
     report["sequences"] = served.demand.sequences
     return report
-
-
-def host_bytes(served: Served) -> int:
-    """Return what llama.cpp keeps in host memory: the token table, and layers that are not on the device."""
-    demand, architecture = served.demand, served.demand.architecture
-    every = served.serving.case(demand, Layout(), Stage(architecture, 0, architecture.layer_count))
-    amounts = run(every).amounts
-    cache = sum(amount.bytes for amount in amounts if amount.id in ("kv_cache", "recurrent_state"))
-    if served.serving.gpu_layers is None:
-        return every.budget.weights - sum(amount.bytes for amount in amounts if amount.id == "weights")
-    stood = ("weights", "kv_cache", "recurrent_state")
-    stages = served.serving.stages(demand, served.layout)
-    cases = [served.serving.case(demand, served.layout, stage) for stage in stages]
-    device = sum(amount.bytes for case in cases for amount in run(case).amounts if amount.id in stood)
-    rest = every.budget.weights + cache - device * served.layout.tensor
-    return max(rest, 0)
 
 
 def total_range(served: Served, value: int, reserved: bool) -> list[int]:
@@ -151,7 +140,7 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
 def margin(engine: Engine, runtime: Runtime) -> int:
     """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
     sizes = {amount.id: amount.bytes for amount in runtime.amounts}
-    exact = sum(sizes.get(name, 0) for name in ("kv_cache", "recurrent_state"))
+    exact = sum(sizes.get(name, 0) for name in CACHES)
     rest = max(runtime.needed - exact - sizes["weights"], 0)
     share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
     return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
@@ -185,13 +174,26 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
-def cache_pool(served: Served, limit: int) -> tuple[int, int]:
-    """Return the bytes of cache that a device of `limit` bytes has room for, and the tokens of a replica in them."""
+def cache_pool(served: Served) -> tuple[int, int]:
+    """Return the bytes of cache that a device has room for, and the tokens of a replica in them.
+
+    Of a pipeline, on the stage whose devices have room for the fewest tokens: no sequence is longer than there.
+    """
+    serving, demand, layout = served.serving, served.demand, served.layout
+    if layout.pipeline == 1:
+        return stage_pool(served)
+    cases = [serving.case(demand, layout, stage) for stage in serving.stages(demand, layout)]
+    pools = [stage_pool(served._replace(case=case, runtime=run(case))) for case in cases]
+    return min((pool for pool in pools if pool[0]), key=lambda pool: pool[1], default=(0, 0))
+
+
+def stage_pool(served: Served) -> tuple[int, int]:
+    """Return the same of the stage that is asked about; nothing where nothing is kept of a sequence."""
     runtime = served.runtime
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
-    if not cache:  # nothing is kept of a sequence
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
+    if not cache:
         return 0, 0
-    pool = max(limit - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
+    pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     return pool, pool_tokens(served, pool, cache)
 
 
@@ -200,11 +202,12 @@ def serving_fit(served: Served) -> Report:
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
-    pool, tokens = cache_pool(served, runtime.limit)
-    needed = serving.devices_needed(demand, served.layout)
+    pool, tokens = cache_pool(served)
+    needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
     return {
+        **placed_devices(served),
         "capacity_bytes": runtime.capacity,
-        "fits": runtime.fits,
+        "fits": runtime.fits and serving.fits_host(demand),
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,
         "kv_pool_bytes_range": pool_range(served, pool),
@@ -213,6 +216,27 @@ def serving_fit(served: Served) -> Report:
         "devices_needed": needed[0] if needed else None,
         "devices_needed_parallelism": division(needed[1]) if needed else None,
     }
+
+
+def placed_devices(served: Served) -> Report:
+    """Return what each device holds where they are not alike, and which is the fullest."""
+    serving, demand, layout = served.serving, served.demand, served.layout
+    if not serving.devices:
+        return {}
+    found: list[Report] = []
+    for device, stage in serving.places(demand):
+        runtime = run(serving.case(demand, layout, stage))
+        found.append(
+            {
+                "accelerator": device.id,
+                "layers": stage.last - stage.first,
+                "device_bytes": runtime.device,
+                "capacity_bytes": runtime.capacity,
+                "fits": runtime.fits,
+            }
+        )
+    fullest = served.case.accelerator
+    return {"devices": found, "fullest": fullest.id if fullest else None}
 
 
 def bounded(served: Served) -> int | None:
@@ -249,35 +273,65 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     report["bound_by"] = speed.decode.time.bound_by
     report["prefill_bound_by"] = speed.prefill.time.bound_by
     report["balanced_batch"] = speed.balanced_batch
+    if serving.devices:
+        report["slowest"] = speed.passes.slowest(speed.decode.time)
+    if (gained := speculation_gain(served, question)) is not None:
+        report["speculation"] = gained
     return report, speed_steps(speed, serving.engine)
+
+
+def speculation_gain(served: Served, question: Question | None) -> Report | None:
+    """Return what drafts gain, None without speculation."""
+    if question is None or question.demand.draft is None:
+        return None
+    from calc.performance.speculation import gain  # few scenarios ask for it
+
+    values, demand = served.serving.engine.values, question.demand
+    plain = passes_for(question._replace(demand=demand._replace(draft=None)), values)
+    drafted = passes_for(question, values)
+    if plain is None or drafted is None:
+        return None
+    context = demand.tokens - question.output_tokens + question.output_tokens // 2
+    found = gain(plain=plain, drafted=drafted, sequences=served.case.sequences, context=context)
+    most = found.helps_up_to
+    return {
+        "tokens_per_step": found.tokens_per_step,
+        "gain": found.factor,
+        "helps_up_to_sequences": None if most is None else most * served.layout.data,
+    }
 
 
 def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
     """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
-    serving = served.serving
-    if serving.accelerator is None or not is_timed_on(serving.engine, serving.accelerator):
+    serving, device = served.serving, served.serving.accelerator
+    if device is None and not (serving.placement.alone and serving.engine.is_timed):
+        return None
+    if device is not None and not is_timed_on(serving.engine, device):
         return None
     demand = served.demand
     found = demand.prefix.found(demand.prompt_tokens)
     return Question(
         demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
         layout=served.layout,
-        accelerator=serving.accelerator,
+        accelerator=device,
         engine=serving.engine.id,
         era=serving.engine.era,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),
         attention=serving.attention,
-        device_share=device_share(served),
+        placement=serving.placement,
+        host=serving.host,
+        places=tuple(serving.places(served.demand)),
         most=served.most,
     )
 
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
     """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
-    measured = any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
-    return engine.is_timed and (accelerator.sixteen_bit is not None or measured)
+    if not engine.is_timed or accelerator.sixteen_bit is not None:
+        return engine.is_timed
+    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 
 def served_bucket(served: Served) -> str:
@@ -287,6 +341,7 @@ def served_bucket(served: Served) -> str:
         accelerator=served.serving.accelerator,
         format_class=format_of(served.demand.weights),
         architecture=served.demand.architecture,
+        on_host=served.serving.placement.on_host,
     )
 
 
@@ -304,12 +359,6 @@ def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report
     found: Report = {name: report[name] for name in kept}
     found |= {"max_sequences": bounded(served), "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)
-
-
-def device_share(served: Served) -> float:
-    """Return the share of the layers that stands on the device."""
-    layers = served.serving.gpu_layers
-    return 1.0 if layers is None else layers / served.demand.architecture.layer_count
 
 
 def prefill_tokens(case: Case) -> int | None:

@@ -3,6 +3,7 @@
 from calc.catalog.records import Accelerator
 from calc.derivation import INFO, WRONG, Warn
 from calc.memory.engines.vllm import default_sequences, sequence_limit
+from calc.memory.runtime import CACHES
 from calc.performance.fabric import STAGED, joined
 from calc.planning.serving_report import Served
 
@@ -18,7 +19,12 @@ def serving_warnings(served: Served) -> list[Warn]:
 
 def division_warnings(served: Served) -> list[Warn]:
     """Return whether layers are divided that the engine by default leaves whole."""
-    engine = served.serving.engine
+    engine, serving = served.serving.engine, served.serving
+    used = [device.name for device, _ in serving.places(served.demand)]
+    unused = [device.name for device in serving.devices if device.name not in used]
+    if unused:
+        message = f"{', '.join(unused)} would get no layer by its share, and is not used"
+        return [Warn("device-without-layers", message, "accelerator", INFO)]
     if not engine.splits_layers or served.layout.tensor == 1:
         return []
     message = f"{engine.name} gives each device whole layers unless told otherwise: that is parallelism.pipeline"
@@ -43,14 +49,16 @@ def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
     engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    limit, usual = (sequence_limit(case), default_sequences(case)) if engine.id == "vllm" else (0, 0)
+    limit, usual = (
+        (sequence_limit(case), default_sequences(engine, case.accelerator)) if engine.id == "vllm" else (0, 0)
+    )
     if case.slots is None and limit < usual:
         message = (
             f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "
             f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
         )
         found.append(Warn("fewer-sequences-than-default", message, "sequences"))
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in ("kv_cache", "recurrent_state"))
+    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
         found.append(Warn("share-too-small", message, "memory_fraction", WRONG))

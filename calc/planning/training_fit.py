@@ -8,7 +8,7 @@ from calc.memory.budget import Layout
 from calc.memory.training.moments import Timeline
 from calc.memory.training.phases import stays_bytes, timelines
 from calc.memory.training.plan import Plan
-from calc.memory.training.reserve import totals
+from calc.memory.training.reserve import device_bytes
 from calc.planning.layout import tensor_degrees
 
 MOST_DEVICES = 4096
@@ -59,7 +59,7 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
             return False
         if stays_beyond(asked, capacity_bytes):
             return False
-        return totals(asked, fullest(asked)[0], facts).device.typical <= capacity_bytes
+        return device_bytes(asked, fullest(asked)[0], facts) <= capacity_bytes
 
     own = plan.layout._replace(data=1)
     ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]
@@ -80,6 +80,8 @@ def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Lay
         return divided(plan, ranks * part.devices, part)
 
     most = MOST_DEVICES // part.devices
+    if plan.stage_of_zero and not fits(on(1 << most.bit_length() - 1)):
+        return None  # more ranks to share a copy never need more
     ranks = 1
     while ranks <= most and not fits(on(ranks)):
         ranks *= 2

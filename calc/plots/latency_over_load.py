@@ -78,7 +78,7 @@ def site_on(placed: Placed) -> Site:
     """Return the server of a scenario."""
     asked = placed.asked
     traffic = asked.traffic or alike(placed.demand.prompt_tokens, asked.output_tokens)
-    serving = asked._replace(concurrency=MOST_SEQUENCES, traffic=traffic).serving(placed.accelerator)
+    serving = placed.serving(concurrency=MOST_SEQUENCES, traffic=traffic)
     assert serving is not None
     served = serve(serving, placed.demand, placed.layout, most=False)
     site = site_of(served, traffic, asked.output_tokens, asked.cached_tokens)

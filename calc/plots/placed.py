@@ -1,15 +1,19 @@
 """A scenario on its devices, asked again and again with other lengths and other numbers of sequences."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.estimate import Asked, read_asked, settle_layout
+from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
+from calc.memory.placement import Host
 from calc.memory.runtime import NOT_USED
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
+
+if TYPE_CHECKING:
+    from calc.planning.serving import Serving
 
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 
@@ -34,6 +38,11 @@ class Placed(NamedTuple):
     demand: Demand
     layout: Layout
     accelerator: Accelerator | None
+    host: Host | None
+
+    def serving(self, **changes: object) -> "Serving | None":
+        """Return the scenario's engine on its devices with something else asked of it, None without an engine."""
+        return self.asked._replace(**changes).serving(self.accelerator, self.host)  # type: ignore[arg-type]
 
     def demand_of(self, *, tokens: int, sequences: int) -> Demand:
         """Return the demand with another context and another number of sequences, as a scenario of them has it."""
@@ -46,7 +55,7 @@ class Placed(NamedTuple):
 
     def need(self, demand: Demand) -> Need:
         """Return what a demand needs of the fullest device, under the scenario's engine if there is one."""
-        serving = self.asked.serving(self.accelerator)
+        serving = self.serving()
         if serving is None:
             return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
         runtime = serving.fullest(demand, self.layout)[1]
@@ -70,9 +79,10 @@ def place(scenario: Mapping[str, object]) -> Placed:
     sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
     by_layers = asked.engine is not None and asked.engine.splits_layers
-    return Placed(
-        scenario, asked, demand, settle_layout(reader, demand, splits_layers=by_layers), accelerator=accelerator
-    )
+    layout = settle_layout(reader, demand, splits_layers=by_layers)
+    host = read_hosted(reader, asked, layout, accelerator)
+    used = None if asked.placement.alone else accelerator
+    return Placed(scenario, asked, demand, layout=layout, accelerator=used, host=host)
 
 
 def in_words(sequences: int) -> str:

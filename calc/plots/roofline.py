@@ -48,6 +48,7 @@ def draw(**scenario: object) -> Plot:
     found, own = timed(placed), placed.demand.sequences
     speeds = {count: found.speed(count) for count in sorted({*BATCHES, own})}
     device = speeds[own].passes.kernels
+    assert device is not None  # a placed scenario that is timed has a device
     bandwidth, rate = device.bandwidth, device.rate(placed.demand.weights.native or "bf16")
     ridge = rate / bandwidth
     passes = [passed(DECODE, in_words(count), count == own, speed.decode.time) for count, speed in speeds.items()]

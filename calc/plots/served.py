@@ -49,7 +49,7 @@ class Timed(NamedTuple):
 
 def timed(placed: Placed) -> Timed:
     """Return a placed scenario with its engine. Raises ScenarioError without an engine or a device."""
-    serving = placed.asked._replace(traffic=None, concurrency=None).serving(placed.accelerator)
+    serving = placed.serving(traffic=None, concurrency=None)
     if serving is None:
         raise ScenarioError("engine", "is missing: a speed is that of an engine")
     if placed.accelerator is None:

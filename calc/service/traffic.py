@@ -13,7 +13,12 @@ OBJECTIVES = ("ttft_s", "tpot_s", "request_s")
 LENGTHS = ("prompt_tokens", "output_tokens")
 MOST_PER_S, MOST_SECONDS, MOST_KINDS, MOST_LENGTH = 1e6, 1e6, 100, 10_000_000
 LEAST_BURSTINESS, MOST_BURSTINESS = 0.01, 1000.0
-INSTEAD = ("sequences", "concurrency", "gpu_layers")  # what arrivals stand in place of, or do not work with
+INSTEAD = (
+    "sequences",
+    "concurrency",
+    "gpu_layers",
+    "experts_on_host",
+)  # what arrivals stand in place of, or do not work with
 
 
 def read_traffic(

@@ -1,14 +1,15 @@
 """Changes of a training run that could make it fit: what each changes, what it costs, and of some how far they go."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.memory.training.loss import CHUNKED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
-from calc.memory.training.reserve import totals
+from calc.memory.training.reserve import device_bytes
 from calc.memory.training.states import FACTORED
+from calc.planning.fit import most_that_fit
 from calc.planning.layout import tensor_degrees
 from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest, stays_beyond
 from calc.units import show_count
@@ -43,8 +44,9 @@ def size_of(plan: Plan, facts: Catalog) -> Size:
     """Return what a plan takes, as a report has it."""
     widest, by_stage = fullest(plan)
     layout = plan.layout
-    device = totals(plan, widest, facts).device.typical
-    return Size(device, layout.devices // layout.pipeline * sum(stage.host for stage in by_stage))
+    return Size(
+        device_bytes(plan, widest, facts), layout.devices // layout.pipeline * sum(stage.host for stage in by_stage)
+    )
 
 
 def candidates(
@@ -205,32 +207,3 @@ def of_devices(plan: Plan) -> Iterator[Change]:
             what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
             fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
             yield Change("devices", what, price, HARDWARE, fields=fields)
-
-
-def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, most: int) -> int:
-    """Return the largest count from `least` to `most` whose size fits; 0 if none does. `size` must not fall.
-
-    Sizes are nearly straight lines, so each try stands where a line through the two ends meets the capacity; every
-    other one halves the rest, which bounds the tries where they bend.
-    """
-    if most < least or (low_size := size(least)) > capacity_bytes:
-        return 0
-    low, high = least, min(most, least * 2 + 1)
-    while (high_size := size(high)) <= capacity_bytes:
-        if high == most:
-            return most
-        slope = max((high_size - low_size) // (high - low), 1)
-        low, low_size = high, high_size
-        high = min(most, max(high * 2, high + (capacity_bytes - high_size) // slope + 1))
-    turn = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if turn % 3 != 2:
-            share = (capacity_bytes - low_size) / max(high_size - low_size, 1)
-            middle = min(max(low + int(share * (high - low)) + turn % 3, low + 1), high - 1)
-        turn += 1
-        if (middle_size := size(middle)) <= capacity_bytes:
-            low, low_size = middle, middle_size
-        else:
-            high, high_size = middle, middle_size
-    return low

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
-from calc.derivation import Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
@@ -29,7 +28,6 @@ from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
 from calc.scenario import (
     MOST_DEGREE,
-    name_doubts,
     read_accelerator,
     read_format,
     read_layout,
@@ -37,7 +35,7 @@ from calc.scenario import (
     read_price,
 )
 from calc.training.adapters import read_adapters
-from calc.training.checks import check_plan, warnings
+from calc.training.checks import check_plan
 from calc.training.fields import (
     ATTENTIONS,
     EAGER,
@@ -64,9 +62,9 @@ class Asked(NamedTuple):
     model_name: str
     context_limit: int | None
     accelerator: Accelerator | None
+    reader: TrainingReader
     filled: dict[str, object]
     defaults: list[str]
-    warnings: tuple[Warn, ...]
     training_tokens: int | None
     network_bytes_per_s: float | None  # of a device, one way
     price_per_hour: float | None
@@ -149,17 +147,15 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         tokens_of_run = reader.count("training_tokens", most=10**15)
     check_plan(plan)
     accelerator = read_accelerator(reader, facts)
-    doubts = name_doubts(reader, facts, layout.devices)
-    found = (*doubts, *warnings(plan, context_limit, accelerator))
     return Asked(
         plan=plan,
         model_id=model.id,
         model_name=model.name,
         context_limit=context_limit,
         accelerator=accelerator,
+        reader=reader,
         filled=reader.filled,
         defaults=sorted(set(reader.defaults)),
-        warnings=found,
         training_tokens=tokens_of_run,
         network_bytes_per_s=read_network(reader),
         price_per_hour=read_price(reader, "price_per_hour"),

@@ -4,12 +4,14 @@ Every function takes a scenario of `workload: training` as a reader gives it, wi
 change of one field lets the defaults of others follow. Sizes are those that `estimate` would report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import NamedTuple
 
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.plan import Plan
+from calc.planning.fit import most_that_fit
 from calc.planning.training_fit import stays_beyond
 from calc.training.changes import (
     HARDWARE,
@@ -19,13 +21,13 @@ from calc.training.changes import (
     Scenario,
     Size,
     candidates,
-    most_that_fit,
     size_of,
 )
 from calc.training.fields import MOST_BATCH, MOST_SEQUENCE
 from calc.training.reading import read_training
 
 LEAST_GAIN_BYTES = 2**20  # a change that saves less has no effect worth naming
+FEW = 4  # changes that are tried one by one
 
 
 class Repair(NamedTuple):
@@ -71,16 +73,38 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
     """
     facts = catalog()
     plan, capacity, size = start(scenario, facts)
-    found: dict[str, Repair] = {}
     if size.device <= capacity:
         return []
-    for change in candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning):
-        if change.id in found:
-            continue
+
+    def trial(change: Change) -> Repair | None:
         after = tried(scenario, change.fields, facts, capacity)
-        if after and after.device <= capacity and size.device - after.device >= LEAST_GAIN_BYTES:
-            found[change.id] = Repair(change, after.device, after.host, size.device - after.device)
-    return sorted(found.values(), key=lambda repair: (repair.change.level, devices_of(repair)))
+        if after is None or after.device > capacity or size.device - after.device < LEAST_GAIN_BYTES:
+            return None
+        return Repair(change, after.device, after.host, size.device - after.device)
+
+    every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
+    found = (mildest(list(alike), trial) for _, alike in groupby(every, key=lambda change: change.id))
+    listed = [repair for repair in found if repair is not None]
+    return sorted(listed, key=lambda repair: (repair.change.level, devices_of(repair)))
+
+
+def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> Repair | None:
+    """Return the first of some changes with one id that makes a run fit, None where none does.
+
+    Of many, halves and doubles of one number, each needs less than the one before: where the last does not help none
+    does, else what lies between is halved.
+    """
+    if len(changes) < FEW:
+        return next((repair for change in changes if (repair := trial(change))), None)
+    best = trial(changes[0]) or trial(changes[-1])
+    low, high = 0, len(changes) - 1 if best and best.change is changes[-1] else 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if repair := trial(changes[middle]):
+            high, best = middle, repair
+        else:
+            low = middle
+    return best
 
 
 def devices_of(repair: Repair) -> int:

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from calc.architecture.parameters import model_counts
 from calc.architecture.stages import stages
 from calc.catalog import Catalog
+from calc.derivation import Warn
 from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
-from calc.memory.training.reserve import Totals, totals
+from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.training_fit import devices_needed, fullest
-from calc.scenario import STAND_INS
+from calc.scenario import STAND_INS, name_doubts
+from calc.training.checks import warnings
 from calc.training.reading import Asked, read_training
 from calc.training.speed import timed
 
@@ -52,9 +54,15 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
             step.as_dict()
             for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps)
         ],
-        "warnings": [warning._asdict() for warning in asked.warnings],
+        "warnings": [warning._asdict() for warning in risks(asked, facts)],
         "catalog": facts.version,
     }
+
+
+def risks(asked: Asked, facts: Catalog) -> list[Warn]:
+    """Return what a scenario leaves open, and what is risky about it or has no effect."""
+    doubts = name_doubts(asked.reader, facts, asked.plan.layout.devices)
+    return [*doubts, *warnings(asked.plan, asked.context_limit, asked.accelerator)]
 
 
 def trainable(asked: Asked, timeline: Timeline) -> int:
@@ -78,9 +86,7 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
         report[f"{name}_bytes"] = total.typical
         report[f"{name}_bytes_range"] = [total.low, total.high]
     report["sum_over_devices_bytes"] = (
-        plan.layout.devices
-        // plan.layout.pipeline
-        * sum(totals(plan, stage, facts).device.typical for stage in by_stage)
+        plan.layout.devices // plan.layout.pipeline * sum(device_bytes(plan, stage, facts) for stage in by_stage)
     )
     report["host_bytes"] = plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
     if asked.accelerator is not None:

@@ -1,7 +1,7 @@
 """Predicted against measured speed on people's own machines. Run it: python -m calc.validation.community_speed.
 
-Rows of community_speed.csv: consumer cards, workstations and Macs, with layers or experts in the host's memory, on a
-processor alone, and with drafts of several tokens. Nearly all are of one request at a time.
+Rows of community_speed.csv: consumer cards, workstations and Macs, with layers or experts in the host's memory, or on a
+processor alone. Nearly all are of one request at a time.
 """
 
 from typing import Any
@@ -20,11 +20,14 @@ ENGINES = {
     "mlx-lm": "mlx",
     "vllm": "vllm",
 }
+DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    if row["kind"] == DRAFTED:
+        raise SkipError("tokens are drafted ahead: its gain is compared in a table of its own")
     found: dict[str, Any] = {"model": model_of(row), "engine": ENGINES[row["engine"]], "weights": weights_of(row)}
     if row["kind"] == "cpu":
         found |= {"gpu_layers": 0, "host": host_of(row)}
@@ -42,21 +45,25 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found |= {"prompt_tokens": max(prompt, 1), "output_tokens": output}
     if row["kv_dtype"]:
         found["kv_cache"] = row["kv_dtype"]
-    return found | offload_of(row) | speculation_of(row)
+    return found | offload_of(row)
 
 
 def host_of(row: Row) -> dict[str, str]:
-    """Return the host that a row ran on: its bandwidth where that is stated, else its processor."""
+    """Return the host that a row ran on: its processor, and the bandwidth of its memory where that is stated."""
+    found = {"processor": row["cpu"]} if row["cpu"] else {}
     if row["host_bandwidth_gb_s"]:
-        return {"bandwidth": f"{row['host_bandwidth_gb_s']} GB/s"}
-    return {"processor": row["cpu"]}
+        found["bandwidth"] = f"{row['host_bandwidth_gb_s']} GB/s"
+    return found
 
 
 def offload_of(row: Row) -> dict[str, Any]:
     """Return which layers and experts stay in the host's memory."""
     if row["kind"] != "offload":
         return {}
-    found: dict[str, Any] = {"host": host_of(row)} if row["host_bandwidth_gb_s"] else {}
+    if row["draft"]:
+        raise SkipError("drafts beside layers in the host's memory: no row is without either")
+    host = host_of(row)
+    found: dict[str, Any] = {"host": host} if host else {}
     if row["n_cpu_moe"]:
         found["experts_on_host"] = int(row["n_cpu_moe"])
     elif row["gpu_layers"]:
@@ -64,18 +71,6 @@ def offload_of(row: Row) -> dict[str, Any]:
     else:
         raise SkipError("what stays in the host's memory is not stated")
     return found
-
-
-def speculation_of(row: Row) -> dict[str, Any]:
-    """Return the drafting that a row states; raises SkipError where it leaves open how many drafts are accepted."""
-    if row["kind"] != "spec":
-        return {}
-    try:
-        rates = [float(rate) for rate in row["acceptance"].split("-")]
-        tokens = int(row["draft_n_max"])
-    except ValueError:
-        raise SkipError("how many drafted tokens are tried or accepted is not stated") from None
-    return {"speculation": {"method": "mtp", "tokens": tokens, "acceptance": sum(rates) / len(rates)}}
 
 
 def score_of(row: Row) -> Score:

@@ -8,12 +8,20 @@ from calc.catalog import catalog
 from calc.estimate import read_question
 from calc.performance.kernels import device_class
 from calc.performance.load import steady_state
-from calc.performance.schedules import schedule_of
-from calc.performance.speed import passes_for, speed_in
+from calc.performance.schedules import Schedule, schedule_of
+from calc.performance.speed import Question, passes_for, speed_in
 from calc.planning.measured import bucket, format_of
 from calc.planning.serving_load import figures as loaded_figures
 from calc.planning.serving_load import load_of
-from calc.planning.serving_report import Served, serve, serving_fit, serving_parts, serving_totals, speed_question
+from calc.planning.serving_report import (
+    Served,
+    serve,
+    served_bucket,
+    serving_fit,
+    serving_parts,
+    serving_totals,
+    speed_question,
+)
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
@@ -37,6 +45,10 @@ START = {
     "sequence_s": 1e-5,
     "launch_s": 1e-5,
     "request_s": 0.08,
+    "processor_read_share": 0.9,
+    "processor_rate_share": 0.3,
+    "processor_unpack": 2.0,
+    "processor_pair_s": 2e-9,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
 # before they are multiplied, kernels around a product that PyTorch launches one by one from Python.
@@ -64,9 +76,11 @@ EAGER = {
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
+# A sampler that sorts has logits in 16 bit and FP32 (2 + 4 bytes), values and indices sorted (4 + 8), the indices it
+# began with (8) and the sort's own copy of values and indices (4 + 8): PyTorch, ATen/native/cuda/SortStable.cu.
 MEMORY_START = {
-    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities
-    "sampler_logit_bytes@V1": 38.0,  # and values and indices, sorted and in the sort's own copy, with their sums
+    "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities: 2 + 4 + 4 + 4
+    "sampler_logit_bytes@V1": 38.0,  # 2 + 4 + 12 + 8 + 12
     "workspaces": 2.0**26,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
@@ -75,7 +89,6 @@ MEMORY_START = {
     "allocator_pass_slack": 0.5,
     "runtime_context": 2.0**29,
     "runtime_context_linked": 2.0**30,
-    "runtime_context_old": 2.0**29,
 }
 
 
@@ -107,22 +120,31 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         question = read_question(scenario)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
-    asked, demand, accelerator = question.asked, question.demand, question.accelerator
-    serving = asked.serving(accelerator)
-    if serving is None or accelerator is None:
-        raise SkipError("no engine or no accelerator")
+    asked, demand = question.asked, question.demand
+    serving = question.serving()
+    if serving is None:
+        raise SkipError("no engine")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
     predict = speed_predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
-    name = bucket(
-        engine=engine.id,
-        accelerator=accelerator,
-        format_class=format_of(demand.weights),
-        architecture=demand.architecture,
-    )
     group = (row["source_key"], figure, format_of(demand.weights))
-    return Item(row["id"], row["source_key"], group, PHASES.get(figure, "decode"), name, measured, predict)
+    return Item(
+        row["id"], row["source_key"], group, PHASES.get(figure, "decode"), served_bucket(served), measured, predict
+    )
+
+
+def schedule_for(question: Question, values: Mapping[str, float]) -> Schedule:
+    """Return the schedule of a question on devices under some coefficients."""
+    device = question.accelerator
+    return schedule_of(
+        values,
+        era=question.era,
+        weights=question.demand.weights,
+        accelerator=device,
+        market=device_class(device) if device else "",
+        attention=question.attention,
+    )
 
 
 def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:
@@ -132,25 +154,16 @@ def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figu
     passes = passes_for(asked, engine.values) if asked else None
     if asked is None or passes is None:
         raise SkipError("no speed")
-    question, summed = asked, SummedPasses(passes)
-    prompts = served.serving.concurrency is not None and served.demand.architecture.writes
+    question, summed = asked, SummedPasses(passes) if SummedPasses.serve(passes) else None
+    writes = served.demand.architecture.writes
     load = load_of(served, question, concurrency or 1, mixes=bool(passes.schedule.of("mixes_prompts")))
     load = load._replace(closed=True)
     busy = min(concurrency or 1, served.layout.data)
 
     def predict(values: Mapping[str, float]) -> float:
         known = engine.valued(values).values
-        schedule = schedule_of(
-            known,
-            era=question.era,
-            weights=question.demand.weights,
-            accelerator=question.accelerator,
-            market=device_class(question.accelerator),
-            attention=question.attention,
-        )
-        # What has parts in the host's memory is computed from the list of operations.
-        tried: Any = summed.under(schedule) if question.device_share == 1 else passes._replace(schedule=schedule)
-        if prompts:
+        tried: Any = summed.under(schedule_for(question, known)) if summed else passes_for(question, known)
+        if concurrency is not None and writes:
             asked_load = load._replace(request_s=known["request_s"])
             found = loaded_figures(steady_state(tried, asked_load), asked_load, busy, step=1.0, first=1.0)
             return next(value for name, value, _ in found if name == figure)
@@ -165,8 +178,8 @@ def memory_item_of(row: Row) -> Item:
         question = read_question(inference_memory.scenario_of(row))
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field}") from None
-    asked, demand, accelerator = question.asked, question.demand, question.accelerator
-    serving = asked.serving(accelerator)
+    demand, accelerator = question.demand, question.accelerator
+    serving = question.serving()
     assert serving is not None
     engine = serving.engine
 

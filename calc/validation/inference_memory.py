@@ -32,7 +32,11 @@ ENGINES = {
     "llama.cpp": "llama.cpp",
     "ik_llama.cpp": "llama.cpp",
     "hf-transformers": "transformers",
+    "sglang": "sglang",
+    "tensorrt-llm": "tensorrt-llm",
 }
+HOSTED = ("Qwen3-235B-A22B", "Kimi-K2", "DeepSeek-V3")  # too large for the cards of the logs that name them
+UNSTATED_BUILD = "b4000"  # of llama.cpp: logs that name no build are of 2023 to 2025
 # What a source that says no more than "memory" read: the allocator's peak, what it reserved, or the driver's figure.
 PEAKS = {
     "qwen_docs_qwen1.5": "allocated_bytes",
@@ -88,8 +92,13 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 
 def one_buffer(row: Row) -> bool:
-    """Return whether a log is of a build that had one scratch buffer for all devices."""
-    return "scratch" in row["notes"] or row["metric"] == "total_vram_reported"
+    """Return whether a device's buffer is that of one alone: builds with one scratch buffer, and experts on the host.
+
+    Where tensors are placed one by one, as a mixture of hundreds of billions on two cards has to be, llama.cpp makes no
+    pipeline of the devices.
+    """
+    away = "CPU-offloaded experts" in row["notes"] and row["arch_key"] in HOSTED
+    return away or "scratch" in row["notes"] or row["metric"] == "total_vram_reported"
 
 
 def engine_fields(row: Row, engine: str) -> dict[str, Any]:
@@ -101,17 +110,21 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
     if row["id"] in ("R0258", "R0259", "R0260", "R0261", "R0262"):
         # the run's parts add up to 0.95 of the device, and not to the 0.9 stated
         return {"memory_fraction": 0.95, "engine_version": "0.11.0"}
-    share = re.search(r"gpu_memory_utilization=([\d.]+)", row["notes"])
+    share = re.search(r"(?:gpu_memory_utilization|mem_fraction_static|memory_fraction)=([\d.]+)", row["notes"])
     version = re.search(r"\d+\.\d+(\.\d+)?", row["engine_version"])
     found: dict[str, Any] = {"memory_fraction": float(share.group(1))} if share else {}
-    return found | ({"engine_version": version.group()} if version else {})
+    found |= {"engine_version": version.group()} if version else {}
+    for field, name in (("batched_tokens", "max_num_tokens"), ("sequence_slots", "max_batch_size")):
+        stated = re.search(rf"{name}=(\d+)", row["notes"])
+        found |= {field: int(stated.group(1))} if stated else {}
+    return found
 
 
 def transformers_fields(row: Row) -> dict[str, Any]:
-    """Return the fields of a run of transformers: until 4.44 it kept logits of every prompt position."""
+    """Return the fields of a run of transformers: all but the newest sources ran versions before 4.45."""
     found: dict[str, Any] = {}
     if row["source_key"] not in ("qwen_docs_qwen2.5", "glm4_docs"):
-        found["prompt_logits"] = "all"
+        found["engine_version"] = "4.37"
     if row["source_key"] == "deepseek_llm_readme":
         found["attention"] = "eager"
     return found
@@ -122,6 +135,8 @@ def llama_cpp_fields(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "mla=" in row["notes"] and row["arch_key"].startswith("DeepSeek"):
         raise SkipError("a fork's own kernels for latent attention")
+    build = re.search(r"b\d{4,}", row["engine_version"])
+    found["engine_version"] = build.group() if build else UNSTATED_BUILD
     batch = re.search(r"n_ubatch=(\d+)", row["notes"])
     if batch:
         found["batched_tokens"] = int(batch.group(1))

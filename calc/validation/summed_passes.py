@@ -14,12 +14,25 @@ Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of rea
 
 
 class SummedPasses:
-    """The passes of a demand on a device, under whatever schedule is tried."""
+    """The passes of a demand on a device, under whatever schedule is tried; none that draft or need a processor."""
+
+    queries, expected = 1, 1.0
+
+    @staticmethod
+    def serve(passes: Passes) -> bool:
+        """Return whether passes are on devices alone that are alike, with nothing beside the model."""
+        return passes.kernels is not None and (passes.host, passes.behind, passes.adapters, passes.draft) == (
+            None,
+            (),
+            None,
+            None,
+        )
 
     def __init__(self, passes: Passes) -> None:
         self.passes, self.schedule = passes, passes.schedule
         self.demand: Demand = passes.demand
         self.layout: Layout = passes.layout
+        assert passes.kernels is not None
         self.kernels = passes.kernels
         self.known: dict[tuple[object, ...], tuple[Sums, float, float]] = {}
         self.found: dict[tuple[type, str], Factors] = {}
@@ -65,7 +78,7 @@ class SummedPasses:
         """Return the sums of a pass, its sequences, and how many of them decode."""
         operations = forward(self.passes.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
-        decoding = sum(segment.sequences for segment in segments if segment.queries == 1 and not segment.encoding)
+        decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
         if decoding and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
         kernels, sums = self.kernels, Sums()

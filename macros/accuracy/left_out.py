@@ -1,9 +1,11 @@
 """The accuracy page's tables of sources that were left out, and its summary, which leads with them."""
 
 from collections.abc import Mapping
+from statistics import median
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.planning.measured import HOST
 from calc.units import show_count
 from calc.validation.left_out import KINDS, kept
 from calc.validation.ranges import RANGED, factors, left_out
@@ -55,6 +57,16 @@ def accuracy_sources_left_out(kind: str) -> str:
         f"{title(kind)}: median error of each source under what others say, and with it, estimated on {found.made}"
     )
     return block(table(headings, rows, caption=caption, words=2 if several else 1))
+
+
+def accuracy_on_host() -> str:
+    """Return by how much decoding with the host's processor is off where its source was left out, in words."""
+    groups: dict[str, list[float]] = {}
+    for residual in kept("inference-speed").residuals:
+        if f"_{HOST}_" in residual.bucket and residual.phase == "decode" and residual.outside is not None:
+            groups.setdefault(residual.source, []).append(residual.outside)
+    middle = median(median_size(errors) for errors in groups.values())
+    return f"{percent(middle)}, the median of {len(groups)} sources"
 
 
 def accuracy_ranges() -> str:

@@ -15,7 +15,8 @@ from calc.catalog.claims import CLAIM_UNITS
 from calc.memory.weights import stored_bytes
 from calc.scenario import known_architecture
 from calc.units import show_number
-from macros.inline import fact_line, steps_inline
+from macros.facts import fact_line
+from macros.inline import steps_inline
 from macros.links import calculator_link
 from macros.model_numbers import LARGE_MATRIX
 

@@ -20,7 +20,7 @@ __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
 UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
-UNSHIPPED = ("maintenance", "validation")  # of calc: what maintainers run, and what compares answers with measurements
+UNSHIPPED = ("command", "maintenance", "validation")  # of calc: what is run by itself, or compares with measurements
 CATALOG = "calc/catalog/data/catalog.json"
 PRINT_CATALOG = """
 import sys
@@ -75,7 +75,8 @@ def _code_files(root: Path) -> list[Path]:
 
 def _shipped_files(root: Path) -> list[Path]:
     """Return the modules of `calc` that a page may import."""
-    return [path for path in (root / "calc").rglob("*.py") if path.parent.name not in UNSHIPPED]
+    every = (root / "calc").rglob("*.py")
+    return [path for path in every if path.parent.name not in UNSHIPPED and path.stem != "__main__"]
 
 
 def _digest(files: Iterable[Path], start: str = "") -> str:
@@ -205,7 +206,7 @@ def _package(wheel: Path) -> dict[str, bytes]:
     return {
         name: content
         for name, content in _members(wheel).items()
-        if name.endswith((".py", ".pyc")) and name.split("/")[1] not in UNSHIPPED
+        if name.endswith((".py", ".pyc")) and name.split("/")[1].partition(".")[0] not in (*UNSHIPPED, "__main__")
     }
 
 

@@ -11,9 +11,11 @@ window.probes = (() => {
       });
     });
 
+  // The note that an answer is of the values before the change is put into it too, and is no answer.
   const replaced = (answer) =>
     new Promise((resolve) => {
       const observer = new MutationObserver(() => {
+        if (answer.querySelector(".calc-stale")) return;
         observer.disconnect();
         resolve(performance.now());
       });

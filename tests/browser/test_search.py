@@ -6,9 +6,11 @@ import urllib.request
 from html import unescape
 
 import pytest
+from playwright.sync_api import expect
 
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
+from tests.browser.conftest import Watched
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,44 @@ def test_every_term_is_found(index: list[dict[str, str]]) -> None:
     """Each is a heading of its own, so that search leads to it and not only to its page."""
     titles = {plain(entry["title"]).strip() for entry in index}
     assert [term.name for term in catalog().terms() if term.name not in titles] == []
+
+
+def test_the_index_is_light(site: str) -> None:
+    """Forms, workings and the inside of tables are not in it: less than 700 kB, where all text of pages is 2.5 MB."""
+    with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
+        assert len(answer.read()) < 700_000
+
+
+def test_the_page_of_accelerators_is_light(site: str) -> None:
+    """What a device's name leads to comes when it is asked for: the page is less than 400 kB, with all in it 1.4 MB."""
+    with urllib.request.urlopen(f"{site}reference/accelerators/") as answer:
+        assert len(answer.read()) < 400_000
+
+
+def test_a_page_says_where_its_source_is_and_asks_no_other_origin(watched: Watched, site: str) -> None:
+    """Its text as Markdown, its source, a report with its title, a card for links; only links, nothing is fetched."""
+    page = watched.page
+    page.goto(site + "memory/kv-cache/")
+    hand = page.locator(".guide-hand")
+    expect(hand.get_by_role("link", name="Edit this page")).to_have_attribute(
+        "href", re.compile("/edit/main/docs/memory/kv-cache.md$")
+    )
+    report = hand.get_by_role("link", name="Something is wrong here").get_attribute("href") or ""
+    assert "/issues/new?title=" in report and "cache" in report
+    address = hand.get_by_role("link", name="This page as Markdown").get_attribute("href") or ""
+    assert page.request.get(page.evaluate("href => new URL(href, location).href", address)).text().count("\n| ") > 3
+    card = page.locator("meta[property='og:image']").get_attribute("content") or ""
+    assert page.request.get(card).headers["content-type"] == "image/png"
+    assert [request for request in watched.requests if not request.startswith(site)] == []
+
+
+def test_an_address_that_leads_nowhere_leads_on(watched: Watched, site: str) -> None:
+    """The page that a host sends then has the search, and links that hold at any depth."""
+    page = watched.page
+    page.goto(site + "404.html")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing stands at this address")
+    page.keyboard.press("/")
+    expect(page.get_by_role("textbox", name="Search")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("article").get_by_role("link", name="Will it fit?").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Will it fit"))

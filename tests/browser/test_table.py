@@ -96,3 +96,36 @@ def test_only_pages_with_a_table_load_its_script_and_navigation_keeps_it(watched
         page.locator(".md-nav--primary a", has_text="Units").first.click()
         page.wait_for_selector("h1:has-text('Units')")
     assert watched.complaints == []
+
+
+def test_a_device_opens_its_facts_in_place(watched: Watched, site: str) -> None:
+    """Pressed by keyboard too; Escape closes them and gives the focus back; the page stays where it is."""
+    page = watched.page
+    page.goto(site + "reference/accelerators/")
+    page.wait_for_selector("gpu-table input")
+    page.get_by_label("Filter accelerators").fill("H100 SXM5")
+    name = page.get_by_role("link", name="H100 SXM5 80GB", exact=True)
+    name.focus()
+    page.keyboard.press("Enter")
+    opened = page.locator(".calc-opened:popover-open")
+    expect(opened).to_contain_text("H100 SXM5 80GB: bandwidth 3,350 GB/s (peak).")
+    page.keyboard.press("Escape")
+    expect(opened).to_have_count(0)
+    expect(name).to_be_focused()
+    assert page.url == site + "reference/accelerators/"
+    name.click()
+    expect(opened).to_have_count(1)
+    assert (
+        len([address for address in watched.requests if "/assets/facts/" in address and address.endswith(".html")]) == 1
+    )
+    assert watched.complaints == []
+
+
+def test_without_scripts_the_name_leads_to_its_facts(chromium: Browser, site: str) -> None:
+    """A page of its own."""
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site + "reference/accelerators/")
+    page.get_by_role("link", name="H100 SXM5 80GB", exact=True).click()
+    expect(page.locator("main")).to_contain_text("H100 SXM5 80GB: memory 80 GiB")
+    context.close()

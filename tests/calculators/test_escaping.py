@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from calc.calculators import CALCULATORS, answer, imported, render_calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice
+from calc.calculators.line import answer_line
 from calc.catalog import catalog
+from calc.lines.line import LONGEST
 from calc.plots.drawing import answer as plot_answer
 from tests.calculators.asking import ask
 from tests.files.build import LLAMA, gguf, llama_tensors
@@ -216,7 +218,7 @@ def test_a_plot_s_table_is_text(plot: str, calculator: str) -> None:
 
 
 def test_scripts_write_as_html_only_what_python_rendered() -> None:
-    """Two places of the page's scripts set HTML: an answer's, and a plot's table. Messages and names become text."""
+    """Three places of the page's scripts set HTML: answers of forms, of lines, and a plot's table. All else is text."""
     writers = ("innerHTML =", "innerHTML +=", "outerHTML", "insertAdjacentHTML", "document.write", "setHTMLUnsafe")
     found = [
         line.strip()
@@ -225,5 +227,16 @@ def test_scripts_write_as_html_only_what_python_rendered() -> None:
         for line in file.read_text(encoding="utf-8").splitlines()
         if any(writer in line for writer in writers)
     ]
-    assert len(found) == 2, found
+    assert len(found) == 3, found
     assert "innerHTML = answer.html;" in found[0] and "innerHTML = answer.table;" in found[1]
+    assert "innerHTML = answer.html;" in found[2]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_typed_line_adds_no_element(hostile: str) -> None:
+    """What is typed is text in the answer, in lists, sentences and addresses alike."""
+    usual = Shape(answer_line("zzz llama 3.1 8b 4090")["html"])
+    for line in (f"{hostile} llama 3.1 8b 4090", hostile):
+        shape = Shape(answer_line(line[:LONGEST])["html"])
+        assert set(shape.elements) <= set(usual.elements)
+        assert all(link.startswith(("calculators/", "https://")) for link in shape.links)

@@ -253,3 +253,12 @@ def test_rents_of_today_come_from_several_sellers() -> None:
     rents = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
     newest = [price for price in rents if price.checked == rents[0].checked]
     assert len({price.seller for price in newest}) >= 4
+
+
+def test_a_link_carries_what_the_sheets_of_its_devices_say() -> None:
+    """Both are of one device as software sees it: half of a chip with two, and of the ports that join devices alone."""
+    for link in catalog().links():
+        for name in link.accelerators:
+            stated = catalog().accelerator(name).quantity("link_bandwidth")
+            if stated and link.both_ways is not None:
+                assert link.both_ways.value == pytest.approx(stated, rel=0.01), (link.id, name)

@@ -9,7 +9,7 @@ from markdown import Markdown
 from macros import kept, markdown, plots
 from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
 
-HTML = '<table id="one"><tr><td>a_b_c *d* &lt; [e](f)</td></tr></table>'
+HTML = '<table id="one"><tr><th>a_b_c *d* &lt; [e](f)</th><td>13</td></tr></table>'
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +29,15 @@ def test_the_search_reads_words_and_links_find_ids(monkeypatch: pytest.MonkeyPat
     """While HTML is held its text stands in the page; what the search shall not read has none; ids are known."""
     monkeypatch.setattr(markdown, "_held", [True])
     picture = '<div class="plot" data-search-exclude><svg><text>12</text></svg></div>'
-    page = Markdown(extensions=["macros.markdown"]).convert(put_aside(f"A{block(HTML)}{block(picture)}"))
-    assert identities(page) == {"one"}
+    step = '<span class="calc-step"><span>b</span> <span>1 + 13 = <strong>14</strong></span></span>'
+    pressed = f'<button>word</button><span class="calc-opened" popover id="two"><span>{step}{step}</span></span> after'
+    page = Markdown(extensions=["macros.markdown"]).convert(
+        put_aside(f"A{block(HTML)}{block(picture)}{inline(pressed)}.")
+    )
+    assert identities(page) == {"one", "two"}
     shown = readable(page)
-    assert "a_b_c *d* &lt; [e](f)" in shown and "<td>" not in shown and "12" not in shown
+    assert "a_b_c *d* &lt; [e](f)" in shown and "word" in shown and "after" in shown
+    assert "<td>" not in shown and not {"12", "13", "14"} & set(shown.replace("<", " ").split())
     assert HTML in finish(shown) and picture in finish(shown)
 
 

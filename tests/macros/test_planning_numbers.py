@@ -13,7 +13,14 @@ from macros.planning_numbers import (
     served,
     training_total,
 )
-from macros.processor_tables import coefficient, offload_check_table, offload_table, processor_number, processor_table
+from macros.processor_tables import (
+    coefficient,
+    engine_value,
+    offload_check_table,
+    offload_table,
+    processor_number,
+    processor_table,
+)
 
 
 def test_a_number_opens_to_its_formula_and_its_inputs() -> None:
@@ -72,7 +79,8 @@ def test_costs_speeds_and_memory_in_prose_are_the_calculators() -> None:
     assert "%</button>" in flops_share(model="llama-3.1-8b", engine="vllm", accelerator="h100-sxm-80gb")
     assert "GB</button>" in training_total(model="llama-2-7b", method="qlora", sequence_tokens=512)
     assert "tokens/s</button>" in processor_number("epyc-9554", "llama-2-7b", "q4_k_m")
-    assert ">0.6</button>" in coefficient("processor-read-share")
+    assert ">0.9</button>" in engine_value("llama.cpp", "processor_read_share")
+    assert ">0.94</button>" in coefficient("link-share-network")
 
 
 def test_layers_in_the_host_s_memory_make_it_slower() -> None:
@@ -80,5 +88,13 @@ def test_layers_in_the_host_s_memory_make_it_slower() -> None:
     html = offload_table("llama-3.3-70b", "q4_k_m", "rtx-4090", (80, 44, 1))
     assert ">yes<" in html and ">no<" in html
     assert html.index("80 of 80") < html.index("44 of 80") < html.index("1 of 80")
-    assert "16.9" in offload_check_table("rtx-2080", (("qwen3-14b", 32, 16.9),), "llmfit-rtx-2080")
-    assert "EPYC 9554" in processor_table("llama-2-7b", "q4_k_m", ("rtx-4090",))
+    assert "16.9" in offload_check_table(
+        "rtx-2080", (("qwen3-14b", 32, 16.9),), "llmfit-rtx-2080", {"processor": "core-i9-10900x"}
+    )
+    assert "EPYC 9554" in processor_table("llama-2-7b", "q4_k_m", ("epyc-9554",), ("rtx-4090",))
+
+
+def test_experts_in_the_host_s_memory_have_a_table() -> None:
+    """Of a mixture the fewest experts away are the fastest that fit; the host that is taken is named."""
+    html = offload_table("qwen3-30b-a3b", "q4_k_m", "rtx-3060-12gb", (0, 48), what="experts_on_host")
+    assert ">no<" in html and ">yes<" in html and "Ryzen 5 5600X" in html

@@ -26,18 +26,6 @@ def part(found: dict[str, Any], name: str) -> int:
     return sum(item["bytes"] for item in found["parts"] if item["id"] == name)
 
 
-def test_llama_cpp_allocates_what_its_log_says() -> None:
-    """LLaMA 65B at 512 tokens: (2 × 8192 + 2 × 22016) × 512 × 4 bytes and a mask of 512 × 512 × 4 are 119 MiB."""
-    found = memory(model="llama-65b", engine="llama.cpp", context_tokens=512)
-    assert part(found, "activations") == 119 * MIB
-
-
-def test_llama_cpp_reserves_logits_of_a_micro_batch() -> None:
-    """Llama 3 8B on an M1: (128256 + 4096) × 512 × 4 bytes are 258.5 MiB."""
-    found = memory(model="llama-3-8b", engine="llama.cpp", context_tokens=512)
-    assert part(found, "logits") == 258.5 * MIB
-
-
 def test_llama_cpp_keeps_the_token_table_in_host_memory() -> None:
     """An untied table of 128,256 × 4,096 in 16 bit is not on the device; a tied one is, as output matrix."""
     plain, engine = (memory(model="llama-3-8b", weights="fp16", engine=name) for name in ("none", "llama.cpp"))
@@ -46,12 +34,10 @@ def test_llama_cpp_keeps_the_token_table_in_host_memory() -> None:
     assert part(tied[0], "weights") == part(tied[1], "weights")
 
 
-def test_llama_cpp_pads_cells_and_windows() -> None:
-    """5,000 tokens take 5,120 cells; a window of 128 with a micro-batch of 2,048 takes 2,304."""
+def test_llama_cpp_pads_cells() -> None:
+    """5,000 tokens take 5,120 cells."""
     found = memory(model="llama-3-8b", engine="llama.cpp", context_tokens=5000)
     assert part(found, "kv_cache") == 5120 * 131072
-    found = memory(model="gpt-oss-20b", engine="llama.cpp", context_tokens=131072, batched_tokens=2048)
-    assert part(found, "kv_cache") == (3072 + 54) * MIB
 
 
 def test_vllm_leaves_to_the_cache_what_its_log_says() -> None:
@@ -111,7 +97,7 @@ def test_vllm_samples_as_many_logits_whatever_the_tensor_parallelism() -> None:
 def test_old_transformers_keep_the_logits_of_a_prompt_in_both_precisions() -> None:
     """30,720 positions × 151,936 entries × 6 bytes are 26.1 GiB of the 30.0 that Qwen1.5 0.5B took."""
     found = memory(
-        model="qwen1.5-0.5b", engine="transformers", prompt_tokens=30720, output_tokens=0, prompt_logits="all"
+        model="qwen1.5-0.5b", engine="transformers", prompt_tokens=30720, output_tokens=0, engine_version="4.37"
     )
     assert part(found, "logits") == 30720 * 151936 * 6
     assert found["allocated_bytes"] == pytest.approx(30.04 * GIB, rel=0.01)
@@ -125,9 +111,36 @@ def test_old_transformers_hold_the_cache_twice_as_it_grows() -> None:
         sequences=32,
         prompt_tokens=256,
         output_tokens=512,
-        prompt_logits="all",
+        engine_version="4.37",
     )
     assert found["allocated_bytes"] == pytest.approx(66.527e9, rel=0.01)
+
+
+def test_old_transformers_refer_to_the_prompt_s_logits_while_they_decode() -> None:
+    """Qwen publishes 24.37, 37.01 and 62.29 GiB for its 1.5 7B: weights, twice the cache, logits and rotary tables."""
+    asked = {"model": "qwen1.5-7b", "engine": "transformers", "prompt_tokens": 6144, "output_tokens": 2048}
+    found = memory(**asked, engine_version="4.37")
+    assert part(found, "logits") == 6144 * 151936 * 4
+    for prompt, published in ((6144, 24.37), (14336, 37.01), (30720, 62.29)):
+        allocated = memory(**{**asked, "prompt_tokens": prompt}, engine_version="4.37")["allocated_bytes"]
+        assert allocated == pytest.approx(published * GIB, rel=0.002)
+    assert part(memory(**asked), "logits") == 0
+
+
+def test_each_layer_of_old_transformers_owns_its_rotary_table() -> None:
+    """Mistral 7B has 32,768 positions: sines and cosines of 128 in 16 bit, 32 times, are 512 MiB."""
+    asked = {"model": "mistral-7b", "engine": "transformers", "context_tokens": 512}
+    old, new = (part(memory(**asked, engine_version=version), "workspaces") for version in ("4.37", "4.46"))
+    assert old - new == 512 * MIB
+
+
+def test_current_transformers_read_a_prompt_in_chunks() -> None:
+    """With prefill_chunk_size 2,048 a prompt of 32,768 tokens needs a sixteenth of the activations; before, all."""
+    asked = {"model": "llama-3.1-8b", "engine": "transformers", "prompt_tokens": 32768, "output_tokens": 1}
+    whole, chunks = (part(memory(**asked, **more), "activations") for more in ({}, {"batched_tokens": 2048}))
+    assert chunks == pytest.approx(whole / 16, rel=0.01)
+    old = {**asked, "engine_version": "4.37"}
+    assert memory(**old) == memory(**old, batched_tokens=2048)
 
 
 def test_the_allocator_keeps_segments_that_became_too_small() -> None:
@@ -138,7 +151,7 @@ def test_the_allocator_keeps_segments_that_became_too_small() -> None:
         sequences=4,
         prompt_tokens=256,
         output_tokens=512,
-        prompt_logits="all",
+        engine_version="4.37",
     )
     assert found["reserved_bytes"] == pytest.approx(24.96e9, rel=0.03)
 

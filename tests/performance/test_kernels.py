@@ -45,6 +45,7 @@ def attention(sequences: float, queries: float, keys: float, window: int | None 
 
 EACH: tuple[Operation, ...] = (
     product(16),
+    product(16, "fp32", 4.0),
     Experts("experts", 64, 60, 128, 8, 768, 2048, 3, "bf16", 60 * 3 * 768 * 2048 * 2.0, 1e6),
     attention(1, 4096, 0),
     attention(64, 1, 4096),

@@ -1,46 +1,71 @@
-"""A model on a host's processor, against what others measured."""
+"""A model on a host's processor, against what others measured, and its law by hand."""
+
+from typing import Any
 
 import pytest
 
-from calc.catalog import catalog
-from calc.estimate import read_asked
-from calc.performance.processor import processor_tokens_per_s, token_bytes
-from calc.scenario import Reader
+from calc import estimate
+from calc.memory.placement import Host
+from calc.performance.operations import Experts, Pointwise, Product
+from calc.performance.processor import processor_law, processor_s
+
+HOST = Host(name="", bandwidth=100.0, cores=4, rate=1000.0, memory_bytes=None, source="")
+VALUES = {
+    "processor_read_share": 0.5,
+    "processor_rate_share": 0.1,
+    "processor_plain_factor": 0.5,
+    "processor_unpack": 2.0,
+    "processor_pair_s": 0.0625,
+}
+LAW = processor_law(HOST, VALUES)
 
 
-def tokens_per_s(processor: str, model: str, weights: str, share: float) -> float:
-    """Return the tokens a second of a short text."""
-    demand = read_asked(Reader({"model": model, "weights": weights, "prompt_tokens": 1, "output_tokens": 128})).demand
-    read = token_bytes(demand=demand, context_tokens=64)
-    return processor_tokens_per_s(processor=catalog().processor(processor), read_bytes=read, share=share)
+def tokens_per_s(host: dict[str, object], model: str, weights: str, **lengths: int) -> Any:
+    """Return the range of tokens a second that a processor writes."""
+    asked = {"model": model, "weights": weights, "engine": "llama.cpp", "gpu_layers": 0, "host": host}
+    report: Any = estimate({**asked, **(lengths or {"prompt_tokens": 1, "output_tokens": 128})})
+    return report["speed"]["decode_tokens_per_s"]
+
+
+def test_a_quantised_product() -> None:
+    """A wait of 16 pairs of threads, 100 bytes at 50 a second, 3 × 2 + 2 operations for each of 10 weights at 100."""
+    product = Product("", 3.0, 2, 5, "q4-k", 100.0, 8.0)
+    assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + (60 + 20) / 100)
+
+
+def test_a_product_in_16_bit_is_not_unpacked() -> None:
+    """Half of the rate, and no weights to take apart."""
+    product = Product("", 3.0, 2, 5, "bf16", 100.0, 8.0)
+    assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + 60 / 50)
+
+
+def test_experts_that_are_touched_are_unpacked() -> None:
+    """Three matrices of 2 × 5 of each of two experts, each unpacked once."""
+    experts = Experts("", 1.0, 2.0, 8, 2.0, 2, 5, 3, "q4-k", 100.0, 8.0)
+    assert processor_s(LAW, experts) == pytest.approx(5 * 1.0 + 2.0 + (2 * 2 * 3 * 10 + 2 * 2 * 3 * 10) / 100)
+
+
+def test_what_stays_in_caches_costs_a_wait() -> None:
+    """Norms and activations of a few tokens are in the processor's own caches."""
+    assert processor_s(LAW, Pointwise("", 1e9, 2.0)) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("weights", "measured"), [("q4_k_m", 28.74), ("q8_0", 19.194)])
 def test_phi_4_on_an_epyc_9554(weights: str, measured: float) -> None:
-    """llama-bench on twelve channels of DDR5-4800 (ahelpme.com): within the coefficient's range."""
-    share = catalog().coefficient("processor-read-share")
-    low, high = (tokens_per_s("epyc-9554", "phi-4", weights, end) for end in (share.low, share.high))
-    assert low < measured < high
+    """llama-bench on twelve channels of DDR5-4800 (ahelpme.com): within 15 %."""
+    found = tokens_per_s({"processor": "epyc-9554"}, "phi-4", weights)
+    assert found["typical"] == pytest.approx(measured, rel=0.15)
 
 
 def test_an_old_desktop() -> None:
     """LLaMA 7B in 4 bit took 253.7 ms a token on an i5-6500 whose memory gave 20.02 GB/s (llama.cpp, issue 34)."""
-    processor = catalog().processor("ryzen-9-9950x")
-    demand = read_asked(
-        Reader({"model": "llama-7b", "weights": "q4_0", "prompt_tokens": 1, "output_tokens": 99})
-    ).demand
-    measured_share = 20.02e9 / processor.bandwidth  # the rate was measured, nothing is left to lose
-    read = token_bytes(demand=demand, context_tokens=50)
-    found = processor_tokens_per_s(processor=processor, read_bytes=read, share=measured_share)
-    assert 1 / found == pytest.approx(0.2537, rel=0.3)
+    found = tokens_per_s({"processor": "core-i7-8700", "bandwidth": 20.02e9}, "llama-7b", "q4_0")
+    assert 1 / found["typical"] == pytest.approx(0.2537, rel=0.2)
 
 
 def test_a_mixture_reads_the_experts_of_one_token() -> None:
     """Qwen3 30B A3B reads about a tenth of its weights, Qwen3 32B all but the token table."""
     mixture, dense = (
-        token_bytes(
-            demand=read_asked(Reader({"model": name, "weights": "bf16", "context_tokens": 8})).demand, context_tokens=1
-        )
-        for name in ("qwen3-30b-a3b", "qwen3-32b")
+        tokens_per_s({"processor": "core-i7-8700"}, name, "q8_0")["typical"] for name in ("qwen3-30b-a3b", "qwen3-32b")
     )
-    assert mixture < dense / 8
+    assert mixture > 5 * dense

@@ -11,8 +11,12 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import Candidate, bound_of, candidates
+from calc.planner.devices import Devices
+from calc.planner.fleet import fewest
+from calc.planner.need import Share
+from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
-from calc.planner.search import Option, Search
+from calc.planner.search import Search
 from calc.planning.bounds import chance_of_fitting
 from calc.scenario import known_architecture
 
@@ -44,13 +48,27 @@ def served(search: Search, candidate: Candidate) -> Option | None:
     return None
 
 
+def first_served(search: Search, candidate: Candidate, people: int) -> Option | None:
+    """Return what the fewest replicas serve that there may be, each number of them tried."""
+    if people == 1:
+        return served(search, candidate)
+    for scenario in candidate.scenarios:
+        for replicas in range(1, min(candidate.most_replicas, people) + 1):
+            share = Share(replicas, -(-people // replicas))
+            given = candidate._replace(scenarios=(scenario,)).given(share)
+            if search.beyond_limits(given) is None and (option := served(search, given)):
+                return option
+    return None
+
+
 def every_value(question: dict[str, object]) -> list[tuple[bool, float]]:
     """Return what ranks the best option of each group, best first, with every candidate estimated."""
     read = read_question(question, catalog())
     search = Search(read, catalog())
     best: dict[str, tuple[bool, float]] = {}
+    people = read.need.waiting or 1
     for candidate in candidates(read, catalog()):
-        if search.beyond_limits(candidate) is None and (option := served(search, candidate)):
+        if search.beyond_limits(candidate) is None and (option := first_served(search, candidate, people)):
             value = search.value(option)
             best[candidate.group] = min(value, best.get(candidate.group, value))
     return sorted(best.values())
@@ -108,6 +126,34 @@ def test_bounds_are_bounds() -> None:
     assert checked > 20
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"speculation": {"method": "ngram", "tokens": 8, "acceptance": 0.95}},
+        {"shared_prefix_tokens": 3000, "prompt_tokens": 4000, "output_tokens": 100},
+        {"prefix_hit_rate": 0.9, "prompt_tokens": 4000, "output_tokens": 100},
+    ],
+)
+def test_bounds_leave_room_for_what_saves(more: dict[str, object]) -> None:
+    """Drafted tokens and shared prompts serve better than without, and never better than the bounds say."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "engine": "vllm", **more}
+    need = {"requests_per_s": 100, "tpot_s": 0.05}
+    limits = {"segments": ["workstation"], "vendors": ["NVIDIA"]}
+    read = read_question({**question, "need": need, "limits": limits}, catalog())
+    search, checked = Search(read, catalog()), 0
+    for candidate in candidates(read, catalog()):
+        if candidate.devices.number > 1:
+            continue
+        bound = bound_of(candidate, candidate.scenario)
+        sized = search.sized(candidate)
+        if isinstance(sized, Candidate) and sized.share:
+            assert fewest(candidate, bound, read.need) <= sized.share.replicas
+            report: Any = estimate(sized.scenario)
+            assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"]
+            checked += 1
+    assert checked > 5
+
+
 def test_options_are_estimates() -> None:
     """The scenario of an option, asked again, gives the speed and the memory that the option shows; all is JSON."""
     answer: Any = plan({"want": "models", "have": PAIR, "context_tokens": 16384, "count": 5})
@@ -140,7 +186,7 @@ def test_machine_for_five_people() -> None:
     answer: Any = plan(question)
     rents = [option["cost"]["rent_per_month"] for option in answer["options"]]
     assert rents == sorted(rents)
-    assert {option["scenario"]["sequences"] for option in answer["options"]} == {5}
+    assert all(option["scenario"]["sequences"] * option["replicas"] >= 5 for option in answer["options"])
     limited: Any = plan({**question, "limits": {"price_per_month": rents[1]}})
     assert [option["cost"]["rent_per_month"] for option in limited["options"]] == rents[:2]
     assert limited["rejected"]["rent"]["count"] > 0
@@ -232,15 +278,36 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": PAIR, "models": "no-such-model"}, "models"),
         ({"want": "models", "have": PAIR, "models": {"parameters": 7}}, "models.parameters"),
         ({"want": "models", "have": PAIR, "context_tokens": "lots"}, "context_tokens"),
-        ({"want": "models", "have": PAIR, "need": {"percentile": 95}}, "need.percentile"),
+        ({"want": "models", "have": PAIR, "need": {"percentil": 95}}, "need.percentil"),
+        ({"want": "models", "have": PAIR, "need": {"percentile": 95, "users": 3}}, "need.percentile"),
+        ({"want": "models", "have": PAIR, "need": {"percentile": 30, "requests_per_s": 3}}, "need.percentile"),
+        ({"want": "models", "have": PAIR, "need": {"spare": 1}}, "need.spare"),
+        ({"want": "models", "have": PAIR, "need": {"peak_over_mean": 0.5, "users": 3}}, "need.peak_over_mean"),
+        ({"want": "models", "have": PAIR, "need": {"requests_each_hour": 6}}, "need.users"),
+        ({"want": "models", "have": PAIR, "need": {"users": 3, "requests_per_s": 6}}, "need.requests_per_s"),
+        ({"want": "models", "have": PAIR, "need": {"requests_per_s": 6}, "concurrency": 4}, "need.requests_per_s"),
+        (
+            {
+                "want": "limit",
+                "of": "context_tokens",
+                "model": "gpt2",
+                "have": PAIR,
+                "need": {"requests_per_s": 6},
+            },
+            "need.requests_per_s",
+        ),
         ({"want": "models", "have": PAIR, "need": {"tpot_s": -1}}, "need.tpot_s"),
         ({"want": "hardware", "model": "llama-3.1-8b", "have": PAIR}, "have"),
         ({"want": "hardware"}, "model"),
         ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"vendors": "Nvidea"}}, "limits.vendors"),
+        ({"want": "models", "have": PAIR, "account": {"pue": 0.5}}, "account.pue"),
+        ({"want": "models", "have": PAIR, "account": {"grid": "Atlantis"}}, "account.grid"),
+        ({"want": "models", "have": PAIR, "account": {"resale_share": 2}}, "account.resale_share"),
+        ({"want": "models", "have": PAIR, "account": {"hosted_price": 2}}, "account.hosted_output_price"),
+        ({"want": "models", "have": PAIR, "account": {"price": 2}}, "account.price"),
         ({"want": "limit", "model": "llama-3.1-8b", "have": PAIR}, "of"),
         ({"want": "limit", "of": "users", "model": "llama-3.1-8b", "have": PAIR}, "need.ttft_s"),
-        ({"want": "limit", "of": "training_tokens", "model": "llama-3.1-8b", "have": PAIR}, "of"),
-        ({"want": "hardware", "model": "llama-3.1-8b", "workload": "training"}, "workload"),
+        ({"want": "limit", "of": "training_tokens", "model": "llama-3.1-8b", "have": PAIR}, "workload"),
         ({"want": "models", "have": PAIR, "rank_by": "price"}, "rank_by"),
         ({"want": "models", "have": PAIR, "count": 0}, "count"),
         ({"want": "models", "have": PAIR, "kv_cache": "q9"}, "kv_cache"),
@@ -265,6 +332,40 @@ def test_chance_follows_the_range() -> None:
     assert chance_of_fitting(spare_bytes=1, upper_bytes=1) == pytest.approx(0.9)
     assert chance_of_fitting(spare_bytes=-1, upper_bytes=1) == pytest.approx(0.1)
     assert [chance_of_fitting(spare_bytes=spare, upper_bytes=0) for spare in (-1, 0)] == [0.0, 1.0]
+
+
+def test_tight_options_say_what_makes_them_sure() -> None:
+    """A tight option names a shorter context, with which its chance of fitting is 95 % or close to it."""
+    checked = 0
+    for accelerator, context in (("rtx-4090", 16384), ("rtx-3090", 32768), ("m4-max-64gb", 32768), ("l4-24gb", 16384)):
+        question = {"want": "models", "have": {"accelerator": accelerator}, "context_tokens": context, "count": 12}
+        answer: Any = plan(question)
+        for option in answer["options"]:
+            assert (option["surer"] is None) or option["chance"] < 0.95
+            if option["surer"] is None:
+                continue
+            scenario = {**option["scenario"], **option["surer"]}
+            search = Search(read_question(question, catalog()), catalog())
+            candidate = Candidate("", search_devices(accelerator), (scenario,), 0)
+            found = search.judge(candidate, estimate(scenario))
+            assert isinstance(found, Option) and found.chance >= 0.93, (scenario, found)
+            assert f"{option['surer']['context_tokens']:,} tokens" in option["why"]
+            checked += 1
+    assert checked > 5
+
+
+def search_devices(accelerator: str) -> Devices:
+    """Return one device."""
+    return Devices(catalog().accelerator(accelerator), 1, None, None)
+
+
+def test_repositories_keep_their_format() -> None:
+    """A repository that stores a model in another format is planned in that one."""
+    have = {"accelerator": "h200-sxm-141gb", "accelerators": 8}
+    question = {"want": "models", "model": "zai-org/GLM-5-FP8", "weights": "published", "have": have}
+    answer: Any = plan(question)
+    (option,) = answer["options"]
+    assert option["scenario"]["model"] == "zai-org/GLM-5-FP8"
 
 
 def test_import_is_lazy() -> None:

@@ -13,7 +13,7 @@ from calc.planning.bounds import chance_of_fitting
 from calc.planning.comparison import Comparison, Wanted
 from calc.planning.layout import fullest
 from calc.planning.measured import SPEED, range_factor
-from calc.planning.serving_report import device_share, margin, pool_range, prefill_tokens
+from calc.planning.serving_report import margin, pool_range, prefill_tokens
 from calc.planning.support import Runs
 from calc.scenario import Reader
 
@@ -57,16 +57,6 @@ def test_a_pool_varies_by_weights_activations_and_logits(rest: dict[str, float],
     assert pool_range(served, 1000) == [1000 - spread, 1000 + spread]
     assert pool_range(served, 1) == [0, 1 + spread]
     assert pool_range(served, 0) == [0, 0]
-
-
-def test_layers_on_the_device() -> None:
-    """All of them unless some are left in host memory."""
-    architecture = SimpleNamespace(layer_count=32)
-    for layers, share in ((None, 1.0), (8, 0.25), (0, 0.0)):
-        served: Any = SimpleNamespace(
-            serving=SimpleNamespace(gpu_layers=layers), demand=SimpleNamespace(architecture=architecture)
-        )
-        assert device_share(served) == share
 
 
 def test_tokens_of_a_prefill_pass() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
-from calc.training.changes import PRICES, SEQUENCE_STEP, most_that_fit
+from calc.planning.fit import most_that_fit
+from calc.training.changes import PRICES, SEQUENCE_STEP
 from calc.training.repairs import changed, repairs, room, together
 
 ONE: dict[str, Any] = {

@@ -53,7 +53,7 @@ def test_experts_and_layers_on_the_host() -> None:
     rows = {row["id"]: row for row in read_rows("community_speed.csv")}
     experts, layers = (community_speed.scenario_of(rows[name]) for name in ("Od0008", "Od0005"))
     assert experts["experts_on_host"] == 36 and "gpu_layers" not in experts
-    assert layers["gpu_layers"] == 42 and layers["host"] == {"bandwidth": "102 GB/s"}
+    assert layers["gpu_layers"] == 42 and layers["host"]["bandwidth"] == "102 GB/s"
 
 
 def test_models_that_the_catalogue_lacks_have_a_source() -> None:

@@ -8,15 +8,19 @@ from calc.units import MIB
 def sglang(case: Case) -> Runtime:
     """Return SGLang's memory of a device.
 
-    $M_{pool} = f \\cdot M_{device} - M_{context} - M_{weights}$; where no share is given it is what a rule of the
-    engine leaves: so many MiB for each token of a prefill chunk and each sequence of the largest CUDA graph. Source:
-    `_handle_gpu_memory_settings` in SGLang's server_args.py.
+    $M_{pool} = f \\cdot (M_{device} - M_{context} - M_{links}) - M_{weights}$: a share of what is free when weights
+    begin to load. Where no share is given it is what a rule of the engine leaves: so many MiB for each token of a
+    prefill chunk and each sequence of the largest CUDA graph. Workspaces come after the pool, out of what is left.
+    Source: `profile_max_num_token` in SGLang's model_runner.py, `_handle_gpu_memory_settings` in its server_args.py.
     """
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, running_sequences(case))
     amounts += step.all
-    fixed = case.budget.weights + step.context.bytes + total(step.links)
-    limit = None if case.visible is None else int(static_fraction(case) * case.visible)
+    fixed = case.budget.weights + case.budget.beside
+    joined = total(amount for amount in step.links if amount.id == "communication_buffers")
+    limit = None
+    if case.visible is not None:
+        limit = int(static_fraction(case) * max(case.visible - step.context.bytes - joined, 0))
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(
         case,

@@ -13,7 +13,7 @@ def tensorrt_llm(case: Case) -> Runtime:
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
     step = step_amounts(case, running_sequences(case))
     amounts += step.all
-    fixed = case.budget.weights + total(step.all)
+    fixed = case.budget.weights + case.budget.beside + total(step.all)
     share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
     pool = limit = None
     if case.visible is not None:

@@ -1,8 +1,8 @@
 """transformers: the whole prompt in one pass, a cache that grows by copying, and what the allocator keeps of it."""
 
 from calc.architecture.stages import local_heads
-from calc.memory.activations import logits_bytes, stage_width
-from calc.memory.runtime import ALLOCATED, EAGER, RESERVED, Amount, Case, Runtime, constant, held_amounts
+from calc.memory.activations import LOGIT_BYTES, logits_bytes
+from calc.memory.runtime import ALLOCATED, EAGER, RESERVED, Amount, Case, Runtime, constant, held_amounts, total
 from calc.units import MIB
 
 LARGE_REQUEST, LARGE_STEP = 10 * MIB, 2 * MIB  # of torch's caching allocator: kMinLargeAlloc, kRoundLarge
@@ -11,61 +11,118 @@ LARGE_REQUEST, LARGE_STEP = 10 * MIB, 2 * MIB  # of torch's caching allocator: k
 def transformers(case: Case) -> Runtime:
     """Return transformers' memory of a device.
 
-    The peak is in the prefill, with the widest layer or the logits of the prompt, or in the last decoding step, with
-    the new cache beside the old one. Builds that keep logits of every prompt position (until 4.44) also hold the whole
-    cache twice while they decode. Source: transformers' modeling_*.py, cache_utils.py and generation/utils.py.
+    The peak is in the prefill, with the widest layer or the logits; in the first decoding step, while versions before
+    4.45 still refer to the logits of the whole prompt and to its cache; or in the last, with the new cache of a layer,
+    or in those versions of all, beside the old one. Source: transformers' modeling_*.py, cache_utils.py and
+    generation/utils.py.
     """
     demand = case.demand
-    old = demand.all_logits
+    old = keeps_prompt(case)
     prompt_cache = case.sequences * case.sequence_bytes(min(demand.prompt_tokens, demand.tokens))
-    amounts = held_amounts(case)
-    activations, logits = prefill_peak(case)
     grows = case.cache - case.budget.recurrent_state  # states are written in place
-    layers = max(case.stage.architecture.attention_layers, 1)
-    copy = grows if old else grows // layers
-    spare = grows - prompt_cache  # of the cache not there yet at the prefill's peak
-    if activations.bytes + logits.bytes - spare >= copy:
-        amounts += [activations._replace(bytes=max(activations.bytes - spare, 0)), logits]
-        if spare > 0:
-            name, formula = "Activations beyond the cache's later growth", r"M_{\text{peak}} - M_{\text{growth}}"
-            parts = (activations.bytes, min(spare, activations.bytes))
-            amounts[-2] = amounts[-2]._replace(label=name, formula=formula, template="{} − {}", numbers=parts)
-    else:
-        formula = r"M_{\text{cache}}" if old else r"\frac{M_{\text{cache}}}{L}"
-        template, numbers = ("{}", (grows,)) if old else ("{} / {}", (grows, layers))
-        source = case.engine.source
-        amounts.append(
-            Amount(
-                id="activations",
-                label="Cache copied as it grows",
-                bytes=copy,
-                scope=ALLOCATED,
-                formula=formula,
-                template=template,
-                numbers=numbers,
-                source=source,
-            )
-        )
+    spare = grows - prompt_cache  # of the whole cache, what is not there yet while the prompt is read
+    activations, logits = prefill_peak(case)
+    peak = max(moments(case, activations, logits, spare=spare, grows=grows), key=total)
+    amounts = [*held_amounts(case), *peak]
+    if old:
+        amounts.append(rotary_tables(case))
     amounts.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED))
-    allocated = sum(amount.bytes for amount in amounts)
-    context = constant(
-        case,
-        "runtime_context",
-        "Context of the driver and its libraries",
-        "runtime_context_old" if old else "runtime_context",
-    )
+    allocated = total(amounts)
+    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     amounts.append(reserve(case, allocated, context.bytes, activations.bytes + logits.bytes))
     amounts.append(context)
     return Runtime(tuple(amounts), case.visible, case.visible, allocated + context.bytes, pool=None)
 
 
+def keeps_prompt(case: Case) -> bool:
+    """Return whether the version computes the logits of the whole prompt and refers to them, and to old caches."""
+    return bool(case.engine.values["keeps_prompt"])
+
+
+def moments(case: Case, activations: Amount, logits: Amount, *, spare: int, grows: int) -> list[list[Amount]]:
+    """Return what is alive beside weights and the whole cache in the prefill, the first and the last decoding step.
+
+    What the cache has yet to grow is taken off what is alive before it has grown.
+    """
+    old = keeps_prompt(case)
+    found = [less(spare, activations, logits)]
+    copied = grows if old else grows // max(case.stage.architecture.attention_layers, 1)
+    formula, template = (r"M_{\text{cache}}", "{}") if old else (r"\frac{M_{\text{cache}}}{L}", "{} / {}")
+    numbers = (grows,) if old else (grows, max(case.stage.architecture.attention_layers, 1))
+    copy = Amount(
+        id="activations",
+        label="Cache copied as it grows",
+        bytes=copied,
+        scope=ALLOCATED,
+        formula=formula,
+        template=template,
+        numbers=numbers,
+        source=case.engine.source,
+    )
+    found.append([copy])
+    if old and case.stage.is_last:
+        positions, outputs = case.sequences * case.demand.prompt_tokens, case.stage.architecture.output_size
+        kept = logits._replace(
+            label="Logits of the prompt, still referred to",
+            bytes=positions * outputs * LOGIT_BYTES,
+            formula=r"n_{\text{positions}} \cdot V \cdot 4",
+            template="{} × {} × 4",
+            numbers=(positions, outputs),
+            source=case.engine.source,
+        )
+        first = grows - spare
+        found.append(less(spare, copy._replace(bytes=first, formula="n", template="{}", numbers=(first,)), kept))
+    return found
+
+
+def less(spare: int, *amounts: Amount) -> list[Amount]:
+    """Return amounts without so many bytes, taken off the first as far as it goes and then off the next."""
+    found = []
+    for amount in amounts:
+        taken = min(spare, amount.bytes)
+        spare -= taken
+        if taken:
+            formula, label = r"M_{\text{peak}} - M_{\text{growth}}", f"{amount.label}, less the cache's later growth"
+            amount = amount._replace(label=label, formula=formula, template="{} − {}", numbers=(amount.bytes, taken))
+        found.append(amount._replace(bytes=amount.bytes - taken))
+    return found
+
+
+def rotary_tables(case: Case) -> Amount:
+    """Return the sines and cosines that each layer of older versions owns, for all positions of the config."""
+    architecture = case.stage.architecture
+    positions = architecture.context_tokens or 0
+    turned = sum(
+        count * kind.attention.head_dim
+        for kind, count in case.stage.kind_counts()
+        if kind.attention is not None and kind.attention.rotary
+    )
+    size = case.demand.activation_bytes
+    return Amount(
+        id="workspaces",
+        label="Rotary tables of the layers",
+        bytes=2 * positions * turned * size,
+        scope=ALLOCATED,
+        formula=r"2 \cdot s_{\text{config}} \cdot \sum_{\text{layers}} d \cdot b",
+        template="2 × {} × {} × {}",
+        numbers=(positions, turned, size),
+        source=case.engine.source,
+    )
+
+
 def prefill_peak(case: Case) -> tuple[Amount, Amount]:
-    """Return activations and logits of the prefill at its peak: both, as one is larger than the other at a time."""
+    """Return activations and logits of the prefill at its peak: both, as one is larger than the other at a time.
+
+    A chunk (`prefill_chunk_size`) is of each sequence.
+    """
     demand, stage, source = case.demand, case.stage, case.engine.source
-    tokens, size = case.sequences * demand.prompt_tokens, demand.activation_bytes
+    passed = min(demand.prompt_tokens, case.batched_tokens or demand.prompt_tokens)
+    if keeps_prompt(case):
+        passed = demand.prompt_tokens
+    tokens, size = case.sequences * passed, demand.activation_bytes
     hidden = stage.architecture.hidden_size
     held = case.engine.whole("held_hidden_states")
-    width = stage_width(stage=stage, tensor_parallel=case.layout.tensor).elements + held * hidden
+    width = case.load.width + held * hidden
     layer = tokens * width * size
     formula, template = r"T \cdot w \cdot b", "{} × {} × {}"
     numbers: tuple[float, ...] = (tokens, width, size)
@@ -96,8 +153,9 @@ def prefill_peak(case: Case) -> tuple[Amount, Amount]:
                     size,
                 ),
             )
-    positions = tokens if demand.all_logits else case.sequences
-    each_logit = case.engine.whole("prompt_logit_bytes") if demand.all_logits else 4
+    every = demand.all_logits or keeps_prompt(case)
+    positions = case.sequences * demand.prompt_tokens if every else case.sequences
+    each_logit = case.engine.whole("prompt_logit_bytes") if every else LOGIT_BYTES
     logits = (
         logits_bytes(architecture=stage.architecture, positions=positions) // 4 * each_logit if stage.is_last else 0
     )

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
-from calc.memory.activations import stage_width
 from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts, total, with_pool
 from calc.memory.weights import stored_bytes, stored_tensors
 
@@ -20,61 +19,77 @@ def vllm(case: Case) -> Runtime:
     Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
     as an operator would set it; a limit that is stated is kept.
     """
-    return limited(case, sequence_limit(case))
+    found = start_of(case)
+    amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
+    return with_pool(
+        case,
+        amounts,
+        pool=None if found.limit is None else max(found.limit - found.fixed, 0),
+        limit=found.limit,
+        fixed=found.fixed,
+        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
+        template="max({} − {} − {}, 0)",
+    )
 
 
-def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or the default of the device or of a small one, as one sequence fits."""
-    if case.slots is not None:
-        return case.slots
-    limits = [max(limit, case.sequences) for limit in (default_sequences(case), case.engine.whole("sequences"), 1)]
-    return next((limit for limit in limits if starts(case, limit)), limits[0])
+class Start(NamedTuple):
+    """What vLLM holds from its start on, when at most so many sequences may run."""
+
+    sequences: int
+    weights: int
+    cache: int  # of all sequences, as it is paged
+    step: "StepAmounts"
+    fixed: int  # bytes of its share that are no cache
+    limit: int | None  # of its share; None without a device
+
+    def has_room(self, case: Case) -> bool:
+        """Return whether one sequence fits; without a device, it does."""
+        kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
+        one = kept - (case.sequences - 1) * kept // case.sequences
+        return self.limit is None or self.fixed + one <= self.limit
 
 
-def starts(case: Case, sequences: int) -> bool:
-    """Return whether one sequence fits when at most `sequences` may run; without a device, it does."""
-    runtime = limited(case, sequences)
-    others = (case.sequences - 1) * cached_bytes(case) // case.sequences
-    return runtime.limit is None or runtime.needed - others <= runtime.limit
-
-
-def cached_bytes(case: Case) -> int:
-    """Return the caches of all sequences as the engine holds them."""
-    return case.paged_cache(case.engine.whole("block_tokens")) + case.budget.recurrent_state
-
-
-def default_sequences(case: Case) -> int:
-    """Return the engine's own `max_num_seqs` on the device."""
-    return case.engine.whole("sequences_large" if is_large(case) else "sequences")
-
-
-def running_sequences(case: Case) -> int:
-    """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
-    return case.slots or max(default_sequences(case), case.sequences)
-
-
-def limited(case: Case, sequences: int) -> Runtime:
-    """Return vLLM's memory of a device when at most so many sequences run."""
+def start_of(case: Case) -> Start:
+    """Return vLLM with `max_num_seqs` as stated, or the default of the device or of a small one, as one fits."""
     weights = case.budget.weights + expert_padding(case)
-    amounts = held_amounts(case, weights=weights, cache=case.paged_cache(case.engine.whole("block_tokens")))
-    step = step_amounts(case, sequences)
-    inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-    fixed = weights + total(inside)
+    cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
-    amounts += step.all
-    pool = None if limit is None else max(limit - fixed, 0)
-    return with_pool(
-        case,
-        amounts,
-        pool=pool,
-        limit=limit,
-        fixed=fixed,
-        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
-    )
+
+    def start(sequences: int) -> Start:
+        step = step_amounts(case, sequences)
+        inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
+        fixed = weights + case.budget.beside + total(inside)
+        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
+
+    if case.slots is not None:
+        return start(case.slots)
+    counts = [
+        max(count, case.sequences)
+        for count in (default_sequences(case.engine, case.accelerator), case.engine.whole("sequences"), 1)
+    ]
+    usual = start(counts[0])
+    if usual.has_room(case):
+        return usual
+    return next((fewer for fewer in map(start, counts[1:]) if fewer.has_room(case)), usual)
+
+
+def sequence_limit(case: Case) -> int:
+    """Return `max_num_seqs`: as stated, or the default of the device or of a small one, as one sequence fits."""
+    return start_of(case).sequences
+
+
+def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
+    """Return the engine's own `max_num_seqs` on a device: more on a large one."""
+    large = accelerator is not None and is_large_device(accelerator, engine)
+    return engine.whole("sequences_large" if large else "sequences")
+
+
+def running_sequences(case: Case) -> int:
+    """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
+    return case.slots or max(default_sequences(case.engine, case.accelerator), case.sequences)
 
 
 def expert_padding(case: Case) -> int:
@@ -128,7 +143,7 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     """
     values, architecture = case.engine.values, case.stage.architecture
     tokens, size = step_tokens(case), case.demand.activation_bytes
-    width = stage_width(stage=case.stage, tensor_parallel=case.layout.tensor).elements
+    width = case.load.width
     experts = expert_workspace(case)
     width = max(width, 2 * architecture.hidden_size + experts)
     layers = tokens * width * size
@@ -228,8 +243,8 @@ def captured(tokens: int) -> int:
     (4, 35, 51)
     """
     most = min(tokens, 512)
-    sizes = (1, 2, 4, *range(8, 256, 8), *range(256, most + 1, 16))
-    return sum(size <= most for size in sizes)
+    few = sum(size <= most for size in (1, 2, 4))
+    return few + min(most, 248) // 8 + max((most - 240) // 16, 0)  # every 8 until 248, every 16 from 256 on
 
 
 class StepAmounts(NamedTuple):
@@ -267,5 +282,14 @@ def links_amounts(case: Case) -> list[Amount]:
     """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
     found = [constant(case, "workspaces", "Workspaces of kernels", "workspaces")]
     if case.layout.tensor * case.layout.pipeline > 1:
-        found.append(constant(case, "communication_buffers", "Buffers of collectives", "communication_buffers"))
+        found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
     return found
+
+
+def collectives(case: Case) -> str:
+    """Return the name of what collectives take: another one for devices that only PCIe joins, where it is known."""
+    if case.accelerator is None or "communication_buffers_plain" not in case.engine.values:
+        return "communication_buffers"
+    link = case.accelerator.text("link")
+    plain = link in ("", "none") or "bridge" in link
+    return "communication_buffers_plain" if plain else "communication_buffers"

@@ -11,6 +11,7 @@ from calc.memory.training.moments import (
     PARTS,
     STEP_COUNTER_BYTES,
     SUM_BYTES,
+    Kept,
     Moment,
     layer_kept,
     local_outputs,
@@ -29,15 +30,25 @@ class Device:
 
     def __init__(self, plan: Plan, stage: Stage, position: int) -> None:
         self.plan, self.stage, self.position = plan, stage, position
+        self.batch, self.numerics = plan.batch, plan.numerics
         self.inventory = plan.inventory(stage)
         self.total = self.inventory.total(stage)
         self.static, self.host = self.stays()
-        self.layers = [layer_kept(kind, plan, self.inventory) for kind, _ in self.inventory.layers]
-        order = {id(kind): index for index, (kind, _) in enumerate(self.inventory.layers)}
-        kinds = stage.architecture.kinds
-        self.pattern = [order[id(kinds[index])] for index in stage.architecture.pattern[stage.first : stage.last]]
         self.moments: list[Moment] = []
         self.earlier = 0  # of the step before, what its operations have not released
+
+    @cached_property
+    def layers(self) -> list[Kept]:
+        """The activations of each kind of layer."""
+        return [layer_kept(kind, self.plan, self.inventory) for kind, _ in self.inventory.layers]
+
+    @cached_property
+    def pattern(self) -> list[int]:
+        """For each layer of the stage its place in `layers`."""
+        order = {id(kind): index for index, (kind, _) in enumerate(self.inventory.layers)}
+        kinds, pattern = self.stage.architecture.kinds, self.stage.architecture.pattern
+        places = [order.get(id(kind), 0) for kind in kinds]
+        return [places[index] for index in pattern[self.stage.first : self.stage.last]]
 
     def stays(self) -> tuple[dict[str, int], int]:
         """Return what is on the device in every phase, and what offloading puts on the host."""
@@ -92,7 +103,7 @@ class Device:
     def inputs(self) -> int:
         """Return what a micro-batch comes with: token ids, a padding mask, and the frequencies of rotary positions."""
         plan, rotary = self.plan, self.stage.architecture.rotary
-        ids = ID_BYTES * plan.batch.rows * (2 if plan.choices.mask else 1)
+        ids = ID_BYTES * self.batch.rows * (2 if plan.choices.mask else 1)
         return ids + (4 * rotary.head_dim if rotary is not None else 0)
 
     def tables(self) -> int:
@@ -101,7 +112,7 @@ class Device:
         That is the rotary table, for each position a sine and a cosine of every element of a head, and where layers are
         recomputed the positions and the mask over all pairs of tokens, which they read again.
         """
-        plan, batch, numerics = self.plan, self.plan.batch, self.plan.numerics
+        plan, batch, numerics = self.plan, self.batch, self.numerics
         size = 0
         rotary = self.stage.architecture.rotary
         if rotary is not None:
@@ -130,7 +141,7 @@ class Device:
         alive["activations"] += kept
         for name, size in parts.items():
             alive[name] += size
-        self.moments.append(Moment(phase, reason, alive, kept))
+        self.moments.append(Moment(phase, reason, alive, kept=kept, total=sum(alive.values())))
 
     def gathered(self, *units: Held) -> int:
         """Return the bytes of gathered units of sharded parameters, with the root unit, which stays gathered.
@@ -178,7 +189,7 @@ class Device:
 
     def exchanged(self) -> int:
         """Return buffers between ranks: a gathered input, tokens sent to experts and back, a stage's input, output."""
-        plan, batch = self.plan, self.plan.batch
+        plan, batch = self.plan, self.batch
         row = self.plan.architecture.hidden_size * plan.scheme.compute
         gathered = batch.rows * row if plan.sequence_parallel and plan.layout.tensor > 1 else 0
         if plan.layout.expert > 1:
@@ -202,10 +213,10 @@ class Device:
         """The logits of one micro-batch on this device; tensor-parallel ranks divide the vocabulary."""
         plan, architecture = self.plan, self.stage.architecture
         return logits(
-            elements=plan.batch.rows * local_outputs(architecture, plan.layout.tensor),
+            elements=self.batch.rows * local_outputs(architecture, plan.layout.tensor),
             compute_bytes=plan.scheme.compute,
             way=self.way_of_loss,
             keep=plan.keep_logits,
             compiled=plan.loss_compiled,
-            stream_bytes=plan.batch.rows * architecture.hidden_size * plan.scheme.compute,
+            stream_bytes=self.batch.rows * architecture.hidden_size * plan.scheme.compute,
         )

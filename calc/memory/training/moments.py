@@ -44,11 +44,7 @@ class Moment(NamedTuple):
     reason: str
     parts: dict[str, int]
     kept: int  # of the activations those that layers keep for their backward, the tables that they share included
-
-    @property
-    def total(self) -> int:
-        """All bytes alive."""
-        return sum(self.parts.values())
+    total: int  # all bytes alive
 
 
 class Kept(NamedTuple):
@@ -59,6 +55,7 @@ class Kept(NamedTuple):
     backward: int  # all of the layer's values at the widest moment, recomputed ones included
     gradients: int  # of its parameters at that moment
     held: Held  # its parameters
+    outliving: int  # of what it keeps, not released after the operation that kept it
 
 
 class Timeline(NamedTuple):
@@ -71,6 +68,7 @@ class Timeline(NamedTuple):
     static: dict[str, int]
     host: int
     moments: tuple[Moment, ...]
+    peak: Moment  # with most alive; of equals the earliest
 
     @property
     def stays(self) -> int:
@@ -81,11 +79,6 @@ class Timeline(NamedTuple):
     def widest_pass(self) -> int:
         """Most bytes of activations and logits at any moment."""
         return max(moment.parts["activations"] + moment.parts["logits"] for moment in self.moments)
-
-    @property
-    def peak(self) -> Moment:
-        """The moment with most alive; of equals the earliest."""
-        return max(self.moments, key=lambda moment: moment.total)
 
 
 def local_outputs(architecture: Architecture, tensor_parallel: int) -> int:
@@ -134,4 +127,5 @@ def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
         backward=recomputed + (again if "input" not in tape.saved and plan.checkpointing != "none" else 0),
         gradients=gradients,
         held=inventory.of(layer),
+        outliving=tape.outliving_bytes,
     )

@@ -48,7 +48,7 @@ class Step(Device):
         alive = [tables + others + size for size in accumulate(kept, initial=0)]
         if offloaded:
             alive = [tables + min(size, 2 * max(kept, default=0)) for size in accumulate(kept, initial=0)]
-        outliving = sum(plan.tape(kind).outliving_bytes * count for kind, count in stage.kind_counts())
+        outliving = sum(self.layers[index].outliving for index in self.pattern)
         self.earlier = 0 if plan.checkpointing == "full" else outliving
         if self.pattern:
             ahead = [alive[i + 1] + self.layers[kind].forward for i, kind in enumerate(self.pattern)]
@@ -96,11 +96,12 @@ class Step(Device):
             static=self.static,
             host=self.host,
             moments=tuple(self.moments),
+            peak=max(self.moments, key=lambda moment: moment.total),
         )
 
     def head_kept(self) -> int:
         """Return what the final norm and the output matrix keep."""
-        plan, batch, numerics = self.plan, self.plan.batch, self.plan.numerics
+        plan, batch, numerics = self.plan, self.batch, self.numerics
         hidden = self.stage.architecture.hidden_size
         elements = batch.stream_rows * hidden
         biased = any(t.block == "final_norm" and t.name.endswith(".bias") for t in self.stage.architecture.head)
@@ -115,13 +116,13 @@ class Step(Device):
 
     def output_copy(self) -> int:
         """Return the 16-bit copy of the output matrix that the graph holds under autocast."""
-        numerics = self.plan.numerics
+        numerics = self.numerics
         frozen = self.plan.adapters is not None
         return 0 if frozen or not numerics.casts else self.inventory.table * numerics.compute
 
     def cast_cache(self) -> int:
         """Return the 16-bit copies of weights that autocast caches through a forward pass that keeps none of them."""
-        plan, numerics = self.plan, self.plan.numerics
+        plan, numerics = self.plan, self.numerics
         if not numerics.casts or plan.checkpointing == "none" or plan.adapters is not None:
             return 0
         return (
@@ -135,8 +136,8 @@ class Step(Device):
         unit = head if head.elements >= table or not self.stage.architecture.output_size else self.inventory.embedding
         last = [self.layers[index].held for index in self.pattern[-1:]]  # fetched as the root's backward begins
         gathered = self.gathered(*([unit] if plan.tables_apart else last)) + self.exchanged()
-        stream = plan.batch.stream_rows * self.stage.architecture.hidden_size
-        numerics = plan.numerics
+        stream = self.batch.stream_rows * self.stage.architecture.hidden_size
+        numerics = self.numerics
         self.note(
             LOSS,
             "logits are turned into a loss",
@@ -144,7 +145,7 @@ class Step(Device):
             activations=kept
             + self.earlier
             + self.cast_cache()
-            + LABEL_BYTES * plan.batch.rows
+            + LABEL_BYTES * self.batch.rows
             + (4 * stream if numerics.casts else 0),
             logits=size.forward,
             communication_buffers=gathered,
@@ -183,11 +184,11 @@ class Step(Device):
 
     def embedding_moment(self, done: int) -> None:
         """Note the end of the backward pass: the embedding's gradient, and for a tied one both uses' and their sum."""
-        plan, table, numerics = self.plan, self.inventory.table, self.plan.numerics
+        plan, table, numerics = self.plan, self.inventory.table, self.numerics
         group = self.inventory.embedding
         matrix = table * numerics.gradient
         rest = group.gradient_bytes * (group.trained - min(group.trained, table)) // group.trained
-        stream = plan.batch.stream_rows * self.stage.architecture.hidden_size * numerics.residual
+        stream = self.batch.stream_rows * self.stage.architecture.hidden_size * numerics.residual
         gradient, activations = matrix, stream
         if self.inventory.tied and plan.adapters is None:
             gradient, activations = (3 * matrix, 0) if matrix > stream else (2 * matrix, stream)

@@ -38,8 +38,11 @@ def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
     moving = max(timeline.peak.total - timeline.stays, 0)
     rest = min(facts.coefficient("training-allocator-rest").value, moving)
     rounding = facts.coefficient("training-allocator-rounding").value * timeline.stays
-    varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass * plan.varied_lengths
-    return int(rest + rounding + facts.coefficient(slack_name(plan)).value * moving + varied)
+    slack = facts.coefficient(slack_name(plan)).value * moving
+    varied = 0.0
+    if plan.varied_lengths:
+        varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass
+    return int(rest + rounding + slack + varied)
 
 
 def slack_name(plan: Plan) -> str:
@@ -50,6 +53,16 @@ def slack_name(plan: Plan) -> str:
 def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:
     """Return what torch.cuda.max_memory_allocated, max_memory_reserved and nvidia-smi would show.
 
+    Each has its range.
+    """
+    suffix = "" if plan.stated else "-open"
+    sizes = zip(FIGURES, figures(plan, timeline, facts), strict=True)
+    return Totals(*(ranged(size, timeline.stays, f"training-{name}{suffix}", facts) for name, size in sizes))
+
+
+def figures(plan: Plan, timeline: Timeline, facts: Catalog) -> tuple[int, int, int]:
+    """Return the bytes that a run allocates, reserves, and takes of the device.
+
     Allocated are the tensors and the workspace of the matrix libraries; reserved has the allocator's unused blocks on
     top; the device shows its context too, and the communication library's share.
     """
@@ -59,9 +72,12 @@ def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:
     device = reserved + int(facts.coefficient("training-device-context").value)
     if plan.layout.devices > 1:
         device += int(facts.coefficient("training-collectives").value)
-    sizes = zip(FIGURES, (allocated, reserved, device), strict=True)
-    suffix = "" if plan.stated else "-open"
-    return Totals(*(ranged(size, timeline.stays, f"training-{name}{suffix}", facts) for name, size in sizes))
+    return allocated, reserved, device
+
+
+def device_bytes(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
+    """Return the bytes that a run takes of the device."""
+    return figures(plan, timeline, facts)[2]
 
 
 def ranged(size: int, stays: int, coefficient: str, facts: Catalog) -> Total:

@@ -61,6 +61,7 @@ class Runtime extends EventTarget {
     else if (message.kind === "failed") this.#fail(message.reason);
     else if (message.kind === "ready") {
       this.#become("ready", "", 0);
+      document.dispatchEvent(new CustomEvent("gpu-python", { detail: message.loaded })); // to be kept for later
       for (const owner of [...this.#asked.keys()]) this.#send(owner);
     } else if (message.kind === "answer") {
       const { owner, answered, watch } = this.#numbered.get(message.number);

@@ -153,7 +153,7 @@ self.addEventListener("message", async ({ data }) => {
 
 try {
   await boot();
-  postMessage({ kind: "ready" });
+  postMessage({ kind: "ready", loaded: performance.getEntriesByType("resource").map(({ name }) => name) });
 } catch (error) {
   postMessage({ kind: "failed", reason: error.message });
 }

@@ -1,0 +1,119 @@
+"""What stays in the host's memory: the inputs that forms share, the scenario they make, and what answers say of it."""
+
+from calc.calculators.inputs import Amount, Choice
+from calc.calculators.rendering import Report
+from calc.catalog import catalog
+from calc.units import GIB, show_gib
+
+TOPIC = "Host"
+MOST_LAYERS, MOST_GIB = 1000, 100_000
+INPUTS = (
+    Amount(
+        "gpu_layers",
+        "Layers on the GPU",
+        "llama.cpp leaves the others in the host's memory. Empty: all; 0: the processor alone.",
+        "",
+        least=0,
+        most=MOST_LAYERS,
+        topic=TOPIC,
+    ),
+    Amount(
+        "experts_on_host",
+        "Layers whose experts stay on the host",
+        "From the first one on, under llama.cpp; more than there are means all. Empty: none.",
+        "",
+        least=0,
+        most=MOST_LAYERS,
+        topic=TOPIC,
+    ),
+    Choice(
+        "processor",
+        "Processor",
+        "It works on what stays in the host's memory, as fast as that is read.",
+        "",
+        kind="processors",
+        empty="The usual one beside the GPU",
+        topic=TOPIC,
+    ),
+    Amount(
+        "host_bandwidth",
+        "Bandwidth of the host's memory",
+        "In GB/s, if yours is not the processor's own.",
+        "",
+        least=1,
+        most=10_000,
+        topic=TOPIC,
+    ),
+    Amount("host_memory", "Host memory", "In GiB.", "64", least=1, most=MOST_GIB, topic=TOPIC),
+    Choice("pcie", "PCIe of the GPU", "The slot that it stands in.", "", kind="slots", empty="Its own", topic=TOPIC),
+)
+FIELDS = {field.name for field in INPUTS}
+
+
+def scenario(values: dict[str, object]) -> dict[str, object]:
+    """Return the scenario of what a form holds; a host matters where something stays in its memory."""
+    found = {name: value for name, value in values.items() if name not in FIELDS}
+    found |= {name: values[name] for name in ("gpu_layers", "pcie") if name in values}
+    experts = values.get("experts_on_host")
+    if experts:
+        found["experts_on_host"] = experts
+    if "gpu_layers" not in found and not experts:
+        return found
+    host: dict[str, object] = {}
+    if "processor" in values:
+        host["processor"] = values["processor"]
+    if "host_bandwidth" in values:
+        host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
+    if "host_memory" in values:
+        host["memory"] = round(float(str(values["host_memory"])) * GIB)
+    return {**found, "host": host} if host else found
+
+
+def on_host(report: Report) -> bool:
+    """Return whether any part of a model stays in the host's memory beside what always does."""
+    return any(name in report["scenario"] for name in ("gpu_layers", "experts_on_host"))
+
+
+def alone(report: Report) -> bool:
+    """Return whether the host's processor works alone."""
+    return bool(report["scenario"].get("gpu_layers") == 0)
+
+
+def processor_name(report: Report) -> str:
+    """Return the name of the host's processor."""
+    return catalog().processor(report["scenario"]["host"]["processor"]).name
+
+
+def host_memory(report: Report) -> int | None:
+    """Return the memory that the host is said to have, None where nobody says."""
+    found: int | None = report["scenario"].get("host", {}).get("memory")
+    return found
+
+
+def short(report: Report) -> str:
+    """Return that the host's memory does not hold what stays in it, as a sentence; empty where it does."""
+    memory, size = host_memory(report), report["memory"].get("host_bytes", 0)
+    if alone(report) or memory is None or size <= memory:
+        return ""
+    return f" In the host's memory {show_gib(size)} would stay, and it has {show_gib(memory)}."
+
+
+def place(report: Report) -> str:
+    """Return what stays in the host's memory, in words; empty where nothing does."""
+    scenario, layers = report["scenario"], report["model"]["layers"]
+    said = []
+    if scenario.get("gpu_layers", layers) < layers:
+        said.append(f"{layers - scenario['gpu_layers']} of {layers} layers")
+    if experts := scenario.get("experts_on_host"):
+        said.append("all experts" if experts in ("all", layers) else f"the experts of {experts} of {layers} layers")
+    return f", {' and '.join(said)} in the memory of a host with {processor_name(report)}" if said else ""
+
+
+def facts(report: Report) -> list[str]:
+    """Return what is in the host's memory, as items of a list; none where nothing is."""
+    size = report["memory"].get("host_bytes")
+    if not size:
+        return []
+    memory = host_memory(report)
+    of = f" of {show_gib(memory)}" if memory else ""
+    return [f"In the host's memory: <strong>{show_gib(size)}</strong>{of}"]

@@ -1,0 +1,163 @@
+"""The answer to a question in one line: what was understood, and below it a calculator's or the planner's answer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from calc.calculators import line_chips, line_options
+from calc.calculators.calculator import Calculator
+from calc.calculators.html import element, text
+from calc.calculators.inputs import Values
+from calc.calculators.line_link import escaped, form_values, link_to
+from calc.calculators.rendering import bars_html, parts_html, verdict_html
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from calc.estimate import estimate
+from calc.lines.line import LONGEST
+from calc.lines.reading import read_line
+from calc.lines.settling import settled
+from calc.units import show_dollars, show_gib
+
+Answer = tuple[str, str]  # HTML, and the same in a sentence
+CALCULATOR_OF = {
+    "fits": "will-it-fit",
+    "devices": "will-it-fit",
+    "speed": "speed",
+    "cost": "speed",
+    "training": "fine-tune",
+    "duration": "training-time",
+}
+ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
+NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
+
+
+PLACEHOLDER = "llama 3.3 70b q4 on 2x3090, 32k, 5 users"
+ASKED = "What do you have, and what do you want?"
+WITHOUT_SCRIPTS = "Without scripts this page answers the examples; the calculators show their worked ones."
+
+
+def render_line(examples: Sequence[str]) -> str:
+    """Return the field for a question in one line, with examples and their finished answers in a sentence each."""
+    field = element(
+        "input",
+        id="ask-line",
+        name="ask",
+        type="text",
+        autocomplete="off",
+        autocapitalize="off",
+        spellcheck="false",
+        enterkeyhint="go",
+        maxlength=LONGEST,
+        placeholder=PLACEHOLDER,
+    )
+    asked = element("div", field + element("button", "Ask", type="submit"), class_="ask-field")
+    form = element("form", element("label", ASKED, for_="ask-line") + asked, method="get")
+    live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
+    result = element("div", "", class_="ask-result", hidden=True)
+    listed = element("ul", "".join(map(example, examples)), class_="ask-examples", aria_label="Examples")
+    return element("div", element("gpu-question", form + live + result + listed), class_="ask calc")
+
+
+def example(line: str) -> str:
+    """Return an example as a link that asks it, with its answer in a sentence."""
+    link = element("a", text(line), href=f"?ask={escaped(line)}")
+    return element("li", f"{link} {element('span', text(answer_line(line)['status']))}")
+
+
+def answer_line(typed: str) -> dict[str, Any]:
+    """Return the page's answer to a typed line: `{"ok", "html", "status"}`; a line that is no question is answered too.
+
+    Raises ScenarioError for what is no line.
+    """
+    from calc.calculators.page import CALCULATORS
+
+    reading: Any = read_line(typed)
+    found: dict[str, object] = {}
+    try:
+        if reading["missing"] or reading["asks"] is None:
+            html, status = refused(reading)
+        elif reading["question"]:
+            html, status, found = line_options.answered(reading)
+        elif reading["scenario"].get("accelerator") is None:
+            html, status = memory_alone(reading["scenario"])
+        else:
+            calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
+            html, status, found = calculated(calculator, reading)
+    except ScenarioError as error:
+        html, status = problem(error)
+    chips = line_chips.render(reading, found)
+    answered = element("div", html, class_="ask-answer")
+    return {"ok": True, "html": chips + answered, "status": status}
+
+
+def calculated(calculator: Calculator, reading: Any) -> tuple[str, str, dict[str, object]]:
+    """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
+    scenario, found = settled(reading["scenario"], reading["asks"])
+    values = form_values(calculator, scenario)
+    report = calculator.report(values)
+    note = noted(calculator, values, found)
+    link = link_to(calculator, values, f"{calculator.title} Every field")
+    status, html = calculator.status(report), calculator.render(report)
+    if reading["asks"] == "cost":
+        status = cost_of(report)
+        html = verdict_html(None, status, "") + html
+    verdict, end, rest = html.partition("</p>")
+    return verdict + end + note + link + rest, f"{status} {plain(found)}".strip(), found
+
+
+def cost_of(report: Any) -> str:
+    """Return what a million output tokens cost, in a sentence."""
+    rent = (report["cost"] or {}).get("rent")
+    if not rent:
+        return "The catalogue has no rent of this device: put in your own, under Every field."
+    each, price = rent["per_million_output_tokens"], rent["price"]
+    ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
+    said = f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
+    return f"{show_dollars(each['typical'])} a million output tokens ({ends}), rented: {said}."
+
+
+def noted(calculator: Calculator, values: Values, found: dict[str, object]) -> str:
+    """Return what a line left open and was settled, in a sentence; nothing where all was said."""
+    said = plain(found)
+    if found.get("weights") not in (None, "published"):
+        report = calculator.report({**values, "weights": "published"})
+        if not report["memory"].get("fits", True):
+            missing = show_gib(-report["memory"]["headroom_bytes"])
+            said = f"{said} As published, {missing} are missing."
+    return element("p", text(said), class_="ask-note") if said else ""
+
+
+def plain(found: dict[str, object]) -> str:
+    """Return what was settled, in words."""
+    if "accelerators" in found:
+        count = found["accelerators"]
+        return f"The fewest that hold it are {count}." if count else "No number of them that was tried holds it."
+    weights = found.get("weights")
+    if weights in (None, "published"):
+        return ""
+    name = catalog().weights_format(str(weights)).name
+    return f"You name no number format: {name} is the first that fits."
+
+
+def memory_alone(scenario: dict[str, Any]) -> Answer:
+    """Return what a training run takes where no device is said."""
+    report: Any = estimate(scenario)
+    memory = report["memory"]
+    low, high = memory["device_bytes_range"]
+    size = show_gib(memory["device_bytes"])
+    rest = f"{report['model']['name']}; four of five such runs lie from {show_gib(low)} to {show_gib(high)}."
+    verdict = verdict_html(None, f"It takes {size}:", rest)
+    return verdict + bars_html(report) + parts_html(report), f"It takes {size}: {rest}"
+
+
+def refused(reading: Any) -> Answer:
+    """Return what a line lacks to be a question."""
+    asked = " ".join(ASK_FOR[name] for name in reading["missing"]) if len(reading["missing"]) == 1 else NO_QUESTION
+    unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
+    said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
+    return verdict_html(None, "No answer yet:", said), said
+
+
+def problem(error: ScenarioError) -> Answer:
+    """Return what is wrong with a scenario."""
+    said = f"{error.field}: {error.message}"
+    return verdict_html(None, "This cannot be answered:", said), said

@@ -1,0 +1,146 @@
+"""What a line was understood as: a list for each part, which puts other words in its place, and what is left over."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from calc.calculators.html import element, text
+from calc.calculators.rendering import format_words
+from calc.catalog import catalog
+from calc.units import show_count
+
+Option = tuple[str, str]  # words to put into the line, and what they are called
+MOST_OTHERS = 12
+LABELS = {
+    "model": "Model",
+    "accelerator": "GPU",
+    "accelerators": "How many",
+    "weights": "Format",
+    "kv_cache": "Cache",
+    "context_tokens": "Context",
+    "prompt_tokens": "Prompt",
+    "output_tokens": "Output",
+    "sequences": "At once",
+    "engine": "Engine",
+    "method": "Method",
+    "framework": "Framework",
+    "precision": "Precision",
+    "base_weights": "Base",
+    "sharding": "Divided",
+    "optimizer": "Optimizer",
+    "checkpointing": "Checkpoints",
+    "micro_batch": "Batch",
+    "sequence_tokens": "Sequence",
+    "rank": "Rank",
+    "training_tokens": "Data",
+    "price": "Price",
+    "price_per_hour": "Rent an hour",
+    "price_per_month": "Rent a month",
+    "tokens_per_s_each": "Each writes",
+}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "accelerators": ("1x", "2x", "3x", "4x", "8x", "16x"),
+    "context_tokens": ("4k context", "8k context", "16k context", "32k context", "64k context", "128k context"),
+    "sequence_tokens": ("seq 1024", "seq 2048", "seq 4096", "seq 8192", "seq 16384"),
+    "sequences": ("1 user", "2 users", "5 users", "10 users", "50 users", "100 users"),
+    "method": ("qlora", "lora", "full fine-tune"),
+    "sharding": ("zero1", "zero2", "zero3"),
+    "micro_batch": ("batch 1", "batch 2", "batch 4", "batch 8"),
+    "rank": ("rank 8", "rank 16", "rank 64", "rank 128"),
+}
+IN_FRONT = ("accelerators",)  # of the name that they count
+
+
+class Chip(NamedTuple):
+    """A field, its value in words, where the line says it, and what may be put there instead."""
+
+    field: str
+    shown: str
+    start: int
+    end: int
+    options: tuple[Option, ...]
+    said: bool
+
+
+def render(reading: Any, found: dict[str, object]) -> str:
+    """Return the chips of a reading, those that were taken or found after those that were said, and the words left."""
+    listed = [*said_chips(reading), *taken_chips(reading, found)]
+    chips = "".join(chip_html(chip, number) for number, chip in enumerate(listed))
+    html = element("ul", chips, class_="ask-chips", aria_label="What was understood") if chips else ""
+    if reading["unread"]:
+        words = " ".join(element("q", text(part["text"])) for part in reading["unread"])
+        html += element("p", f"Not understood, and left out: {words}", class_="ask-unread")
+    return html
+
+
+def said_chips(reading: Any) -> Iterator[Chip]:
+    """Iterate over the parts of a line that were understood."""
+    for chip in reading["chips"]:
+        field, text_ = chip["field"], chip["text"]
+        kept = ((text_, shown(field, chip["value"])),)
+        others = tuple(option for option in options(field, chip["others"]) if option[1] != kept[0][1])
+        yield Chip(
+            field, kept[0][1], chip["start"], chip["end"], options=kept + others + (("", "leave it out"),), said=True
+        )
+
+
+def taken_chips(reading: Any, found: dict[str, object]) -> Iterator[Chip]:
+    """Iterate over what a line does not say: what was taken for it, and what was found."""
+    end = len(reading["line"])
+    place = next((chip["start"] for chip in reading["chips"] if chip["field"] == "accelerator"), end)
+    taken = reading["taken"] | {name: value for name, value in found.items() if value is not None}
+    said = {chip["field"] for chip in reading["chips"]}
+    if reading["scenario"] and "accelerator" in said and not said & {"accelerators"} and "accelerators" not in taken:
+        taken = taken | {"accelerators": 1}
+    for field, value in taken.items():
+        if field not in LABELS:
+            continue
+        where = place if field in IN_FRONT else end
+        first = (("", shown(field, value)),)
+        yield Chip(field, first[0][1], where, where, options=first + options(field, []), said=False)
+
+
+def options(field: str, others: list[str]) -> tuple[Option, ...]:
+    """Return what may be put in the place of a field, as words that a line is read with, and what they are called."""
+    if field == "model":
+        return tuple((name, name) for name in (catalog().model(other).name for other in others[:MOST_OTHERS]))
+    if field == "accelerator":
+        return tuple((name, name) for name in (catalog().accelerator(other).name for other in others[:MOST_OTHERS]))
+    if field == "weights":
+        names = dict.fromkeys(name for engine in catalog().engines() if engine.usual_on for name in engine.formats)
+        return tuple((name, catalog().weights_format(name).name) for name in ("bf16", *names))
+    if field == "engine":
+        return tuple((engine.id, engine.name) for engine in catalog().engines())
+    return tuple((words, words) for words in CHOICES.get(field, ()))
+
+
+def shown(field: str, value: object) -> str:
+    """Return a value in words."""
+    if field == "model":
+        return catalog().model(str(value)).name
+    if field == "accelerator":
+        return catalog().accelerator(str(value)).name
+    if field == "engine":
+        return "the usual one" if value == "usual" else catalog().engine(str(value)).name
+    if field == "framework":
+        return catalog().framework(str(value)).name
+    if field == "weights":
+        return " or ".join(map(format_words, value)) if isinstance(value, list) else format_words(value)
+    if field.endswith("_tokens") and isinstance(value, int):
+        return f"{show_count(value)} tokens"
+    if field.startswith("price"):
+        return f"at most ${show_count(float(str(value)))}"
+    return show_count(value) if isinstance(value, int | float) else str(value)
+
+
+def chip_html(chip: Chip, number: int) -> str:
+    """Return a chip: the field's name, and a list of what may stand there, or the value where there is no choice."""
+    label = element("span", text(LABELS.get(chip.field, chip.field)))
+    identity = f"ask-{number}"
+    if len(chip.options) < 2 + chip.said:
+        return element("li", f"{label} {element('strong', text(chip.shown))}", class_="ask-chip", data_said=chip.said)
+    first, *rest = chip.options
+    listed = element("option", text(first[1]), value=first[0], selected=True)
+    listed += "".join(element("option", text(name), value=words) for words, name in rest)
+    place = {"data_start": chip.start, "data_end": chip.end}
+    control = element("select", listed, id=identity, autocomplete="off", **place)
+    return element("li", element("label", label + control, for_=identity), class_="ask-chip", data_said=chip.said)

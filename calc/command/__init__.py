@@ -1,0 +1,1 @@
+"""The command line: `calc fit`, `calc plan`, `calc explain`, `calc ask`. Not shipped to the page."""

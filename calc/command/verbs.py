@@ -1,0 +1,169 @@
+"""What the command line answers, by verb."""
+
+from collections.abc import Callable
+from typing import Any
+
+from calc import estimate, plan, read_line
+from calc.calculators import training_answer, will_it_fit
+from calc.calculators.line import answer_line
+from calc.calculators.rendering import asked_words, by_severity
+from calc.command.printing import Rows, print_json, print_table
+from calc.lines.settling import settled, settled_question
+from calc.units import show_count, show_dollars, show_gb, show_gib, show_number, show_seconds, show_tokens_per_s
+
+Report = dict[str, Any]
+Scenario = dict[str, Any]
+MISSES = 1  # exit status of what does not fit or run, or where nothing serves
+
+
+def fit(scenario: Scenario, *, as_json: bool) -> int:
+    """Print whether a scenario fits, its memory by part, and its speed."""
+    report: Report = estimate(scenario)
+    if as_json:
+        print_json(report)
+    else:
+        print(sentence(report))
+        print_memory(report)
+        print_speed(report)
+        print_warnings(report)
+    return status(report)
+
+
+def explain(scenario: Scenario, *, as_json: bool) -> int:
+    """Print the working of a scenario: each step with its numbers, result and source."""
+    report: Report = estimate(scenario)
+    if as_json:
+        print_json({"scenario": report["scenario"], "steps": report["steps"]})
+        return status(report)
+    print(sentence(report))
+    for step in report["steps"]:
+        value = show_count(step["value"]) if float(step["value"]).is_integer() else show_number(step["value"], 4)
+        print(
+            f"\n{step['name']}\n  {step['substituted']} = {value} {step['unit']}".rstrip()
+            + f"\n  source: {step['source']}"
+        )
+    return status(report)
+
+
+def search(question: dict[str, Any], *, as_json: bool) -> int:
+    """Print the best options of a question of the planner."""
+    answer: Report = plan(question)
+    if as_json:
+        print_json(answer)
+    elif answer["options"]:
+        print(f"The best: {answer['options'][0]['why']}.")
+        print_options(answer)
+    else:
+        for reason, entry in answer["rejected"].items():
+            nearest = f", the nearest: {entry['nearest']['lacks']}" if entry["nearest"] else ""
+            print(f"{reason}: {entry['count']} do not serve{nearest}")
+        print("Nothing serves.")
+    return 0 if answer["options"] else MISSES
+
+
+def ask(line: str, *, as_json: bool) -> int:
+    """Print the answer to a question in one line, and what was not understood of it."""
+    reading: Report = read_line(line)
+    if as_json:
+        print_json(answered(reading))
+        return 0 if not reading["missing"] else MISSES
+    said = answer_line(line)
+    print(said["status"])
+    if reading["unread"]:
+        print("Not understood, and left out: " + ", ".join(part["text"] for part in reading["unread"]))
+    if reading["question"]:
+        found: Report = plan(settled_question(reading["question"])[0])
+        print_options(found)
+    elif reading["scenario"]:
+        report: Report = estimate(settled(reading["scenario"], reading["asks"]).scenario)
+        print_memory(report)
+        print_speed(report)
+        return status(report)
+    return 0 if reading["question"] else MISSES
+
+
+def answered(reading: Report) -> Report:
+    """Return a reading with what was settled, and the report or the options that answer it."""
+    if reading["question"]:
+        question, _ = settled_question(reading["question"])
+        return {"reading": reading, "question": question, "answer": plan(question)}
+    if reading["scenario"]:
+        scenario, found = settled(reading["scenario"], reading["asks"])
+        return {"reading": reading, "scenario": scenario, "found": found, "report": estimate(scenario)}
+    return {"reading": reading}
+
+
+def status(report: Report) -> int:
+    """Return the exit status of a report: 1 where it does not fit or does not run."""
+    return MISSES if report["memory"].get("fits") is False or report.get("runs") is False else 0
+
+
+def sentence(report: Report) -> str:
+    """Return whether something fits, or what it takes where no device is said."""
+    memory = report["memory"]
+    if "capacity_bytes" not in memory:
+        return f"It takes {show_gib(memory['device_bytes'])}: {asked_words(report)}."
+    training = report["scenario"]["workload"] == "training"
+    answered_by: Callable[[Report], str] = training_answer.status if training else will_it_fit.status
+    return answered_by(report)
+
+
+def print_memory(report: Report) -> None:
+    """Print the memory of the fullest device by part."""
+    parts = [part for part in report["memory"]["parts"] if part["bytes"]]
+    rows: Rows = [(part["label"], show_gib(part["bytes"]), show_gb(part["bytes"])) for part in parts]
+    total = report["memory"]["device_bytes"]
+    print_table(("Part", "GiB", "GB"), [*rows, ("Total", show_gib(total), show_gb(total))])
+
+
+def print_speed(report: Report) -> None:
+    """Print what is known of the speed; nothing where nothing is."""
+    shown = {
+        "prefill_tokens_per_s": ("Reads", show_tokens_per_s),
+        "decode_tokens_per_s": ("Writes, all sequences", show_tokens_per_s),
+        "time_to_first_token_s": ("First token after", show_seconds),
+        "time_per_output_token_s": ("Between tokens", show_seconds),
+        "tokens_per_s_per_device": ("Trains, on each device", show_tokens_per_s),
+        "step_s": ("A step", show_seconds),
+        "duration_s": ("The run", show_seconds),
+    }
+    speed = report["speed"] or {}
+    rows: Rows = [
+        (name, *(show(speed[key][end]) for end in ("low", "typical", "high")))
+        for key, (name, show) in shown.items()
+        if speed.get(key)
+    ]
+    if rows:
+        print_table(("Speed or time", "Low", "Typical", "High"), rows)
+
+
+def print_warnings(report: Report) -> None:
+    """Print what a reader should know, the gravest first."""
+    for warning in by_severity(report["warnings"]):
+        print(f"{warning['severity']}: {warning['message']}")
+
+
+def print_options(answer: Report) -> None:
+    """Print options of the planner, the best first."""
+    rows: Rows = []
+    for option in answer["options"]:
+        scenario, cost = option["scenario"], option["cost"]
+        each = (option["speed"] or {}).get("time_per_output_token_s")
+        rows.append(
+            (
+                str(scenario["model"]),
+                str(scenario.get("weights", "published")),
+                f"{scenario.get('accelerators', 1)} × {scenario['accelerator']}",
+                show_tokens_per_s(1 / each["typical"]) if each else "–",
+                show_gib(option["margin_bytes"]),
+                price(cost),
+            )
+        )
+    print_table(("Model", "Weights", "Devices", "Each answer", "Left", "Price"), rows)
+
+
+def price(cost: Report) -> str:
+    """Return the rent of an hour, or what it costs to buy where nobody rents it out."""
+    if cost["rent_per_hour"]:
+        return f"{show_dollars(cost['rent_per_hour'])}/h"
+    return f"{show_dollars(cost['purchase'])} to buy" if cost["purchase"] else "–"

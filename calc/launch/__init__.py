@@ -1,0 +1,1 @@
+"""Commands: how what an answer is about is started, with every flag that it assumed."""

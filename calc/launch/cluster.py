@@ -1,0 +1,95 @@
+"""Commands on more than one machine: by hand, under Slurm, and on Kubernetes."""
+
+from calc.launch.command import command_text
+from calc.launch.serving import HEAD, RAY_PORT, Served
+
+GPUS = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
+LEADER, NUMBER = "$LWS_LEADER_ADDRESS", "$LWS_WORKER_INDEX"  # as LeaderWorkerSet names them
+INDENT = "  "
+
+
+def replaced(text: str, names: dict[str, str]) -> str:
+    """Return a text with names of a cluster in place of others."""
+    for name, other in names.items():
+        text = text.replace(name, other)
+    return text
+
+
+def by_machine(found: Served) -> list[tuple[str, str]]:
+    """Return what runs on the first machine, and on each of the others, with who it is; one where there is one."""
+    text = command_text(found.words, found.said)
+    if found.machines == 1:
+        return [("", text)]
+    engine = found.launcher.id
+    if engine == "vllm":
+        first = f"ray start --head --port={RAY_PORT}\n{text}"
+        return [("first machine", first), ("other machines", f'ray start --block --address="{HEAD}:{RAY_PORT}"')]
+    if engine == "tensorrt-llm":
+        devices = found.machines * found.devices
+        return [("first machine", f"mpirun -n {devices} --hostfile hosts \\\n  trtllm-llmapi-launch {text}")]
+    return [("each machine, with RANK from 0 on", text)]
+
+
+def slurm(found: Served) -> str:
+    """Return a batch script for Slurm that starts all machines."""
+    parts = dict(by_machine(found))
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --nodes={found.machines}",
+        f"#SBATCH --ntasks-per-node={found.devices if found.launcher.id == 'tensorrt-llm' else 1}",
+        f"#SBATCH --gpus-per-node={found.devices}",
+        'export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+    ]
+    text = command_text(found.words, found.said)
+    if found.launcher.id == "vllm":
+        others = parts["other machines"]
+        lines += ['srun --overlap --nodes=1 --ntasks=1 -w "$HEAD" ' + f"ray start --head --port={RAY_PORT} --block &"]
+        lines += ["sleep 15"]
+        rest = found.machines - 1
+        lines += [f'srun --overlap --nodes={rest} --ntasks={rest} --exclude="$HEAD" {others} &', "sleep 15"]
+        lines += [f'srun --overlap --nodes=1 --ntasks=1 -w "$HEAD" {text}']
+    elif found.launcher.id == "tensorrt-llm":
+        lines += [f"srun --mpi=pmix trtllm-llmapi-launch {text}"]
+    else:
+        lines += [everywhere(replaced(text, {"$RANK": "$SLURM_NODEID"}))]
+    return "\n".join(lines) + "\n"
+
+
+def everywhere(text: str) -> str:
+    """Return a command that runs a text once on each machine, with the names that Slurm sets there."""
+    return f"srun bash -c \"$(cat <<'RUN'\n{text}\nRUN\n)\""
+
+
+def kubernetes(found: Served, *, vendor: str, replicas: int) -> str:
+    """Return a manifest: a deployment of replicas, or of groups of machines by LeaderWorkerSet."""
+    name, resource = "model", GPUS.get(vendor, "nvidia.com/gpu")
+    if found.machines == 1:
+        pod = container(found, command_text(found.words, found.said), resource)
+        spec = f"replicas: {replicas}\nselector: {{matchLabels: {{app: {name}}}}}\ntemplate:\n"
+        spec += indented(f"metadata: {{labels: {{app: {name}}}}}\nspec:\n" + indented(pod))
+        return f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n{indented(spec)}"
+    parts = by_machine(found)
+    first, others = parts[0][1], parts[-1][1]
+    names = {HEAD: LEADER, "$RANK": NUMBER}
+    group = f"size: {found.machines}\nleaderTemplate:\n"
+    group += indented("spec:\n" + indented(container(found, replaced(first, names), resource)))
+    group += "workerTemplate:\n"
+    group += indented("spec:\n" + indented(container(found, replaced(others, names), resource)))
+    spec = f"replicas: {replicas}\nleaderWorkerTemplate:\n{indented(group)}"
+    head = f"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {{name: {name}}}\nspec:\n"
+    return head + indented(spec)
+
+
+def container(found: Served, text: str, resource: str) -> str:
+    """Return a pod's container that runs a command on all devices of a machine."""
+    image = found.launcher.image or "IMAGE"
+    run = f'  command: ["bash", "-c"]\n  args:\n    - |\n{indented(text, 6)}'
+    limits = f'  resources: {{limits: {{{resource}: "{found.devices}"}}}}\n'
+    shared = "  volumeMounts: [{name: shared-memory, mountPath: /dev/shm}]\n"
+    volume = "volumes: [{name: shared-memory, emptyDir: {medium: Memory}}]\n"
+    return f"containers:\n- name: server\n  image: {image}\n{run}{limits}{shared}{volume}"
+
+
+def indented(text: str, by: int = 2) -> str:
+    """Return lines further to the right."""
+    return "".join(f"{' ' * by}{line}\n" for line in text.rstrip("\n").split("\n"))

@@ -1,0 +1,215 @@
+"""The command that serves what a scenario of inference is about: the choices that its report made, flag by flag."""
+
+from collections.abc import Iterator, Mapping
+from json import dumps
+from typing import Any, NamedTuple
+
+from calc.catalog import Catalog
+from calc.catalog.launchers import Launcher
+from calc.catalog.records import Mixture, NumberFormat, Recipe
+from calc.derivation import INFO, Warn
+from calc.launch.command import Said, flags_of, unsaid
+from calc.memory.published_formats import published_format
+from calc.performance.fabric import joined
+from calc.scenario import PUBLISHED, known_architecture
+
+ALL_LAYERS = "999"  # more than any model has: llama.cpp counts the head too
+PLAIN_CACHE = ("bf16", "fp16")
+SIXTEEN_BIT = ("bf16", "fp16")
+HEAD = "$HEAD"  # the first machine, as a cluster names it
+PORT, RAY_PORT = 20000, 6379
+FOLDER = "/models"
+FIELDS_WITHOUT_FLAGS = ("cache_offload", "disaggregation")
+DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
+LOOKED_UP = 4  # tokens of a text that ngram looks for
+DRAFTER = f"{FOLDER}/drafter"
+
+
+class Served(NamedTuple):
+    """What is started: the model, the words before the flags, the flags, files beside them, and what to know."""
+
+    launcher: Launcher
+    model: str
+    said: tuple[Said, ...]
+    files: tuple[tuple[str, str], ...]  # name and text
+    machines: int
+    devices: int  # of each machine
+    warnings: tuple[Warn, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The program with the model."""
+        return [*self.launcher.program, *([self.launcher.model_flag] if self.launcher.model_flag else []), self.model]
+
+
+def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Served:
+    """Return what is started for a scenario of inference with an engine, as its report filled it in."""
+    filled = report["scenario"]
+    launcher = facts.launcher(filled["engine"])
+    device = facts.accelerator(filled["accelerator"]) if filled.get("accelerator") else None
+    count, inside = filled["accelerators"], filled["accelerators"]
+    if device is not None and count > 1:
+        inside = min(joined(device, ranks=count).inside, count)
+    machines = -(-count // inside)
+    model, loading, warnings = weights_of(filled, facts, launcher)
+    asked = dict(choices(scenario, report, facts)) | ({"loading": loading} if loading else {})
+    if machines > 1:
+        asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
+    version = str(filled.get("engine_version") or "")
+    files: list[tuple[str, str]] = []
+    if launcher.id == "tensorrt-llm" and filled["kv_cache"] == "fp8":
+        files.append(("options.yaml", "kv_cache_config:\n  dtype: fp8\n"))
+        asked["options"] = "options.yaml"
+    if launcher.id == "transformers":
+        files.append(("generate.py", generating(asked, filled)))
+    said, left = flags_of(launcher, asked, version)
+    warnings += left
+    warnings += [unsaid(launcher, name) for name in FIELDS_WITHOUT_FLAGS if scenario.get(name)]
+    return Served(
+        launcher=launcher,
+        model=model,
+        said=tuple(said),
+        files=tuple(files),
+        machines=machines,
+        devices=inside,
+        warnings=tuple(warnings),
+    )
+
+
+def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:
+    """Iterate over what a report chose or assumed, by the name that flags have for it."""
+    filled, layout = report["scenario"], report["scenario"]["parallelism"]
+    engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
+    for name in ("tensor", "pipeline", "data", "context", "expert"):
+        if layout[name] > 1:
+            yield name, layout[name]
+    yield "context_tokens", filled["context_tokens"] + filled["cached_tokens"]
+    share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
+    if share:
+        yield "memory_fraction", f"{share:g}"
+    for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
+        if field in scenario and scenario[field] is not None:
+            yield name, filled[field]
+    both = [filled[name] for name in ("kv_cache", "kv_cache_v")]
+    if both[0] not in PLAIN_CACHE:
+        yield "cache", both[0]
+    if both[1] not in PLAIN_CACHE and (engine.id == "llama.cpp" or both[0] != both[1]):
+        yield "cache_v", both[1]
+    yield from beside(filled)
+    if engine.id == "llama.cpp":
+        yield from llama_choices(scenario, report)
+
+
+def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what stands beside the model: adapters, and what drafts."""
+    if served_beside := filled.get("adapters_served"):
+        yield "adapters", True
+        yield "adapter_count", served_beside["count"]
+        yield "adapter_rank", served_beside["rank"]
+    if drafted := filled.get("speculation"):
+        yield "speculation", drafting(drafted)
+
+
+def drafting(drafted: Mapping[str, Any]) -> str:
+    """Return how tokens are drafted, as vLLM is told."""
+    said: dict[str, object] = {"num_speculative_tokens": drafted["tokens"]}
+    if drafted["method"] in DRAFTING:
+        said["method"] = DRAFTING[drafted["method"]]
+    if drafted["method"] == "ngram":
+        said["prompt_lookup_max"] = LOOKED_UP
+    if drafted["method"] == "eagle":
+        said["model"] = DRAFTER
+    elif "model" in drafted:
+        said["model"] = drafted["model"]
+    return dumps(said)
+
+
+def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what llama.cpp alone is told: its slots share the cells of one cache."""
+    filled = report["scenario"]
+    slots = scenario.get("sequence_slots") or report["memory"]["sequences"]
+    yield "gpu_layers", scenario["gpu_layers"] if scenario.get("gpu_layers") is not None else ALL_LAYERS
+    yield "sequences", slots
+    yield "cells", (filled["context_tokens"] + filled["cached_tokens"]) * int(str(slots))
+    if filled["attention"] == "flash":
+        yield "flash", "on"
+    if filled["parallelism"]["tensor"] > 1:
+        yield "split", "row"
+    elif filled["parallelism"]["pipeline"] > 1:
+        yield "split", "layer"
+    if scenario.get("experts_on_host"):
+        yield "experts_on_host", ALL_LAYERS if scenario["experts_on_host"] == "all" else scenario["experts_on_host"]
+    if isinstance(split := scenario.get("tensor_split"), list | tuple):
+        yield "tensor_split", ",".join(map(str, split))
+
+
+def weights_of(filled: Mapping[str, Any], facts: Catalog, launcher: Launcher) -> tuple[str, str | None, list[Warn]]:
+    """Return where the weights are, the format that the engine converts them to as it loads, and what to know.
+
+    A repository of the catalogue that holds the model in its format comes first; then one that the engine converts;
+    else a folder of the reader's own stands in for it.
+    """
+    name, weights = filled["model"], filled["weights"]
+    if not isinstance(name, str):
+        folder = f"{FOLDER}/model"
+        return folder, None, [own_weights(folder, "the model of the config", weights)]
+    model = facts.model(name)
+    plain = name if "/" in name else model.repositories[0] if model.repositories else f"{FOLDER}/{model.id}"
+    own = published_format(model.config, known_architecture(facts, model.id), facts.number_format)
+    base = own.base.id if isinstance(own, Recipe) else own.id
+    if launcher.id == "llama.cpp":
+        form = facts.weights_format(weights) if isinstance(weights, str) and weights != PUBLISHED else None
+        shown = form.name.replace(" ", "_") if isinstance(form, Mixture | NumberFormat) else "BF16"
+        file = f"{FOLDER}/{model.id}-{shown}.gguf"
+        return file, None, [own_weights(file, model.name, shown)]
+    if weights in (PUBLISHED, base) or (weights in SIXTEEN_BIT and base in SIXTEEN_BIT):
+        return plain, None, []
+    for repository, said in model.published.items():
+        other = published_format({**model.config, **said}, known_architecture(facts, model.id), facts.number_format)
+        if (other.base.id if isinstance(other, Recipe) else other.id) == weights:
+            return repository, None, []
+    named = [flag.values or {} for flag in launcher.flags if flag.of == "loading"]
+    if (
+        isinstance(weights, str)
+        and base in SIXTEEN_BIT
+        and (weights in (named[0] if named else {}) or converts(launcher, weights))
+    ):
+        return plain, weights, []
+    folder = f"{FOLDER}/{model.id}-{weights if isinstance(weights, str) else 'quantized'}"
+    return folder, None, [own_weights(folder, model.name, weights)]
+
+
+def converts(launcher: Launcher, weights: str) -> bool:
+    """Return whether a program of files, not flags, brings weights to a format as it loads."""
+    return launcher.id == "transformers" and weights in ("nf4", "nf4-dq", "int8")
+
+
+def own_weights(place: str, model: str, weights: object) -> Warn:
+    """Return that the reader has to bring the weights."""
+    message = f"put {model} in {weights} at {place}, or the name of a repository that holds it in its place"
+    return Warn("weights-needed", message, "weights", INFO)
+
+
+def generating(asked: Mapping[str, object], filled: Mapping[str, Any]) -> str:
+    """Return a program that loads a model with transformers, as the scenario has it, and writes."""
+    form, imports, keys = asked.get("loading"), "AutoModelForCausalLM, AutoTokenizer", ""
+    if form in ("nf4", "nf4-dq"):
+        imports += ", BitsAndBytesConfig"
+        double = f"True, bnb_4bit_use_double_quant={form == 'nf4-dq'}"
+        keys = f', quantization_config=BitsAndBytesConfig(load_in_4bit={double}, bnb_4bit_quant_type="nf4")'
+    elif form == "int8":
+        imports += ", BitsAndBytesConfig"
+        keys = ", quantization_config=BitsAndBytesConfig(load_in_8bit=True)"
+    attention = "sdpa" if filled["attention"] == "flash" else "eager"
+    return f"""import sys
+
+from transformers import {imports}
+
+name = sys.argv[1]
+tokenizer = AutoTokenizer.from_pretrained(name)
+model = AutoModelForCausalLM.from_pretrained(
+    name, torch_dtype="auto", device_map="auto", attn_implementation="{attention}"{keys}
+)
+inputs = tokenizer(sys.stdin.read(), return_tensors="pt").to(model.device)
+print(tokenizer.decode(model.generate(**inputs, max_new_tokens={filled["output_tokens"]})[0]))
+"""

@@ -1,0 +1,134 @@
+"""The command that trains what a scenario of training is about: TRL under accelerate, with the division it assumed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from calc.catalog import Catalog
+from calc.derivation import Warn
+from calc.launch.command import Said, flags_of
+from calc.performance.fabric import joined
+
+PORT = 29500
+MIXED = {"bf16-mixed": "bf16", "bf16-autocast": "bf16", "fp16-mixed": "fp16"}  # accelerate's word for a precision
+WIDE = ("bf16-autocast", "fp32")  # precisions that keep weights in FP32
+ZERO = {"none": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
+
+
+class Trained(NamedTuple):
+    """What is started: words, flags, the configuration beside them, machines, and what to know."""
+
+    words: tuple[str, ...]
+    said: tuple[Said, ...]
+    files: tuple[tuple[str, str], ...]
+    machines: int
+    devices: int  # of each machine
+    warnings: tuple[Warn, ...]
+
+
+def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
+    """Return what is started for a scenario of training, as its report filled it in."""
+    filled = report["scenario"]
+    count = filled["accelerators"]
+    device = facts.accelerator(filled["accelerator"]) if filled.get("accelerator") else None
+    inside = min(joined(device, ranks=count).inside, count) if device is not None and count > 1 else count
+    machines = -(-count // inside)
+    model = filled["model"]
+    record = facts.model(model) if isinstance(model, str) else None
+    repository = record.repositories[0] if record is not None and record.repositories else "/models/model"
+    launcher = facts.launcher("trl")
+    said, left = flags_of(launcher, dict(choices(filled)), "")
+    config = configuration(filled, machines=machines, devices=inside)
+    return Trained(
+        words=(*launcher.program, launcher.model_flag, repository),
+        said=tuple(said),
+        files=(("accelerate.yaml", config),),
+        machines=machines,
+        devices=inside,
+        warnings=(*doubts(filled), *left),
+    )
+
+
+def choices(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what a run is told, by the name that flags have for it."""
+    yield "config", "accelerate.yaml"
+    yield "dataset", "DATASET"
+    for name in ("micro_batch", "gradient_accumulation", "sequence_tokens", "optimizer", "attention", "checkpointing"):
+        yield name, filled[name]
+    if not filled["padding_mask"]:
+        yield "packing", True
+    yield "kept", "fp32" if keeps_fp32(filled) else "bf16"
+    if filled["precision"] not in ("bf16", "fp32"):
+        yield "precision", filled["precision"]
+    if filled["cross_entropy"] == "fused":
+        yield "loss", "fused"
+    if filled["method"] == "full":
+        return
+    targets = filled["lora"]["targets"]
+    yield "adapters", True
+    yield "lora_rank", filled["lora"]["rank"]
+    yield "lora_targets", targets if isinstance(targets, str) else " ".join(targets)
+    if filled["method"] == "qlora":
+        yield "base", filled["base_weights"]
+
+
+def keeps_fp32(filled: Mapping[str, Any]) -> bool:
+    """Return whether weights are kept in FP32: a master copy beside 16-bit ones is DeepSpeed's alone."""
+    mixed = filled["precision"].endswith("-mixed") and filled["method"] == "full" and not by_deepspeed(filled)
+    return filled["precision"] in WIDE or mixed
+
+
+def by_deepspeed(filled: Mapping[str, Any]) -> bool:
+    """Return whether DeepSpeed divides the run: it shards states without parameters, and leaves some on the host."""
+    return bool(filled["offload"]) or filled["sharding"] in ("zero-1", "zero-2")
+
+
+def configuration(filled: Mapping[str, Any], *, machines: int, devices: int) -> str:
+    """Return accelerate's configuration: plain copies, FSDP for sharded parameters, DeepSpeed for the rest."""
+    stage, waits = ZERO[filled["sharding"]], list(filled["offload"])
+    several = machines * devices > 1
+    kind = "DEEPSPEED" if by_deepspeed(filled) else "FSDP" if stage == 3 else "MULTI_GPU" if several else "'NO'"
+    lines = [
+        "compute_environment: LOCAL_MACHINE",
+        f"distributed_type: {kind}",
+        f"mixed_precision: {MIXED.get(filled['precision'], 'no')!r}",
+        f"num_machines: {machines}",
+        f"num_processes: {machines * devices}",
+        "machine_rank: 0",
+        f"main_process_port: {PORT}",
+    ]
+    if kind == "FSDP":
+        lines += [
+            "fsdp_config:",
+            "  fsdp_version: 2",
+            "  fsdp_reshard_after_forward: true",
+            "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
+            "  fsdp_cpu_ram_efficient_loading: true",
+            "  fsdp_state_dict_type: FULL_STATE_DICT",
+            "  fsdp_activation_checkpointing: false",
+        ]
+    elif kind == "DEEPSPEED":
+        lines += [
+            "deepspeed_config:",
+            f"  zero_stage: {stage}",
+            f"  offload_optimizer_device: {'cpu' if 'optimizer' in waits else 'none'}",
+            f"  offload_param_device: {'cpu' if 'parameters' in waits else 'none'}",
+            f"  gradient_accumulation_steps: {filled['gradient_accumulation']}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def doubts(filled: Mapping[str, Any]) -> Iterator[Warn]:
+    """Iterate over what the command does not say of the scenario."""
+    layout = filled["parallelism"]
+    yield Warn("dataset-needed", "put the name or the folder of your own texts in place of DATASET", "training_tokens")
+    divided = [name for name in ("tensor", "pipeline", "context", "expert") if layout[name] > 1]
+    if divided:
+        message = f"TRL divides no model by {' or '.join(divided)} parallelism: Megatron-LM, NeMo or torchtitan do"
+        yield Warn("no-flag", message, f"parallelism.{divided[0]}")
+    if keeps_fp32(filled) and filled["precision"] not in WIDE:
+        message = (
+            "TRL keeps a master copy beside 16-bit weights under DeepSpeed alone: weights are kept in FP32 here, and "
+        )
+        yield Warn("precision-differs", message + "precision bf16-autocast says what that takes", "precision")
+    if "activations" in filled["offload"]:
+        yield Warn("no-flag", "--activation_offloading true moves activations, in TRL's trainer alone", "offload")

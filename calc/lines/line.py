@@ -1,0 +1,87 @@
+"""A typed line: its text in small letters, and which of its characters are understood already."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from calc.errors import ScenarioError
+
+LONGEST = 400  # characters of a question in one line
+# A count stands close to a name: 2x3090, 8*A100, 4xMI300X; but 8x7B is a model.
+GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?=[a-z0-9])(?!\d+(?:\.\d+)?[bm]\b)")
+ATOM = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)*\+?|[^\sa-z0-9]")
+# Words that ask, join or address, and say nothing of a model, a device or a quantity.
+WORDS = """
+a able about actually after against all also am amd an and any apple approximately are as at be been best better big
+bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest choose could cuda
+current currently decent deploy deployed deploying dgx different do does doing don't during each enough error errors
+every exact exactly example extremely feasible fine fit fits fitting for from full get gets getting gguf give given
+gives go good got gpu gpus had handle happen hardware has have having hello help hey hgx hi hold home host hosted
+how i i'd i'm if in inference instance intel into is issue issues it it's its just kind kinds know language largest
+least less let like llm llms load local locally long machine machine's machines mainly make many max maximum may me
+mem memory meta might min mine minimum model models more most mostly much my need needed needs nice number nvidia of
+ok old on one one's only oom or other our out overall own parameter parameters params pc people per perhaps please
+possible pro purchase question quick ram rather re really recommend recommended reduce reducing require required
+requirement requirements requires resource resources result results rig roughly run running runs same say see serve
+served server serving set setup should single size small smallest smoothly so some someone something spare spec
+specs still sufficient suggest supervised sure system take takes tell than thanks that the their them then there
+these they think this those through time times to together tokens too total try trying two under up us usage use
+used user using version via vram want wanted was way we well were what what's when where whether which while who
+will with work working works workstation would write writing yes you your
+"""
+SILENT = frozenset(WORDS.split())
+
+
+class Piece(NamedTuple):
+    """A word or sign of a line, by its place."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Line:
+    """A line that is read piece by piece: who understands a part claims it."""
+
+    def __init__(self, text: object) -> None:
+        if not isinstance(text, str):
+            raise ScenarioError("line", f"must be a text, not {text!r:.60}")
+        if len(text) > LONGEST:
+            raise ScenarioError("line", f"has {len(text):,} characters; at most {LONGEST} are read")
+        self.text = text
+        self.small = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)  # places stay
+        self.taken = [False] * len(text)
+
+    def free(self, start: int, end: int) -> bool:
+        """Return whether nobody has claimed anything between two places."""
+        return not any(self.taken[start:end])
+
+    def claim(self, start: int, end: int) -> None:
+        """Mark a part as understood."""
+        self.taken[start:end] = [True] * (end - start)
+
+    def found(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """Iterate over what a pattern finds in parts that nobody has claimed, for the caller to claim."""
+        for match in pattern.finditer(self.small):
+            if match.end() > match.start() and self.free(*match.span()):
+                yield match
+
+    def pieces(self) -> list[Piece]:
+        """Return the words and signs that nobody has claimed, counts apart from the names that they stand close to."""
+        spaced = GLUED.sub(lambda match: f"{match[1]}\0", self.small)
+        found = (Piece(*match.span(), text=match[0]) for match in ATOM.finditer(spaced))
+        return [piece for piece in found if piece.text != "\0" and self.free(piece.start, piece.end)]
+
+    def unread(self) -> list[Piece]:
+        """Return the words that nobody has claimed and that may mean something, neighbours together."""
+        parts: list[Piece] = []
+        for piece in self.pieces():
+            word = piece.text
+            if word in SILENT or not word[0].isalnum() or (len(word) == 1 and word.isalpha()):
+                continue
+            last = parts[-1] if parts else None
+            if last and re.fullmatch(r"[\s\-_./:]*", self.small[last.end : piece.start]):
+                parts[-1] = Piece(last.start, piece.end, self.text[last.start : piece.end])
+            else:
+                parts.append(Piece(piece.start, piece.end, self.text[piece.start : piece.end]))
+        return parts

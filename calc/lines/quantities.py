@@ -1,0 +1,187 @@
+"""What of a line is a quantity, a method, or a word that says what is asked: patterns of English, and no names.
+
+Each pattern has a name in `FOUND`, in the order in which they are looked for: what is claimed first is not read twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from calc.lines.line import Line
+from calc.units import read_count
+
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+COUNT = rf"{NUMBER}\s?([km])?\b"
+PER_SECOND = r"(?:tok(?:en)?s?|t)\s*(?:/|per|a)\s*s(?:ec(?:ond)?s?)?\b|tps\b|tokens?\s+per\s+sec\w*"
+PEOPLE = (
+    r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
+    r"|conversations?|chats)"
+)
+AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|parallel|active)"
+CONTEXT = (
+    r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
+    r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
+)
+WINDOW = r"(?:\s*(?:window|length|size))?"
+MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?: an?)?)"
+OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
+LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
+
+
+class Quantity(NamedTuple):
+    """A part of a line that a pattern has read."""
+
+    start: int
+    end: int
+    field: str
+    value: object
+
+
+def tokens(match: re.Match[str]) -> object:
+    """Return a count of tokens of a context, of which a k is 1,024."""
+    return counted(match, binary=True)
+
+
+def plainly(match: re.Match[str]) -> object:
+    """Return a count of people or money, of which a k is a thousand."""
+    return counted(match, binary=False)
+
+
+def counted(match: re.Match[str], *, binary: bool) -> object:
+    """Return the count that a match's first groups are, None for none."""
+    number, *rest = [group for group in match.groups() if group]
+    unit = rest[0] if rest else ""
+    return read_count(number + LARGE.get(unit, unit)[:1], binary=binary)
+
+
+def amount(match: re.Match[str]) -> object:
+    """Return a number, maybe of thousands."""
+    number, *rest = [group for group in match.groups() if group]
+    return float(number.replace(",", "")) * (1000 if rest and rest[0] == "k" else 1)
+
+
+def written(match: re.Match[str]) -> object:
+    """Return a count as it is written, which is of a context or of a data set: 1m, 15t."""
+    return match[1] + LARGE.get(match[2], match[2])[0]
+
+
+def said(value: object) -> Callable[[re.Match[str]], object]:
+    """Return a reader for which a pattern always means one value."""
+    return lambda _: value
+
+
+def named(match: re.Match[str]) -> object:
+    """Return what a match's last group says."""
+    return next(group for group in reversed(match.groups()) if group)
+
+
+Rule = tuple[str, str, Callable[[re.Match[str]], object]]  # a field, a pattern, and what reads its match
+RULES: tuple[Rule, ...] = (
+    # What a million tokens cost, before their numbers are taken for something else.
+    ("asks", r"\$\s*/\s*1?\s*m(?:illion)?\b(?:\s*tok\w*)?", said("cost")),
+    (
+        "asks",
+        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*tok\w*",
+        said("cost"),
+    ),
+    ("price_per_hour", rf"\$?\s?{NUMBER}\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_month", rf"\$\s?{NUMBER}(k)?\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
+    ("price_per_month", rf"{NUMBER}(k)?\s*(?:usd|dollars?|bucks)\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
+    ("price", rf"\$\s?{NUMBER}\s?(k)?\b", amount),
+    ("price", rf"{NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b)", amount),
+    ("price", rf"\bbudget(?:\s+(?:of|is|around|about|under|up to))*\s*{NUMBER}\s?(k)?\b", amount),
+    # Speeds: a number is a need, the unit alone a question.
+    ("requests_per_s", rf"\b{NUMBER}\s*(?:requests?|queries)\s*(?:/|per)\s*s\w*|\b{NUMBER}\s*(?:rps|qps)\b", amount),
+    ("tokens_per_s_each", rf"\b{NUMBER}\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?", amount),
+    ("asks", rf"\bhow many\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
+    (
+        "asks",
+        r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\bthroughput\b|\blatency\b",
+        said("speed"),
+    ),
+    ("asks", r"\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b", said("speed")),
+    ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
+    # How long a run takes, and how many tokens it reads.
+    (
+        "training_tokens",
+        rf"\b{NUMBER}\s?(million|mil|billion|bn|trillion|[mbt])\s*(?:training\s+)?tok(?:en)?s\b",
+        written,
+    ),
+    (
+        "asks",
+        r"\bhow long\b(?!\s+(?:a\s+)?(?:context|ctx|prompt))|\btime to (?=(?:pre|fine)?[- ]?(?:train|tun))",
+        said("duration"),
+    ),
+    ("asks", r"\bhow many (?:days|hours|weeks|months)\b|\btraining time\b", said("duration")),
+    # Lengths.
+    ("prompt_tokens", rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?:\s*tokens?)?", tokens),
+    ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    (
+        "output_tokens",
+        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:outputs?|answers?|responses?|completions?)\b(?:\s*tokens?)?",
+        tokens,
+    ),
+    ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b)?", tokens),
+    (
+        "context_tokens",
+        rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
+        tokens,
+    ),
+    ("context_tokens", rf"\b{NUMBER}\s?(k)\b(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
+    # People and batches.
+    (
+        "sequences",
+        rf"\b(?:for\s+)?{NUMBER}\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
+        plainly,
+    ),
+    ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    ("of", rf"\b(?:how many|max(?:imum)?(?: number of)?|most)\s+(?:{AT_ONCE}\s+)?{PEOPLE}\b", said("sequences")),
+    (
+        "of",
+        rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",
+        said("context_tokens"),
+    ),
+    ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
+    ("asks", r"\b(?:how much (?:does|would|will|do) (?:it|this) )?costs?\b|\belectricity\b", said("cost")),
+    ("accelerators", rf"-{{0,2}}\b(?:tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp)\s*[=:]?\s*{NUMBER}\b", plainly),
+    # How it is trained.
+    ("method", r"\bq-?lora\b", said("qlora")),
+    ("method", r"\b(?:d|rs)?lora\b", said("lora")),
+    (
+        "method",
+        r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
+        said("full"),
+    ),
+    ("method", r"\bfull[- ]param\w*|\ball param\w*|\b(?:pre|cpt|continued pre)-?train\w*", said("full")),
+    ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
+    ("sharding", r"\bfsdp2?\b", said("zero-3")),
+    ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),
+    ("optimizer", r"\bpaged[-_ ]adamw?[-_ ]8[-_ ]?bit\b", said("paged-adamw-8bit")),
+    ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),
+    ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
+    ("checkpointing", r"\b(?:gradient|activation)[-_ ]checkpointing\b", said("full")),
+    ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
+    ("trains", r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft)\b", said(True)),
+    # Number formats by their bits; names of formats are the catalogue's.
+    ("bits", r"\b(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
+    ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
+)
+FOUND = tuple((field, re.compile(pattern), read) for field, pattern, read in RULES)
+# Of a card that is not named; a computer's own memory is no card's.
+MEMORY = re.compile(
+    rf"\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
+    r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*"
+)
+
+
+def quantities(line: Line) -> Iterator[Quantity]:
+    """Iterate over what a line says without names, and claim it."""
+    for field, pattern, read in FOUND:
+        for match in line.found(pattern):
+            value = read(match)
+            if value is not None:
+                line.claim(*match.span())
+                yield Quantity(*match.span(), field=field, value=value)

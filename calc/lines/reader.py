@@ -1,0 +1,248 @@
+"""The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
+
+import re
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.lines.line import Line
+from calc.lines.names import NEAR, Count, Name, names_of
+from calc.lines.quantities import MEMORY, Quantity, quantities
+from calc.planning.support import format_of_bits
+from calc.units import GIB, read_count
+
+TRAINED = ("training", "duration")
+# What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
+FOR_MODELS = re.compile(r"\b(?:what|which|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
+FOR_HARDWARE = re.compile(
+    r"\b(?:what|which|hardware|gpus?|cards?|requirements?|v?ram|memory|mem|how much|needs?|needed|minimum|cheapest|buy"
+    r"|best|serve)\b"
+)
+CACHES = (
+    re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
+    re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
+)
+APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?)\b")
+SOMETHING = re.compile(
+    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
+)
+PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
+INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
+TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
+MONEY = ("price", "price_per_month", "price_per_hour")
+
+
+class Chip(NamedTuple):
+    """A part of a line that was understood: the field that it gives, its value, and what else it may mean."""
+
+    start: int
+    end: int
+    field: str
+    value: object
+    others: tuple[str, ...] = ()
+
+
+class Reader:
+    """Reads a line part by part; what no field takes at the end is given back, and said."""
+
+    def __init__(self, text: object, facts: Catalog) -> None:
+        self.line, self.facts, self.names = Line(text), facts, names_of(facts)
+        self.chips: list[Chip] = []
+        self.missing: list[str] = []
+        self.taken: dict[str, object] = {}
+        self.read_names_of_formats()
+        self.amounts = list(quantities(self.line))
+        self.wants = [amount for amount in self.amounts if amount.field == "asks"]
+        self.read_programs()
+        self.read_models_and_devices()
+
+    def add(self, part: Name | Quantity | Count, field: str, value: object, others: tuple[str, ...] = ()) -> None:
+        """Note that a part gives a field its value."""
+        self.chips.append(Chip(part.start, part.end, field, value, others=others))
+
+    def value(self, field: str) -> object:
+        """Return what the line gives a field, None for nothing."""
+        return next((chip.value for chip in self.chips if chip.field == field), None)
+
+    def place(self, field: str) -> int:
+        """Return where a field is said."""
+        return next((chip.start for chip in self.chips if chip.field == field), -1)
+
+    def read_names_of_formats(self) -> None:
+        """Read a repository, which may say a number format, the cache's format, and that of the weights."""
+        said = self.names.repository(self.line)
+        if said:
+            self.add(said[0], "model", said[0].id)
+            if said[1]:
+                self.add(said[0], "weights", said[1])
+        for match in (match for pattern in CACHES for match in self.line.found(pattern)):
+            cache = self.names.format(match[1])
+            if cache and self.facts.lookup("number_formats", cache) and self.facts.number_format(cache).cache:
+                self.line.claim(*match.span())
+                self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
+                break
+        if self.value("weights") is None and (found := next(self.names.formats(self.line), None)):
+            self.add(found, "weights", found.id)
+
+    def read_programs(self) -> None:
+        """Read the engine and the framework of training."""
+        for kind, field in (("engines", "engine"), ("frameworks", "framework")):
+            if found := next(self.names.listed(self.line, kind, 3), None):
+                self.add(found, field, found.id)
+
+    def read_models_and_devices(self) -> None:
+        """Read names that the catalogue lists before those of several words, which could swallow a count."""
+        model = None
+        if self.value("model") is None:
+            model = self.names.listed_model(self.line)
+        if device := self.names.device(self.line):
+            self.read_size(*device)
+        else:
+            self.read_memory()
+        model = model or (self.names.model(self.line) if self.value("model") is None else None)
+        if model:
+            self.add(model, "model", model.id, model.others)
+
+    def read_size(self, device: Name, count: Count | None) -> None:
+        """Take a device, and a memory beside it that is its own, that of one with the same name, or that of all."""
+        for match in self.line.found(MEMORY):
+            size = float(match[1].replace(",", ""))
+            for name in (device.id, *device.others):
+                memory = (self.facts.accelerator(name).quantity("memory") or 0) / GIB
+                if min(abs(size / memory - 1), abs(size / memory / (count.value if count else 1) - 1)) < NEAR:
+                    others = tuple(other for other in (device.id, *device.others) if other != name)
+                    device = device._replace(id=name, others=others)
+                    self.line.claim(*match.span())
+                    break
+        self.add(device, "accelerator", device.id, device.others)
+        if count:
+            self.add(count, "accelerators", count.value)
+
+    def read_memory(self) -> None:
+        """Read a device of which only the memory is said, and how many there are."""
+        apple = APPLE.search(self.line.small)
+        for match in self.line.found(MEMORY):
+            found = self.names.of_memory(float(match[1].replace(",", "")), apple=bool(apple))
+            if found is None:
+                continue
+            pieces = self.line.pieces()
+            window = [piece for piece in pieces if match.start() <= piece.start < match.end()]
+            self.line.claim(*match.span())
+            if apple:
+                self.line.claim(*apple.span())
+            self.chips.append(Chip(*match.span(), field="accelerator", value=found.id, others=found.others))
+            if count := self.names.count_beside(self.line, pieces, window):
+                self.add(count, "accelerators", count.value)
+            return
+
+    @property
+    def trains(self) -> bool:
+        """Whether the line is about training."""
+        fields = {amount.field for amount in self.amounts}
+        framework = self.value("framework") not in (None, "transformers")
+        return framework or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
+
+    def asks(self) -> str | None:
+        """Return the kind of question, None where the line is none that is answered."""
+        wants = [str(want.value) for want in self.wants]
+        wants += ["speed" for amount in self.amounts if amount.field == "tokens_per_s_each"]
+        model, device = self.value("model"), self.value("accelerator")
+        if self.trains:
+            timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in self.amounts)
+            return self.needing("duration", device=True) if timed else self.needing("training")
+        if any(amount.field == "of" for amount in self.amounts) and (model or not self.asks_for(FOR_MODELS)):
+            return self.needing("limit", device=True)
+        for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
+            if kind == "speed" and not (model and device) and "speed" not in [want.value for want in self.wants]:
+                continue  # a need, and no question
+            left_out = (not model and self.asks_for(FOR_MODELS)) or (not device and self.asks_for(FOR_HARDWARE))
+            if not set(words).isdisjoint(wants) and not left_out:
+                return self.needing(kind, device=True)
+        if model and device:
+            many = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
+            return "devices" if many and self.value("accelerators") is None else "fits"
+        if device and self.asks_for(FOR_MODELS):
+            return "models"
+        if model and self.asks_for(FOR_HARDWARE):
+            return "hardware"
+        self.missing = ["accelerator" if model else "model"] if model or device else ["model", "accelerator"]
+        return None
+
+    def asks_for(self, words: re.Pattern[str]) -> bool:
+        """Whether a line asks for what it leaves out: by its words, or because nothing else is in it."""
+        if SOMETHING.search(self.line.small):  # which the line does not name
+            return False
+        return bool(words.search(self.line.small)) or not self.line.unread()
+
+    def needing(self, kind: str, *, device: bool = False) -> str:
+        """Return a kind of question, and note what the line leaves out that it needs."""
+        self.missing = [name for name in ("model", "accelerator") if self.value(name) is None]
+        if not device and self.missing == ["accelerator"]:
+            self.missing = []
+        return kind
+
+    def take(self, kind: str | None) -> None:
+        """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
+        training = kind in TRAINED
+        for amount in self.amounts:
+            field, value = self.fielded(amount, kind, training=training)
+            if field == "":
+                self.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
+            elif field and self.value(field) is None:
+                self.add(amount, field, value)
+        for chip in list(self.chips):
+            if (chip.field in ("weights", "kv_cache", "engine") and training) or (
+                chip.field == "framework" and not training
+            ):
+                self.retake(chip)
+
+    def retake(self, chip: Chip) -> None:
+        """Give a training run what serving calls a format or an engine, or say that it is not understood."""
+        self.chips.remove(chip)
+        if chip.field == "framework" and self.facts.lookup("engines", str(chip.value)):
+            self.chips.append(chip._replace(field="engine"))
+        elif chip.field == "engine" and self.facts.lookup("frameworks", str(chip.value)):
+            self.chips.append(chip._replace(field="framework"))
+        elif chip.field == "weights" and chip.value in PRECISIONS:
+            self.chips.append(chip._replace(field="precision", value=PRECISIONS[str(chip.value)]))
+        elif chip.field == "weights" and str(chip.value).startswith("nf4"):
+            self.chips.append(chip._replace(field="base_weights"))
+        else:
+            self.line.taken[chip.start : chip.end] = [False] * (chip.end - chip.start)
+
+    def fielded(self, amount: Quantity, kind: str | None, *, training: bool) -> tuple[str | None, object]:
+        """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
+        field, value = amount.field, amount.value
+        if field in ("asks", "trains"):
+            return None, None
+        if field == "of":
+            return (None if kind == "limit" else ""), None
+        if field == "whole":
+            return ("method" if training else None), value
+        if field == "training_tokens":
+            assert isinstance(value, str)
+            value = read_count(value, binary=not training)
+            return ("training_tokens", value) if training else ("context_tokens", value)
+        if field == "accelerators":
+            return ("" if self.value(field) else field), value
+        if field in MONEY or field == "tokens_per_s_each":
+            return (field, value) if kind in ("models", "hardware") else ("", None)
+        if training:
+            if field == "bits" and value == 4 and self.value("method") in (None, "lora", "qlora"):
+                return "method", "qlora"
+            renamed = {"context_tokens": "sequence_tokens", "batch": "micro_batch"}
+            return (renamed.get(field, field), value) if field in TRAINING else ("", None)
+        if field == "bits":
+            return "weights", self.weights_of(value)
+        return ("sequences" if field == "batch" else field, value) if field in INFERENCE else ("", None)
+
+    def weights_of(self, bits: object) -> object:
+        """Return the number format of so many bits that the engine's users take; of several engines each one's."""
+        assert isinstance(bits, int)
+        device = self.value("accelerator")
+        named = self.value("engine")
+        if isinstance(named, str):
+            return format_of_bits(self.facts.engine(named), bits, self.facts)
+        segment = self.facts.accelerator(str(device)).segment if device else None
+        engines = [engine for engine in self.facts.engines() if segment is None or segment in engine.usual_on]
+        found = [format_of_bits(engine, bits, self.facts) for engine in engines if engine.usual_on]
+        return found[0] if len(set(found)) == 1 else list(dict.fromkeys(found))

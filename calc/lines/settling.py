@@ -1,0 +1,77 @@
+"""What a line leaves open is settled: the number format that fits, and how many devices are needed."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from calc.estimate import estimate
+from calc.planner.answer import answer
+from calc.scenario import PUBLISHED, known_architecture
+
+Scenario = Mapping[str, object]
+HAVE = ("accelerator", "accelerators")
+YEARS = 2  # people who ask what runs mean current models
+
+
+class Settled(NamedTuple):
+    """A scenario without anything left open, and what was settled, by field; None where nothing was found."""
+
+    scenario: dict[str, Any]
+    found: dict[str, object]
+
+
+def settled(scenario: Scenario, kind: str) -> Settled:
+    """Return a line's scenario with what it leaves open: the format, and for "devices" their fewest number.
+
+    The format is what is published, or the first one that fits of those that the engine's users go down to; where none
+    does, what is published. Raises ScenarioError for a scenario that is wrong.
+    """
+    asked, found = dict(scenario), dict[str, object]()
+    if kind == "devices":
+        found["accelerators"] = fewest(asked)
+        asked["accelerators"] = found["accelerators"] or 1
+    elif "weights" not in asked and asked.get("workload") != "training":
+        found["weights"] = asked["weights"] = first_format(asked)
+    return Settled(asked, found)
+
+
+def fewest(scenario: Scenario) -> object:
+    """Return the smallest number of devices on which a scenario fits, None where none was found."""
+    report: Any = estimate({**scenario, "accelerators": 1})
+    return report["memory"]["devices_needed"]
+
+
+def first_format(scenario: Scenario) -> object:
+    """Return the number format that a scenario has to have to fit: what is published, where that or none does."""
+    have = {name: scenario[name] for name in HAVE if name in scenario}
+    rest = {name: value for name, value in scenario.items() if name not in HAVE}
+    try:
+        found: Any = answer({"want": "models", "have": have, "weights": "any", "count": 1, **rest})
+    except ScenarioError:
+        return PUBLISHED  # whose answer says what is wrong
+    return found["options"][0]["scenario"]["weights"] if found["options"] else PUBLISHED
+
+
+def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], object]:
+    """Return a question with what it leaves open, and the number format that was found for it, None for none.
+
+    The most of something is asked for a format that fits; what runs is asked of models of the last two years.
+    """
+    if question["want"] == "models" and "model" not in question:
+        return {**question, "models": recent()}, None
+    if question["want"] != "limit" or "weights" in question:
+        return dict(question), None
+    rest = {name: value for name, value in question.items() if name not in ("want", "of", "have")}
+    weights = first_format({**question["have"], **rest})
+    return {**question, "weights": weights}, weights
+
+
+def recent() -> list[str]:
+    """Return the models that write text and came out in the two years before the newest fact of the catalogue."""
+    facts = catalog()
+    year, month = facts.version.split("-")[:2]
+    since = f"{int(year) - YEARS}-{month}"
+    entries = facts.entries("models").items()
+    listed = [name for name, entry in entries if str(entry["released"]) >= since]
+    return [name for name in listed if known_architecture(facts, name).writes]

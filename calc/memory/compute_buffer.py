@@ -1,0 +1,221 @@
+"""llama.cpp's compute buffer: the widest moment of the graph of a micro-batch, all in FP32 but for masks.
+
+Tensors of a graph take each other's place once nothing reads them. What is alive together at a moment was read off the
+sizes that builds reserve for models of known shape; `tests/memory/test_compute_buffer.py` holds them.
+Source: llama.cpp, src/llama-graph.cpp for what is computed, ggml/src/ggml-alloc.c for what stands where.
+"""
+
+from typing import NamedTuple
+
+from calc.architecture.layers import Attention, Layer
+from calc.architecture.stages import local_heads
+from calc.architecture.tensors import SPLIT_IN
+from calc.memory.cache_layouts import llama_cpp_cells, llama_cpp_window_cells, past_elements
+from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
+from calc.memory.runtime import ALLOCATED, EAGER, Amount, Case
+
+FP32_BYTES, FP16_BYTES, HALF_BITS = 4, 2, 16
+COPIES = 4  # of a graph's inputs that a pipeline keeps: GGML_SCHED_MAX_COPIES
+CUDA_VENDORS = ("NVIDIA", "AMD")  # whose kernels unpack a quantised cache before a prompt attends to it
+
+
+class Slots(NamedTuple):
+    """How a server is set up: the sequences it has room for, and the streams of cells that its cache is made of."""
+
+    sequences: int
+    streams: int  # 1: one that all sequences share
+    context: int  # cells that are asked for, of all streams together
+
+    @property
+    def unified(self) -> bool:
+        """Whether all sequences share the cells."""
+        return self.streams == 1
+
+
+class Moment(NamedTuple):
+    """What is alive at once: elements in FP32 for each token of a micro-batch, and bytes beside them."""
+
+    id: str
+    label: str
+    elements: int
+    rest: int
+
+
+def server_slots(case: Case) -> Slots:
+    """Return how llama.cpp's server is set up.
+
+    Where nothing is said it has the slots of its version, which share one context. Stated slots, or more sequences
+    than that, are `--parallel`: each has cells of its own since caches are kept in streams. Source: llama.cpp,
+    tools/server/server.cpp.
+    """
+    usual = case.engine.whole("slots")
+    count = case.slots or max(usual, case.sequences)
+    stated = case.slots is not None or case.sequences > usual
+    if stated and case.engine.values["cache_streams"]:
+        return Slots(count, count, count * case.demand.tokens)
+    return Slots(count, 1, case.sequences * case.demand.tokens)
+
+
+def micro_batch(case: Case) -> int:
+    """Return the tokens of a micro-batch."""
+    return case.batched_tokens or case.engine.whole("batched_tokens")
+
+
+def compute_buffer(case: Case) -> Amount:
+    """Return the compute buffer of a device: its widest moment, and what a pipeline keeps of its inputs.
+
+    Devices are no pipeline where layers or experts stand on the host. Source: llama.cpp, src/llama-context.cpp.
+    """
+    slots = server_slots(case)
+    tokens = min(micro_batch(case), stream_cells(slots))
+    eager = case.attention == EAGER
+    by_slot = bool(case.engine.values["outputs_by_slot"])
+    seen = masks(case, slots, tokens, FP16_BYTES if by_slot and not eager else FP32_BYTES)
+    moments = reserved_moments(case, slots, tokens, seen) if by_slot else unreserved_moments(case, seen)
+    widest = max(moments, key=lambda moment: tokens * moment.elements * FP32_BYTES + moment.rest)
+    inputs = 0
+    if case.layout.pipeline > 1 and not case.placement.on_host:
+        inputs = (COPIES - 1) * seen + COPIES * tokens * case.stage.architecture.hidden_size * FP32_BYTES
+    return Amount(
+        id=widest.id,
+        label=f"Compute buffer: {widest.label}",
+        bytes=tokens * widest.elements * FP32_BYTES + widest.rest + inputs,
+        scope=ALLOCATED,
+        formula=r"u \cdot w \cdot 4 + M_{\text{masks, scores, logits}} + M_{\text{copies}}",
+        template="{} × {} × 4 + {} + {}",
+        numbers=(tokens, widest.elements, widest.rest, inputs),
+        source=case.engine.source,
+    )
+
+
+def stream_cells(slots: Slots) -> int:
+    """Return the cells of a stream."""
+    return llama_cpp_cells(context_tokens=slots.context, sequences=slots.streams, unified=slots.unified)
+
+
+def masks(case: Case, slots: Slots, tokens: int, each: int) -> int:
+    """Return the bytes of the masks: one for layers that see everything, and one for those with a window."""
+    cells = stream_cells(slots)
+    caches = {cache.window_tokens for kind, _ in case.stage.kind_counts() for cache in kind.caches}
+    widths = [
+        cells
+        if window is None
+        else llama_cpp_window_cells(
+            window_tokens=window,
+            micro_batch_tokens=micro_batch(case),
+            sequences=slots.sequences,
+            unified=slots.unified,
+            cells=cells,
+        )
+        for window in caches
+    ]
+    return tokens * sum(widths) * each
+
+
+def reserved_moments(case: Case, slots: Slots, tokens: int, seen: int) -> list[Moment]:
+    """Return the moments of builds that reserve logits of the slots alone.
+
+    Four tensors of the hidden size are alive all the time: the copy of the input, the stream, and what stood before
+    and after a norm. So are the tokens' embeddings for each layer, as they come and in the order of layers.
+    """
+    always = 4 * case.stage.architecture.hidden_size
+    always += sum(2 * table.shape[1] for table in case.stage.architecture.embeddings if table.name in LAYER_TABLES)
+    outputs = tokens if case.demand.all_logits else min(slots.sequences, tokens)
+    found = [Moment("logits", "logits", always, seen + outputs * head(case) * FP32_BYTES)]
+    for kind, _ in case.stage.kind_counts():
+        found.append(Moment("activations", "MLP", always + mlp_elements(kind, case), seen))
+        if kind.attention is not None and case.attention == EAGER:
+            found.append(eager_moment(kind, kind.attention, case, seen))
+        elif kind.attention is not None:
+            elements = always + attention_elements(kind, kind.attention, case)
+            found.append(Moment("activations", "attention", elements, seen + unpacked(kind, case, slots)))
+        if kind.recurrence is not None:
+            states = sum(past_elements(state, case.layout.tensor) for state in kind.states) * slots.sequences
+            elements = always + -(-kind.recurrence.width // case.layout.tensor)
+            found.append(Moment("activations", "recurrence", elements, seen + 2 * states * FP32_BYTES))
+    return found
+
+
+def head(case: Case) -> int:
+    """Return the logits of a position on the stage's devices."""
+    return case.stage.architecture.output_size if case.stage.is_last else 0
+
+
+def mlp_elements(kind: Layer, case: Case) -> int:
+    """Return the elements of a token in an MLP: gate, up and their product, or the inner width alone, in place.
+
+    In a mixture each expert of a token has them. What the experts return takes the place of gate and up where that is
+    wide enough, and stands beside them where it is not.
+    """
+    tensor, hidden = case.layout.tensor, case.stage.architecture.hidden_size
+    times = 3 if kind.mlp_gated else 1
+    for matrix in kind.tensors:
+        if matrix.block == "expert" and matrix.active and matrix.split == SPLIT_IN and len(matrix.shape) == 2:
+            inner, returned = matrix.active * -(-matrix.shape[1] // tensor), matrix.active * hidden
+            return times * inner + (returned if returned > (times - 1) * inner else 0)
+    return times * -(-kind.mlp_width // tensor)
+
+
+def projected(kind: Layer, attention: Attention, case: Case) -> int:
+    """Return the width of a layer's queries as they are projected: with a gate for each where there is one."""
+    hidden = case.stage.architecture.hidden_size
+    own = attention.heads * attention.head_dim
+    made = [matrix.shape[0] for matrix in kind.tensors if matrix.block == "attention" and matrix.shape[1:] == (hidden,)]
+    return -(-max([own, *made]) // case.layout.tensor)
+
+
+def attention_elements(kind: Layer, attention: Attention, case: Case) -> int:
+    """Return the elements of a token in attention that is computed in tiles.
+
+    Queries and the output, each with their gate; keys and values stand in place of the normed input if they fit. Of
+    latent attention, queries as projected, multiplied into the latent space, and joined with their rotated part.
+    """
+    heads = local_heads(attention.heads, case.layout.tensor)
+    if attention.latent and kind.caches:
+        return heads * (2 * kind.caches[0].key_dim + attention.head_dim)
+    keys = 2 * local_heads(attention.kv_heads, case.layout.tensor) * attention.head_dim
+    return 2 * projected(kind, attention, case) + (keys if keys > case.stage.architecture.hidden_size else 0)
+
+
+def eager_moment(kind: Layer, attention: Attention, case: Case, seen: int) -> Moment:
+    """Return the moment of a layer whose scores are stored, in FP32."""
+    tensor = case.layout.tensor
+    heads, own = local_heads(attention.heads, tensor), local_heads(attention.kv_heads, tensor)
+    elements = 2 * case.stage.architecture.hidden_size + projected(kind, attention, case)
+    elements += 2 * (heads + own) * attention.head_dim
+    return Moment("activations", "attention", elements, (1 + heads) * seen)
+
+
+def unpacked(kind: Layer, case: Case, slots: Slots) -> int:
+    """Return the keys and values of a layer in FP16, where a cache of another format is unpacked for a prompt.
+
+    Source: llama.cpp, ggml/src/ggml-cuda/fattn-common.cuh.
+    """
+    if case.placement.alone or case.accelerator is None or case.accelerator.vendor not in CUDA_VENDORS:
+        return 0
+    sides = [(case.demand.keys, "key_dim"), (case.demand.values, "value_dim")]
+    cells = stream_cells(slots) * slots.streams
+    return sum(
+        cells * local_heads(cache.heads, case.layout.tensor) * getattr(cache, side) * FP16_BYTES
+        for cache in kind.caches
+        if cache.window_tokens is None and cache.fixed_tokens is None
+        for number_format, side in sides
+        if number_format.bits != HALF_BITS
+    )
+
+
+def unreserved_moments(case: Case, seen: int) -> list[Moment]:
+    """Return the moments of builds that reserve logits of a whole micro-batch, and have masks in FP32.
+
+    With attention in tiles the mask is cast to FP16 beside it. The gate of an MLP is opened in place.
+    """
+    hidden, tensor = case.stage.architecture.hidden_size, case.layout.tensor
+    kinds = [kind for kind, _ in case.stage.kind_counts()]
+    width = max((-(-kind.mlp_width // tensor) for kind in kinds), default=0)
+    heads = max((local_heads(kind.attention.heads, tensor) for kind in kinds if kind.attention), default=0)
+    scores = heads * seen if case.attention == EAGER else seen // 2
+    return [
+        Moment("logits", "logits", head(case) + hidden if head(case) else 0, 0),
+        Moment("activations", "MLP", 2 * hidden + 2 * width, seen),
+        Moment("activations", "attention", 4 * hidden, seen + scores),
+    ]

@@ -1,0 +1,97 @@
+"""Where the parts of a model stand: layers, or experts of layers, in the host's memory, and the others on devices."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import Stage
+from calc.catalog.records import StoredWeights, Weights
+from calc.memory.stored_weights import parameters_by_place, whole_model
+from calc.memory.weights import stored_bytes, stored_tensors
+
+
+class Host(NamedTuple):
+    """A machine's processor and memory, as far as they work on a model."""
+
+    name: str
+    bandwidth: float  # bytes a second of its memory, by its data sheet
+    cores: int
+    rate: float  # operations a second of all cores on 8-bit numbers
+    memory_bytes: int | None  # None: not stated, and not checked
+    source: str
+
+
+class Placement(NamedTuple):
+    """What of a model stands on devices: its last layers, without the routed experts of its first layers."""
+
+    device_layers: int | None = None  # None: all of them
+    host_experts: int = 0  # the first so many layers of the model keep their routed experts in the host's memory
+
+    @property
+    def alone(self) -> bool:
+        """Whether the host works alone."""
+        return self.device_layers == 0
+
+    @property
+    def on_host(self) -> bool:
+        """Whether any layer or expert stands in the host's memory."""
+        return self.device_layers is not None or self.host_experts > 0
+
+    def first(self, architecture: Architecture) -> int:
+        """Return the first layer that stands on a device."""
+        return 0 if self.device_layers is None else architecture.layer_count - self.device_layers
+
+    def host_layers(self, architecture: Architecture) -> Stage:
+        """Return the layers that stand in the host's memory, with the embeddings, which always do."""
+        return Stage(architecture, 0, self.first(architecture))
+
+    def apart(self, stage: Stage) -> Stage:
+        """Return the layers of a stage on a device whose experts stand in the host's memory."""
+        last = min(max(self.host_experts, stage.first), stage.last)
+        return Stage(stage.architecture, stage.first, last)
+
+
+ON_DEVICES = Placement()
+
+
+def split_layers(layers: int, shares: Sequence[float]) -> list[int]:
+    """Return how many of some layers each device gets by its share, as llama.cpp cuts them.
+
+    The output matrix counts as one layer more, behind the last. Source: llama.cpp, src/llama-model.cpp (load_tensors).
+
+    >>> split_layers(48, [24, 12]), split_layers(4, [1, 1, 0])
+    ([33, 15], [3, 1, 0])
+    """
+    total, ends = sum(shares), list(accumulate(shares))
+    owners = [bisect_right(ends, total * layer / (layers + 1)) for layer in range(layers)]
+    return [owners.count(device) for device in range(len(shares))]
+
+
+def expert_bytes(stage: Stage, weights: Weights, group: int | None) -> int:
+    """Return the bytes of a stage's routed experts; of a file that gives sums alone, by their share of the elements."""
+    if isinstance(weights, StoredWeights):
+        chosen = sum(count * tensor.elements for tensor, count in stage.tensors() if tensor.active is not None)
+        every = parameters_by_place(whole_model(stage.architecture), 1, 1)["layers"]
+        return weights.layers * chosen // every if every else 0
+    return sum(
+        count * tensor.copies * stored_bytes(shape=tensor.shape, number_format=number_format, group=group)
+        for tensor, count, number_format in stored_tensors(stage, weights)
+        if tensor.active is not None
+    )
+
+
+def widest_bytes(stage: Stage, weights: Weights, group: int | None, *, experts_alone: bool) -> int:
+    """Return the bytes of the largest matrix of a stage's layers, or of their experts, which are one in a layer."""
+    if isinstance(weights, StoredWeights) or not stage.kind_counts():
+        return 0
+    inner = {tensor.name for kind, _ in stage.kind_counts() for tensor in kind.tensors}
+    return max(
+        (
+            tensor.copies * stored_bytes(shape=tensor.shape, number_format=number_format, group=group)
+            for tensor, _, number_format in stored_tensors(stage, weights)
+            if tensor.name in inner and (tensor.active is not None or not experts_alone)
+        ),
+        default=0,
+    )

@@ -1,0 +1,93 @@
+"""An option and a miss: a scenario that serves with its report, and why one does not."""
+
+from math import inf
+from typing import Any, NamedTuple
+
+from calc.errors import ScenarioError
+from calc.planner.candidates import Candidate
+from calc.planner.need import Need
+from calc.units import show_gib, show_number
+
+SURE = 0.95  # of fitting
+# Fields of a scenario that some models, devices or engines cannot have.
+OPEN = ("accelerators", "parallelism", "weights", "kv_cache", "kv_cache_v", "engine")
+
+
+class Option(NamedTuple):
+    """A scenario that serves, with its report."""
+
+    candidate: Candidate
+    report: dict[str, Any]
+    spare_bytes: int
+    chance: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is nearly certain to fit; else it is tight."""
+        return self.chance >= SURE
+
+
+class Miss(NamedTuple):
+    """Why a scenario does not serve: a reason, what it lacks, and how far off that is, as a ratio from 1 on."""
+
+    reason: str
+    lacks: str
+    ratio: float
+
+
+def does_not_run(report: dict[str, Any]) -> Miss:
+    """Return why it does not run."""
+    said = "; ".join(item["message"] for item in report["runs_because"])
+    return Miss("runs", f"{report['scenario']['engine']}: {said}", inf)
+
+
+def cannot_be(error: ScenarioError) -> Miss:
+    """Return that a scenario cannot be asked of this model, device or engine; raises what is wrong with all of them."""
+    if error.field == "concurrency":
+        return Miss("engine", "no engine is known to run it", inf)
+    if error.field.split(".")[0] not in OPEN:
+        raise error
+    return Miss("layout", f"{error.field}: {error.message}", inf)
+
+
+def short(lacking: int, capacity: int) -> Miss:
+    """Return how much more memory the fullest device would have to have."""
+    return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", 1 + lacking / max(capacity, 1))
+
+
+def too_heavy(held: int, room: int) -> Miss:
+    """Return that the weights by themselves are more than all devices hold."""
+    return Miss("memory", f"the weights alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1))
+
+
+def slow(value: float, most: float) -> str:
+    """Return that a time is too long."""
+    return f"{show_number(value * 1000, 3)} ms is more than {show_number(most * 1000, 3)} ms"
+
+
+def room_of(memory: dict[str, Any]) -> tuple[int, int]:
+    """Return the bytes that are left, and by how much the range of what is needed goes beyond it.
+
+    Where an engine sets a cache aside, it is that cache which has to hold the sequences.
+    """
+    parts = {part["id"]: part["bytes"] for part in memory["parts"]}
+    if memory["fits"] and "kv_pool_free" in parts:
+        return parts["kv_pool_free"], memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
+    used = memory.get("device_bytes", memory.get("total_bytes", 0))
+    return memory["headroom_bytes"], memory.get("device_bytes_range", (used, used))[1] - used
+
+
+def energy_of(option: Option) -> float | None:
+    """Return the kWh of a million output tokens."""
+    cost = option.report["cost"] or {}
+    found = cost.get("energy_kwh_per_million_output_tokens")
+    return found["typical"] if found else None
+
+
+def tokens_per_s(need: Need, option: Option) -> float:
+    """Return the tokens a second that rank an option: of all who are counted, or of each answer where requests come."""
+    speed, share = option.report["speed"], option.candidate.share
+    if need.mean_rate is not None:
+        return 1 / float(speed["time_per_output_token_s"]["typical"])
+    rate = float(speed["decode_tokens_per_s"]["typical"])
+    return rate if share is None else rate * (need.waiting or 1) / share.requests

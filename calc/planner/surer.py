@@ -1,0 +1,35 @@
+"""What makes an option sure to fit that is tight: texts that are shorter by what its cache has to give up."""
+
+from math import ceil
+
+from calc.estimate import read_question
+from calc.planner.options import Option, room_of
+from calc.planning.bounds import END
+
+DEVIATES = 1.6449  # of a normal distribution, that 95 % stay below
+STEP = 256  # tokens: a context is a multiple of it
+LEAST_SHARE = 4  # a context is not cut to less than this part of it
+
+
+def surer_context(option: Option) -> int | None:
+    """Return the longest context, in steps of 256 tokens, with which an option surely fits.
+
+    None where it fits surely, has no cache that grows, or where a quarter of the context would still be too long.
+    What a token takes on the fullest device is what the engine needs more for the second half of the context.
+    """
+    memory, context = option.report["memory"], option.report["scenario"].get("context_tokens")
+    if option.is_sure or context is None:
+        return None
+    read = read_question(option.candidate.scenario)
+    serving = read.asked.serving(read.accelerator)
+    if serving is None or context < STEP:
+        return None
+    demand = read.demand._replace(sequences=memory["sequences"])
+    less = demand._replace(tokens=demand.tokens - context // 2, prompt_tokens=max(demand.prompt_tokens // 2, 1))
+    needed = [serving.fullest(asked, read.layout)[1].needed for asked in (demand, less)]
+    each = (needed[0] - needed[1]) / (context // 2)
+    if each <= 0:
+        return None
+    spare, upper = room_of(memory)
+    tokens = (context - ceil((DEVIATES / END * upper - spare) / each)) // STEP * STEP
+    return tokens if tokens * LEAST_SHARE >= context else None

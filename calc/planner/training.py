@@ -1,0 +1,294 @@
+"""Training: which method, sharding and checkpointing trains a model on which devices, and how fast.
+
+Of each number of devices every way that the question leaves open is sized and timed by what `estimate` itself asks; the
+fastest that fits is taken, with a micro-batch that is doubled while that helps. Parts wait in the host's memory only
+where nothing else fits.
+"""
+
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
+from calc.estimate import estimate, read_asked
+from calc.memory.budget import Layout
+from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE, Plan
+from calc.memory.training.reserve import Total, totals
+from calc.performance.training_step import prepare, step_time
+from calc.planner.candidates import Candidate, counts, devices, kinds, placed
+from calc.planner.options import SURE, Miss, Option, short, too_heavy
+from calc.planner.question import Question
+from calc.planner.search import LEAST_CHANCE, Search, parameters
+from calc.planning.bounds import chance_of_fitting, least
+from calc.planning.layout import tensor_degrees
+from calc.planning.support import what_runs
+from calc.planning.training_fit import WIDEST_TENSOR, fullest, stays_beyond
+from calc.scenario import Reader, known_architecture, whole
+from calc.training.fields import METHODS
+from calc.training.reading import read_training
+from calc.units import HOUR_S, show_number
+
+DAY_S = 24 * HOUR_S
+CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
+SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
+WAITING = ["optimizer"]  # in the host's memory
+BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
+MICRO_BATCHES = (2, 4, 8, 16, 32)
+PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
+RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
+VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
+Way = dict[str, object]
+
+
+def methods(question: Question) -> tuple[str, ...]:
+    """Return the methods that are tried."""
+    return (str(question.fields["method"]),) if "method" in question.fields else METHODS
+
+
+def training_candidates(question: Question, facts: Catalog, method: str) -> Iterator[Candidate]:
+    """Iterate over models and devices, or over layouts of the devices, to train with a method."""
+    order = 0
+    for accelerator in kinds(question, facts):
+        if not question.have and not trains(accelerator, facts):
+            continue
+        one = devices(question, facts, accelerator)
+        for count in counts(question, accelerator):
+            for model in question.models:
+                base = {**question.fields, **placed(question, accelerator, count), "model": model, "method": method}
+                for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
+                    named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
+                    yield Candidate(named, one.times(count), ({**base, **way},), order)
+                    order += 1
+
+
+def trains(accelerator: Accelerator, facts: Catalog) -> bool:
+    """Return whether PyTorch is known to run on a device that multiplies matrices."""
+    runner, weights = facts.engine(RUNNER), facts.number_format("bf16")
+    llama = known_architecture(facts, "llama-3.1-8b")
+    known = what_runs(facts=facts, engine=runner, device=accelerator, weights=weights, architecture=llama)
+    return accelerator.sixteen_bit is not None and known.on_device
+
+
+def divisions(question: Question, model: object, count: int, method: str) -> Iterator[Way]:
+    """Iterate over the ways to divide a run over all devices: layouts, sharding and checkpointing."""
+    architecture = read_asked(Reader({"model": model})).demand.architecture
+    layouts = [
+        Layout(tensor=tensor, pipeline=pipeline, data=count // tensor // pipeline)
+        for tensor in tensor_degrees(architecture)
+        if tensor <= WIDEST_TENSOR and count % tensor == 0
+        for pipeline in range(1, count // tensor + 1)
+        if count // tensor % pipeline == 0 and pipeline <= architecture.layer_count
+    ]
+    for layout in layouts if "parallelism" not in question.fields else [None]:
+        for way in ways(question, method, layout.data if layout else count):
+            piped = layout is not None and layout.pipeline > 1
+            if not (piped and way.get("sharding") in ("zero-2", "zero-3")):
+                yield way | ({"parallelism": layout._asdict()} if layout else {})
+
+
+def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
+    """Iterate over what a question leaves open of sharding and checkpointing."""
+    sharding = SHARDING[method] if ranks > 1 else ("none",)
+    for shards in sharding if "sharding" not in question.fields else [None]:
+        for checkpoints in CHECKPOINTING if "checkpointing" not in question.fields else [None]:
+            way = {"sharding": shards, "checkpointing": checkpoints}
+            yield {name: value for name, value in way.items() if value is not None}
+
+
+class TrainingSearch(Search):
+    """A question about training, asked of one candidate after the other."""
+
+    def __init__(self, question: Question, facts: Catalog) -> None:
+        super().__init__(question, facts)
+        self.plans: dict[tuple[object, ...], Plan] = {}
+        self.refused: ScenarioError | None = None  # what could not be asked last
+        self.needs: dict[tuple[object, ...], Total] = {}
+
+    def at_best(self, candidate: Candidate) -> tuple[bool, float]:
+        """Return what ranks a candidate, no worse than that of any way to train on its devices; less is better."""
+        return self.ranked(candidate, candidate.rate or self.most_per_s(candidate), -candidate.devices.room)
+
+    def value(self, option: Option) -> tuple[bool, float]:
+        """Return what ranks an option; less is better, and what is not known comes last."""
+        return self.ranked(option.candidate, tokens_a_second(option), -option.spare_bytes)
+
+    def ranked(self, candidate: Candidate, rate: float | None, used: float) -> tuple[bool, float]:
+        """Return what ranks devices that train so many tokens a second, with so much less than all memory in use."""
+        rank, fleet = self.question.rank_by, candidate.devices
+        if rank == "devices":
+            return False, fleet.number
+        if rank == "margin":
+            return False, used
+        if rank == "size":
+            return False, -parameters(self.architecture(candidate))
+        if rank == "cost" and self.question.limits.buys:
+            return fleet.purchase is None, fleet.purchase or fleet.number
+        if rank == "speed":
+            return rate is None, -(rate or 0.0)
+        each = fleet.rent_per_hour if rank == "cost" else fleet.power_w
+        return rate is None or each is None, fleet.number if rate is None or each is None else each / rate
+
+    def most_per_s(self, candidate: Candidate) -> float | None:
+        """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
+        device, scenario = candidate.devices.accelerator, candidate.scenario
+        rate = device.sixteen_bit
+        fast = device.quantity("fp8") if scenario.get("precision") == "fp8-mixed" else None
+        used = least(self.architecture(candidate), self.facts.number_format("bf16")).multiplied
+        if rate is None or not used:
+            return None
+        peak = max(float(rate.value), fast or 0.0)
+        return candidate.devices.number * peak / (2 * PASSES[str(scenario["method"])] * used)
+
+    def further(self, candidate: Candidate) -> Candidate | Option | Miss:
+        """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
+        if candidate.rate is not None:
+            return self.serving(candidate)
+        return self.beyond_limits(candidate) or self.fastest(candidate)
+
+    def fastest(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate with the fastest way that surely fits, else that is likely to."""
+        base, method = candidate.scenario, str(candidate.scenario["method"])
+        ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
+        held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
+        if held > room and "parameters" not in str(base.get("offload")):
+            return too_heavy(held, room)
+        found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
+        every = [{**base, **way} for way in found]
+        lacking = Miss("memory", "nothing fits", inf)
+        for scenarios in (every, [{**scenario, "offload": WAITING} for scenario in every]):
+            for chance in (SURE, LEAST_CHANCE):
+                answer = self.of_ways(candidate, scenarios, chance)
+                if isinstance(answer, Candidate):
+                    best = answer if "micro_batch" in base else self.larger(answer, chance)
+                    return self.too_long(best) or best
+                lacking = min(lacking, answer, key=lambda miss: miss.ratio)
+            if "offload" in base:
+                break
+        return lacking
+
+    def too_long(self, candidate: Candidate) -> Miss | None:
+        """Return by how much a run takes longer, or costs more, than it may."""
+        days, money, rate = self.question.need.days, self.question.limits.price_per_run, candidate.rate or inf
+        if self.question.of == "training_tokens" or (days is None and money is None):
+            return None
+        tokens = whole(self.question.fields["training_tokens"], "training_tokens", 1, 10**15)
+        takes, rent = tokens / rate / DAY_S, candidate.devices.rent_per_hour
+        if days is not None and takes > days:
+            return Miss("speed", f"it takes {show_number(takes)} days", takes / days)
+        if money is not None and rent is None:
+            return Miss("rent", "no rent of it is known", inf)
+        costs = takes * 24 * (rent or 0.0)
+        if money is not None and costs > money:
+            return Miss("rent", f"{show_number(costs, 4)} is more than {show_number(money, 4)}", costs / money)
+        return None
+
+    def architecture(self, candidate: Candidate) -> Architecture:
+        """Return the architecture of what is trained."""
+        return read_asked(Reader({"model": candidate.scenario["model"]})).demand.architecture
+
+    def of_ways(self, candidate: Candidate, scenarios: list[dict[str, object]], chance: float) -> Candidate | Miss:
+        """Return the candidate with the fastest scenario that fits with a chance, or what they lack.
+
+        Of each sharding the one with the least checkpointing is timed, as recomputing never makes a step faster.
+        """
+        best: Candidate | None = None
+        lacking, device = Miss("memory", "nothing fits", inf), candidate.devices.accelerator
+        fitting: set[object] = set()
+        for scenario in scenarios:
+            if (shards := scenario.get("sharding")) in fitting:
+                continue
+            try:
+                miss = self.short_of(scenario, device.capacity_bytes, chance)
+                rate = None if miss else self.rate(scenario, device)
+            except ScenarioError as error:
+                self.refused = error
+                miss, rate = Miss("layout", f"{error.field}: {error.message}", inf), None
+            if rate is None:
+                miss = miss or Miss("speed", "its speed is not known", inf)
+                lacking = min(lacking, miss, key=lambda miss: miss.ratio)
+                continue
+            fitting.add(shards)
+            if best is None or rate > (best.rate or 0.0):
+                best = candidate._replace(scenarios=(scenario,), rate=rate)
+        return best or lacking
+
+    def larger(self, candidate: Candidate, chance: float) -> Candidate:
+        """Return a candidate with its micro-batch doubled while that fits and is faster."""
+        for size in MICRO_BATCHES:
+            more = self.of_ways(candidate, [{**candidate.scenario, "micro_batch": size}], chance)
+            if isinstance(more, Miss) or (more.rate or 0.0) <= (candidate.rate or 0.0):
+                break
+            candidate = more
+        return candidate
+
+    def read(self, scenario: dict[str, object]) -> tuple[tuple[object, ...], Plan]:
+        """Return a scenario's plan, read once for all kinds of devices, with its key; raises ScenarioError."""
+        alone = {name: value for name, value in scenario.items() if name != "accelerator"}
+        key = tuple(sorted((name, str(value)) for name, value in alone.items()))
+        if key not in self.plans:
+            self.plans[key] = read_training(alone, self.facts).plan
+        return key, self.plans[key]
+
+    def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
+        """Return what the fullest device lacks, None where it fits with a chance."""
+        key, plan = self.read(scenario)
+        if key not in self.needs:
+            if stays_beyond(plan, capacity):
+                return short(capacity, capacity)
+            self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
+        needed = self.needs[key]
+        spare = capacity - needed.typical
+        if spare >= 0 and chance_of_fitting(spare_bytes=spare, upper_bytes=needed.high - needed.typical) >= chance:
+            return None
+        return short(max(-spare, 0), capacity)
+
+    def rate(self, scenario: dict[str, object], accelerator: Accelerator) -> float | None:
+        """Return the tokens a second of all devices; None where the device's rates are not known."""
+        plan = self.read(scenario)[1]
+        network = scenario.get("network_gbit_per_s")
+        share = float(network) * 1e9 / 8 if isinstance(network, int | float) else None
+        prepared = prepare(plan, accelerator, share)
+        if prepared is None:
+            return None
+        tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
+        return tokens / step_time(prepared, self.facts.training_step.values).total
+
+
+def tokens_a_second(option: Option) -> float | None:
+    """Return the tokens that all devices train on in a second."""
+    speed: Any = option.report["speed"]
+    return speed["tokens_per_s_per_device"]["typical"] * option.candidate.devices.number if speed else None
+
+
+def best_training(question: Question, facts: Catalog) -> tuple[TrainingSearch, list[Option], int]:
+    """Return the best options of each method that is tried, all of them best first, and how many were tried."""
+    search, tried = TrainingSearch(question, facts), 0
+    found: list[Option] = []
+    for method in methods(question):
+        every = list(training_candidates(question, facts, method))
+        tried += len(every)
+        found += search.best(every)
+    if search.refused and not found and search.refused.field.split(".")[0] not in VARIED:
+        raise search.refused  # it is not what was looked for that is wrong, but the question
+    if question.of == "training_tokens":
+        found = [most_tokens(search, option) for option in found]
+        return search, sorted(found, key=lambda option: -option.report["scenario"]["training_tokens"])[:1], tried
+    return search, sorted(found, key=search.value), tried
+
+
+def most_tokens(search: TrainingSearch, option: Option) -> Option:
+    """Return an option with as many tokens as it trains on in the days, and for the money, that there are."""
+    candidate, question = option.candidate, search.question
+    rate, rent, ends = tokens_a_second(option) or 0.0, candidate.devices.rent_per_hour, []
+    if question.need.days is not None:
+        ends.append(rate * question.need.days * DAY_S)
+    if question.limits.price_per_run is not None:
+        if rent is None:
+            raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
+        ends.append(rate * question.limits.price_per_run / rent * HOUR_S)
+    scenario = {**candidate.scenario, "training_tokens": max(int(min(ends)), 1)}
+    report: dict[str, Any] = estimate(scenario)
+    return option._replace(candidate=candidate._replace(scenarios=(scenario,)), report=report)

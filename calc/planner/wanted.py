@@ -1,0 +1,72 @@
+"""What a question asks to be tried: models, number formats and engines."""
+
+from collections.abc import Mapping
+from math import inf
+
+from calc.catalog import Catalog
+from calc.errors import ScenarioError
+from calc.planner.fields import check_names, listed, one_of
+from calc.scenario import DEFAULTS, ENGINES, USUAL, known_architecture
+
+KINDS = ("text", "encoder")
+ANY = "any"
+
+
+def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tuple[object, ...]:
+    """Return the models that are tried; `one` where the question is about one."""
+    if "model" in given and "models" in given:
+        raise ScenarioError("models", "is in place of model: give one of the two")
+    if one:
+        if "model" not in given:
+            raise ScenarioError("model", "is needed: for which model?")
+        model = given["model"]
+        return (named(model, facts) if isinstance(model, str) and facts.lookup("models", model) else model,)
+    value = given.get("model", given.get("models", ANY))
+    if isinstance(value, Mapping) and "config" not in value:
+        return chosen_models(value, facts)
+    if value == ANY:
+        return chosen_models({}, facts)
+    return tuple(named(item, facts, "models") if isinstance(item, str) else item for item in listed(value))
+
+
+def named(name: str, facts: Catalog, field: str = "model") -> str:
+    """Return a model's id, or the repository's name where that says a number format of its own."""
+    model = facts.model(name, field)
+    return name if name in model.published or facts.named_format(name) is not None else model.id
+
+
+def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:
+    """Return the catalogue's models of a kind and of a number of parameters."""
+    from calc.architecture.parameters import parameters_total
+
+    check_names(wanted, "models", ("parameters", "kind"))
+    writes = one_of(wanted.get("kind", "text"), "models.kind", KINDS) == "text"
+    ends = wanted.get("parameters", [0, inf])
+    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
+        raise ScenarioError("models.parameters", f"must be the fewest and the most, not {ends!r:.60}")
+    found = [(name, known_architecture(facts, name)) for name in facts.ids("models")]
+    return tuple(
+        name
+        for name, architecture in found
+        if architecture.writes == writes
+        and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
+    )
+
+
+def read_weights(given: Mapping[str, object], facts: Catalog, *, ladder: bool) -> tuple[object, ...]:
+    """Return the number formats that are tried, as they are written; none where the engine's usual ones are."""
+    value = given.get("weights", ANY if ladder else DEFAULTS["weights"])
+    if value == ANY:
+        return ()
+    for item in listed(value):
+        if isinstance(item, str) and item != DEFAULTS["weights"]:
+            facts.weights_format(item)
+    return listed(value)
+
+
+def read_engines(given: Mapping[str, object], facts: Catalog) -> tuple[str, ...]:
+    """Return the engines that are tried; "usual" is the one that most people take on a device."""
+    value = given.get("engine", USUAL)
+    if value == ANY:
+        return tuple(name for name in ENGINES if name != "none")
+    return tuple(item if item == USUAL else facts.engine(str(item)).id for item in listed(value))

@@ -1,0 +1,169 @@
+"""Reading the host of a scenario: its processor, memory and PCIe, and what of a model stays in its memory."""
+
+import re
+from collections.abc import Mapping
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator, Engine, Processor
+from calc.derivation import INFO, WRONG, Warn
+from calc.errors import ScenarioError, nearest
+from calc.memory.budget import Layout
+from calc.memory.placement import Host, Placement
+from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_size, whole
+from calc.units import show_gib
+
+FIELDS = ("processor", "bandwidth", "memory")
+ALL = "all"
+RATE = re.compile(r"(\d{1,5}(?:\.\d{1,6})?)\s*([gt])b/s")
+LEAST_RATE, MOST_RATE = 10**9, 10**13
+# What systems write around a processor's name.
+REMARKS = re.compile(
+    r"\((?:r|tm|c)\)|@.*|with radeon.*|\b(?:\d+-core|cpu|processor|\d+th gen)\b|[(-]? *\d+ ?gb\)?$", re.IGNORECASE
+)
+MAKERS = re.compile(r"\b(?:amd|intel|core)\b", re.IGNORECASE)
+
+
+def read_placement(reader: Reader, engine: Engine | None, architecture: Architecture) -> Placement:
+    """Return what of a model stays in the host's memory: layers (-ngl), experts of the first layers (--n-cpu-moe)."""
+    given = [name for name in OF_HOST if name in reader.given]
+    for name in given:
+        if engine is None or engine.id != HOST_ENGINE:
+            raise ScenarioError(
+                name, f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory"
+            )
+        if reader.given.get("adapters_served") is not None:
+            raise ScenarioError(name, "does not go together with adapters_served, which stand on devices alone")
+    layers = architecture.layer_count
+    count = reader.count("gpu_layers", least=0, most=layers) if "gpu_layers" in given else layers
+    experts = read_experts(reader, architecture) if "experts_on_host" in given else 0
+    if not count and experts:
+        message = "does not go together with gpu_layers 0, which leaves all of the model in the host's memory"
+        raise ScenarioError("experts_on_host", message)
+    return Placement(None if count == layers else count, experts)
+
+
+def read_experts(reader: Reader, architecture: Architecture) -> int:
+    """Return of how many layers, from the first on, the routed experts stay in the host's memory."""
+    if not architecture.experts:
+        raise ScenarioError("experts_on_host", "does not apply: the model has no experts")
+    layers = architecture.layer_count
+    if reader.take("experts_on_host") == ALL:
+        return layers
+    try:
+        return reader.count("experts_on_host", least=0, most=layers)
+    except ScenarioError as error:
+        raise ScenarioError("experts_on_host", f'{error.message}; or "{ALL}"') from None
+
+
+def check_placed(placement: Placement, layout: Layout) -> None:
+    """Raise ScenarioError where a layout divides what a placement leaves in the host's memory."""
+    field = "experts_on_host" if placement.host_experts else "gpu_layers"
+    for name in ("tensor", "data", "expert", "context"):
+        if placement.on_host and getattr(layout, name) > 1:
+            message = (
+                f"does not go together with parallelism.{name}: {HOST_ENGINE} divides such a model by layers alone"
+            )
+            raise ScenarioError(field, message)
+    if placement.alone and layout.devices > 1:
+        raise ScenarioError("accelerators", "does not go together with gpu_layers 0: the host works alone")
+    if placement.device_layers and layout.pipeline > placement.device_layers:
+        message = f"is less than the {layout.pipeline} stages of parallelism.pipeline: each has a layer at least"
+        raise ScenarioError("gpu_layers", message)
+
+
+def read_host(
+    reader: Reader, catalog: Catalog, engine: Engine | None, accelerator: Accelerator | None, *, placement: Placement
+) -> Host | None:
+    """Return the host that a scenario names, or the usual one where something stands in its memory; else None."""
+    value = reader.given.get("host")
+    if value is None and not placement.on_host:
+        return None
+    if value is None:
+        processor = usual_processor(catalog, accelerator)
+        reader.filled["host"] = {"processor": processor.id}
+        reader.defaults.append("host")
+        return host_of(processor)
+    if engine is None or engine.id != HOST_ENGINE:
+        raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
+    if not isinstance(value, Mapping) or not value:
+        raise ScenarioError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
+    for name in value:
+        if name not in FIELDS:
+            hint = nearest(str(name), FIELDS)
+            raise ScenarioError(f"host.{name}", f"is not a field of a host{hint}; fields are {', '.join(FIELDS)}")
+    filled: dict[str, object] = {}
+    if "processor" in value:
+        processor = named_processor(value["processor"], catalog)
+    else:
+        processor = usual_processor(catalog, accelerator)
+    filled["processor"] = processor.id
+    found = host_of(processor)
+    if "bandwidth" in value:
+        filled["bandwidth"] = bandwidth = read_bandwidth(value["bandwidth"], "host.bandwidth")
+        found = found._replace(bandwidth=float(bandwidth))
+    if "memory" in value:
+        filled["memory"] = memory = read_size(value["memory"], "host.memory")
+        found = found._replace(memory_bytes=memory)
+    reader.filled["host"] = filled
+    return found
+
+
+def host_of(processor: Processor) -> Host:
+    """Return a host with a processor of the catalogue, and as much memory as it takes."""
+    return Host(
+        name=processor.name,
+        bandwidth=processor.bandwidth,
+        cores=processor.cores,
+        rate=processor.rate,
+        memory_bytes=None,
+        source=processor.source,
+    )
+
+
+def named_processor(value: object, catalog: Catalog) -> Processor:
+    """Return a processor by its id, or by its name as people and systems write it."""
+    if not isinstance(value, str):
+        raise ScenarioError("host.processor", f"must be the name of a processor, not {value!r:.60}")
+    plain = REMARKS.sub(" ", value)
+    for name in (value, plain, MAKERS.sub(" ", plain)):
+        if found := catalog.lookup("processors", name.strip()):
+            return catalog.processor(found)
+    return catalog.processor(value, "host.processor")
+
+
+def usual_processor(catalog: Catalog, accelerator: Accelerator | None) -> Processor:
+    """Return what stands beside an accelerator: the usual desktop or server of its time, of now where none is given."""
+    kind = "server" if accelerator is not None and accelerator.segment in ("data-center", "cloud") else "desktop"
+    usual = sorted(
+        (entry for entry in catalog.processors() if entry.usual and entry.kind == kind),
+        key=lambda entry: entry.released,
+    )
+    since = [entry for entry in usual if accelerator is None or entry.released <= accelerator.released]
+    return since[-1] if since else usual[0]
+
+
+def read_bandwidth(value: object, field: str) -> int:
+    """Return bytes a second from a number of them, or from a text such as "80 GB/s"."""
+    if isinstance(value, str):
+        found = RATE.fullmatch(value.strip().casefold())
+        if found is None:
+            raise ScenarioError(field, f'must be bytes a second, or a text such as "80 GB/s", not {value!r:.60}')
+        value = round(float(found[1]) * {"g": 10**9, "t": 10**12}[found[2]])
+    return whole(value, field, LEAST_RATE, MOST_RATE)
+
+
+def host_warnings(reader: Reader, host: Host, placement: Placement, host_bytes: object) -> list[Warn]:
+    """Return what is risky about a host, or was taken of it."""
+    found = []
+    if placement.alone and "accelerator" in reader.given:
+        message = f"with gpu_layers 0 the host works alone: {reader.filled['accelerator']} is not used"
+        found.append(Warn("device-not-used", message, "gpu_layers", INFO))
+    if placement.on_host and "host" in reader.defaults:
+        message = f"the host is taken to have a {host.name}, whose memory gives {host.bandwidth / 1e9:,.0f} GB/s"
+        found.append(Warn("host-assumed", f"{message}; host says otherwise", "host", INFO))
+    if isinstance(host_bytes, int) and host.memory_bytes is not None and host_bytes > host.memory_bytes:
+        message = f"{show_gib(host_bytes)} stay in the host's memory, which has {show_gib(host.memory_bytes)}: "
+        message += "what is mapped is read from the disk again with every token, and with --no-mmap it does not start"
+        found.append(Warn("host-memory-short", message, "host.memory", WRONG))
+    return found

@@ -1,0 +1,64 @@
+"""The guide without a network: what was opened once is there again, and answers."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import BOOT_MS, Watched, live
+
+pytestmark = pytest.mark.browser
+
+
+def kept(page: Page, part: str, least: int = 1) -> None:
+    """Wait until the worker has kept so many addresses with that part in them."""
+    script = """async ([part, least]) => {
+        const found = async () => {
+            const requests = await (await caches.open("guide")).keys();
+            return requests.filter(({ url }) => url.includes(part)).length;
+        };
+        for (let tries = 0; tries < 600 && await found() < least; tries++) {
+            await new Promise((go) => setTimeout(go, 100));
+        }
+        return found();
+    }"""
+    assert page.evaluate(script, [part, least]) >= least
+
+
+def test_what_was_opened_answers_without_a_network(watched: Watched, site: str) -> None:
+    """A calculator opened once computes anew without a network; the number is that of Python, not of the page."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    page.locator("gpu-calculator").hover()
+    live(page)
+    kept(page, "/assets/runtime/", 5)
+    kept(page, "/calculators/will-it-fit/")
+    kept(page, "stylesheets/main")
+    page.context.set_offline(True)
+    page.reload()
+    page.get_by_label("Context", exact=True).fill("16384")
+    page.wait_for_selector("gpu-calculator[data-state=ready]", timeout=BOOT_MS)
+    expect(page.locator(".calc-verdict")).to_contain_text("16,384 tokens", timeout=BOOT_MS)
+
+
+def test_a_page_never_opened_says_so(watched: Watched, site: str) -> None:
+    """And leads to the first page, which was."""
+    page = watched.page
+    page.goto(site)
+    kept(page, "/assets/")
+    page.context.set_offline(True)
+    page.goto(site + "memory/inference/")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "There is no network, and this page was not opened before"
+    )
+    page.get_by_role("link").click()
+    expect(page).to_have_url(site)
+
+
+def test_with_a_network_nothing_is_old(watched: Watched, context: BrowserContext, site: str) -> None:
+    """A page that has changed since it was kept is shown as it is now."""
+    page = watched.page
+    page.goto(site + "about/licences/")
+    kept(page, "/about/licences/")
+    changed = "<!doctype html><title>New</title><h1>As it is now</h1>"
+    context.route("**/about/licences/", lambda route: route.fulfill(body=changed, content_type="text/html"))
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("As it is now")

@@ -1,0 +1,139 @@
+"""A question in one line is answered by the calculators and by the planner, with what was understood of it."""
+
+import csv
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from calc import estimate, plan, read_line
+from calc.calculators import answer
+from calc.calculators.line import CALCULATOR_OF, answer_line, render_line
+from calc.calculators.line_chips import CHOICES
+from calc.catalog import catalog
+from calc.units import show_count, show_gib
+
+ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
+TWO_3090 = "Can I run Llama 3.3 70B on my two 3090?"
+
+
+def asked(line: str) -> Any:
+    """Return the page's answer to a line."""
+    return json.loads(answer(json.dumps({"line": line})))
+
+
+def plain(html: str) -> str:
+    """Return the text of HTML."""
+    return unescape(re.sub(r"<[^>]+>", " ", html))
+
+
+def test_the_number_shown_is_that_of_the_calculation() -> None:
+    """A model that does not fit as published is answered in the first format that does, and both are said."""
+    found = asked(TWO_3090)
+    scenario = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2, "context_tokens": 8192}
+    fitting: Any = estimate({**scenario, "weights": "q4_k_m", "engine": "usual"})["memory"]
+    published: Any = estimate({**scenario, "engine": "usual"})["memory"]
+    assert fitting["fits"] and f"It fits, with {show_gib(fitting['headroom_bytes'])} to spare" in found["status"]
+    assert f"As published, {show_gib(-published['headroom_bytes'])} are missing" in plain(found["html"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        TWO_3090,
+        "qlora 13b 4090",
+        "deepseek v3 8 h200 tokens/s",
+        "How many H100 do I need for Llama 3.1 405B FP8?",
+        "how long to pretrain a 7b on 1T tokens with 64 H100",
+        "llama 3.1 8b 100 users 2k prompt 500 output on l40s vllm ttft",
+        "unsloth qlora llama 3.1 8b on t4 rank 64",
+    ],
+)
+def test_the_link_leads_to_the_same_answer(line: str) -> None:
+    """The calculator, filled in by the link, says what the page says."""
+    found = asked(line)
+    link = urlsplit(unescape(re.search(r'href="(calculators/[^"]+)"', found["html"])[1]))  # type: ignore[index]
+    name = link.path.split("/")[1]
+    assert name == CALCULATOR_OF[str(read_line(line)["asks"])]
+    other = json.loads(answer(json.dumps({"calculator": name, "fields": dict(parse_qsl(link.query))})))
+    assert other["ok"] and other["status"] in found["status"]
+
+
+def test_options_are_those_of_the_planner() -> None:
+    """What serves a model is listed as `plan` ranks it, each with a link to its scenario."""
+    html = asked("cheapest GPU for qwen2.5 32b with 32k context")["html"]
+    found: Any = plan({"want": "hardware", "model": "qwen2.5-32b", "weights": "any", "context_tokens": 32768})
+    names = [option["scenario"]["accelerator"] for option in found["options"]]
+    assert [name for _, name in re.findall(r'href="calculators/[^"]*[?;&]((?:amp;)?accelerator)=([^&"]+)', html)] == [
+        name for name in names if name != "rtx-4090"
+    ]
+
+
+def test_the_most_of_something_is_said_with_its_format() -> None:
+    """The longest context is that of the format that was found to fit."""
+    html = plain(asked("max context for qwen3 32b q4_k_m on a 3090")["html"])
+    found: Any = plan(read_line("max context for qwen3 32b q4_k_m on a 3090")["question"])  # type: ignore[arg-type]
+    tokens = estimate(found["options"][0]["scenario"])["scenario"]["context_tokens"]  # type: ignore[index]
+    assert f"The longest context: {show_count(tokens)} tokens" in html
+
+
+def test_what_rents_cost_carries_its_day() -> None:
+    """A price is one of the catalogue, with its day."""
+    said = asked("cost per million tokens llama 3.3 70b on h100")["status"]
+    assert re.search(r"\$\d[\d.,]* a million output tokens .*\d{4}-\d{2}-\d{2}", said)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row["asks"] not in ("models",)][::6], ids=lambda row: row["line"][:40]
+)
+def test_every_line_is_answered(row: dict[str, str]) -> None:
+    """Whatever is typed is answered or refused in words, and never by an exception."""
+    found = asked(row["line"])
+    assert found["ok"] and found["status"] and "This cannot be answered" not in plain(found["html"])
+
+
+def test_words_of_the_lists_are_understood() -> None:
+    """What a list puts into the line is read as the field that the list is of."""
+    for field, listed in CHOICES.items():
+        training = field in ("sequence_tokens", "method", "sharding", "micro_batch", "rank")
+        line = "fine-tune llama 3.1 8b on {}rtx 4090 {}" if training else "llama 3.1 8b on {}rtx 4090 {}"
+        for words in listed:
+            written = line.format(f"{words} ", "") if field == "accelerators" else line.format("", words)
+            reading: Any = read_line(written)
+            assert field in [chip["field"] for chip in reading["chips"]], written
+            assert not reading["unread"], written
+
+
+def test_names_of_the_lists_are_understood() -> None:
+    """A model or a device that a list offers is found again by the name that it is offered by."""
+    for line in ("13b lora 4090", "llama 70b on a100"):
+        reading: Any = read_line(line)
+        for chip in reading["chips"]:
+            for other in chip["others"]:
+                kind = {"model": "models", "accelerator": "accelerators"}[chip["field"]]
+                name = str(catalog().entries(kind)[other]["name"])
+                again: Any = read_line(f"{name} 24 users")
+                assert other in [found["value"] for found in again["chips"]], name
+
+
+def test_what_is_typed_is_escaped() -> None:
+    """A line is text in the page, whatever is in it."""
+    html = answer_line("llama 3.1 8b 4090 <img src=x onerror=alert(1)>")["html"]
+    assert "<img" not in html and "onerror" in plain(html)
+
+
+def test_examples_are_answered_when_the_page_is_built() -> None:
+    """Each example is a link that asks it, with its answer in a sentence."""
+    html = render_line([TWO_3090])
+    assert "?ask=Can%20I%20run%20Llama%203.3%2070B%20on%20my%20two%203090%3F" in html
+    assert asked(TWO_3090)["status"] in unescape(html)
+
+
+def test_no_line_is_refused() -> None:
+    """What is no line is an error of the request, as for forms."""
+    found = json.loads(answer(json.dumps({"line": "x" * 1000})))
+    assert not found["ok"] and "at most 400" in found["status"]

@@ -1,0 +1,198 @@
+"""Commands: what an answer assumed is said by a flag, a shell reads it as it was meant, and files parse."""
+
+import json
+import shlex
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from calc import ScenarioError, estimate, launch
+from calc.catalog import catalog
+
+H100 = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb"}
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "vllm": {**H100, "engine": "vllm", "weights": "fp8", "kv_cache": "fp8", "sequence_slots": 64},
+    "vllm on two machines": {**H100, "engine": "vllm", "parallelism": {"tensor": 8, "pipeline": 2}},
+    "vllm that drafts": {**H100, "engine": "vllm", "speculation": {"method": "ngram", "tokens": 4}},
+    "vllm with adapters": {**H100, "engine": "vllm", "adapters_served": {"count": 8, "rank": 32}},
+    "sglang": {**H100, "engine": "sglang", "memory_fraction": 0.8, "batched_tokens": 4096},
+    "sglang on two machines": {
+        "model": "deepseek-v3",
+        "accelerator": "h100-sxm-80gb",
+        "engine": "sglang",
+        "parallelism": {"tensor": 16, "expert": 16},
+    },
+    "tensorrt-llm": {**H100, "engine": "tensorrt-llm", "kv_cache": "fp8", "sequence_slots": 32},
+    "tensorrt-llm on two machines": {**H100, "engine": "tensorrt-llm", "parallelism": {"tensor": 8, "pipeline": 2}},
+    "llama.cpp": {
+        "model": "qwen3-32b",
+        "accelerator": "rtx-3090",
+        "accelerators": 2,
+        "engine": "llama.cpp",
+        "weights": "q4_k_m",
+        "kv_cache": "q8_0",
+        "context_tokens": 8192,
+        "sequences": 3,
+    },
+    "transformers": {**H100, "engine": "transformers", "weights": "nf4"},
+    "mlx": {"model": "llama-3.1-8b", "accelerator": "m4-max-64gb", "engine": "mlx", "weights": "mlx-4bit"},
+    "fsdp": {
+        **H100,
+        "workload": "training",
+        "accelerators": 16,
+        "sharding": "zero-3",
+        "checkpointing": "full",
+        "precision": "bf16-autocast",
+    },
+    "deepspeed": {**H100, "workload": "training", "accelerators": 2, "sharding": "zero-2", "offload": ["optimizer"]},
+    "qlora": {
+        **H100,
+        "workload": "training",
+        "method": "qlora",
+        "lora": {"rank": 8, "targets": ["q_proj", "v_proj"]},
+        "micro_batch": 4,
+    },
+}
+
+
+def words(answer: Any) -> list[str]:
+    """Return the words of the program that the first command starts in the end."""
+    text = answer["commands"][0]["text"].replace("\\\n", " ")
+    return shlex.split(text.split("\n")[-1])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_shells_and_parsers_read_them(name: str) -> None:
+    """Bash finds no fault in commands and batch scripts, and every manifest and configuration is YAML."""
+    answer: Any = launch(SCENARIOS[name], replicas=2)
+    scripts = [command["text"] for command in answer["commands"]] + ([answer["slurm"]] if answer["slurm"] else [])
+    for script in scripts:
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+    for text in [answer["kubernetes"], *(file["text"] for file in answer["files"] if file["name"].endswith(".yaml"))]:
+        assert text is None or yaml.safe_load(text)
+    for file in answer["files"]:
+        if file["name"].endswith(".py"):
+            compile(file["text"], file["name"], "exec")
+    assert (answer["slurm"] is not None) == (answer["machines"] > 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        (
+            "vllm",
+            {"--quantization": "fp8", "--kv-cache-dtype": "fp8", "--max-num-seqs": "64", "--max-model-len": "2304"},
+        ),
+        ("vllm on two machines", {"--tensor-parallel-size": "8", "--pipeline-parallel-size": "2"}),
+        ("vllm with adapters", {"--max-loras": "8", "--max-lora-rank": "32"}),
+        ("sglang", {"--mem-fraction-static": "0.8", "--chunked-prefill-size": "4096", "--context-length": "2304"}),
+        ("sglang on two machines", {"--tp-size": "16", "--ep-size": "16", "--nnodes": "2"}),
+        ("tensorrt-llm", {"--max_batch_size": "32", "--extra_llm_api_options": "options.yaml"}),
+        ("llama.cpp", {"-c": "24576", "-np": "3", "-ctk": "q8_0", "-ctv": "q8_0", "-sm": "layer", "-fa": "on"}),
+        ("fsdp", {"--max_length": "2048", "--gradient_checkpointing": "True", "--dtype": "float32"}),
+        ("deepspeed", {"--gradient_checkpointing": "False", "--dtype": "bfloat16", "--optim": "adamw_torch_fused"}),
+        ("qlora", {"--lora_r": "8", "--per_device_train_batch_size": "4", "--bnb_4bit_quant_type": "nf4"}),
+    ],
+)
+def test_what_was_assumed_is_said(name: str, flags: dict[str, str]) -> None:
+    """Degrees, lengths, shares, slots and formats of a scenario stand behind their flags."""
+    given = words(launch(SCENARIOS[name]))
+    assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
+
+
+def test_drafts_are_json() -> None:
+    """What drafts is one word of JSON on the command line, whatever a shell would make of its quotes."""
+    given = words(launch(SCENARIOS["vllm that drafts"]))
+    drafts = json.loads(given[given.index("--speculative-config") + 1])
+    assert drafts == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}
+
+
+def test_the_share_is_the_version_s() -> None:
+    """vLLM's share of the device is that of its version: 0.92 today, 0.9 until 0.20."""
+    for version, share in ((None, "0.92"), ("0.19.0", "0.9")):
+        given = words(launch({**H100, "engine": "vllm", "engine_version": version}))
+        assert given[given.index("--gpu-memory-utilization") + 1] == share
+
+
+def test_flags_follow_the_version() -> None:
+    """llama.cpp's -fa was a switch, and takes on, off or auto since the end of August 2025."""
+    scenario = SCENARIOS["llama.cpp"]
+    new, old = (words(launch({**scenario, "engine_version": version})) for version in ("b9849", "b4000"))
+    assert new[new.index("-fa") + 1] == "on"
+    assert old[old.index("-fa") + 1].startswith("-")
+
+
+def test_weights_come_from_where_they_are() -> None:
+    """A repository in the format asked for is named; a format made at loading is a flag; else a folder stands in."""
+    published = words(launch({"model": "llama-3.1-405b", "engine": "vllm", "weights": "fp8-channel"}))
+    assert "meta-llama/Llama-3.1-405B-Instruct-FP8" in published or any("/models/" in word for word in published)
+    made: Any = launch({**H100, "engine": "vllm", "weights": "fp8"})
+    assert words(made)[2] == "meta-llama/Llama-3.1-8B" and made["warnings"] == []
+    own: Any = launch({**H100, "engine": "vllm", "weights": "awq"})
+    assert words(own)[2] == "/models/llama-3.1-8b-awq"
+    assert [warning["code"] for warning in own["warnings"]] == ["weights-needed"]
+
+
+def test_machines_follow_the_devices() -> None:
+    """Sixteen H100 are two machines of eight: two commands of Ray, a batch script and groups of two on Kubernetes."""
+    answer: Any = launch(SCENARIOS["vllm on two machines"], replicas=3)
+    assert answer["machines"] == 2 and "--nodes=2" in answer["slurm"]
+    assert [command["where"] for command in answer["commands"]] == ["first machine", "other machines"]
+    manifest = yaml.safe_load(answer["kubernetes"])
+    assert manifest["spec"]["replicas"] == 3 and manifest["spec"]["leaderWorkerTemplate"]["size"] == 2
+
+
+def test_what_has_no_flag_is_said() -> None:
+    """What TRL or an engine cannot be told, and what does not fit, is a warning and not left out in silence."""
+    run = {
+        **H100,
+        "workload": "training",
+        "accelerators": 4,
+        "parallelism": {"tensor": 4},
+        "checkpointing": "selective",
+    }
+    codes = {(warning["code"], warning["field"]) for warning in launch(run)["warnings"]}  # type: ignore[attr-defined]
+    assert {("no-flag", "parallelism.tensor"), ("no-flag", "checkpointing")} <= codes
+    large: Any = launch({"model": "deepseek-v3", "accelerator": "rtx-4090", "engine": "vllm"})
+    assert "does-not-fit" in [warning["code"] for warning in large["warnings"]]
+
+
+def test_every_flag_has_a_reason_and_a_source() -> None:
+    """A flag says why it is there, and where its program documents it."""
+    for name, scenario in SCENARIOS.items():
+        for flag in launch(scenario)["flags"]:  # type: ignore[attr-defined]
+            assert flag["because"] and catalog().source(flag["source"]).url, name
+
+
+def test_every_engine_has_a_launcher() -> None:
+    """Each engine of the catalogue can be started."""
+    assert set(catalog().ids("engines")) <= set(catalog().ids("launchers"))
+
+
+def test_hostile_words_stay_words() -> None:
+    """A name with quotes or commands in it reaches no shell as one: unknown models are refused by name."""
+    for name in ("$(reboot)", "x; reboot", "a'b"):
+        with pytest.raises(ScenarioError):
+            launch({"model": name, "engine": "vllm"})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "replicas", "field"),
+    [({"model": "gpt2"}, 1, "engine"), ({**H100, "engine": "vllm"}, 0, "replicas"), ({"engine": "vllm"}, 1, "model")],
+)
+def test_wrong_questions(scenario: dict[str, object], replicas: int, field: str) -> None:
+    """Without an engine or a model nothing is started, and there is a copy at least."""
+    with pytest.raises(ScenarioError) as error:
+        launch(scenario, replicas=replicas)
+    assert error.value.field == field
+
+
+def test_the_command_is_of_the_report() -> None:
+    """The longest sequence of the command is that of the report it goes with."""
+    scenario = {**SCENARIOS["vllm"], "prompt_tokens": 5000, "output_tokens": 700, "cached_tokens": 300}
+    report: Any = estimate(scenario)
+    given = words(launch(scenario))
+    whole = report["scenario"]["context_tokens"] + report["scenario"]["cached_tokens"]
+    assert given[given.index("--max-model-len") + 1] == str(whole) == "6000"

@@ -1,0 +1,138 @@
+"""Lines as people write them are read as they mean them, and what is not understood is said."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calc import ScenarioError, estimate, plan, read_line
+from calc.architecture.parameters import parameters_total
+from calc.catalog import catalog
+from calc.catalog.records import Mixture
+from calc.scenario import known_architecture
+from calc.units import GIB
+
+ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
+LEAST_RIGHT = 0.95
+NOTHING = "nothing"  # a line that is no question that is answered
+
+
+def read(line: str) -> Any:
+    """Return a line's reading."""
+    return read_line(line)
+
+
+def meant(row: dict[str, str]) -> dict[str, str]:
+    """Return the fields that a line means."""
+    return dict(pair.split("=", 1) for pair in row["fields"].split())
+
+
+def understood(reading: Any) -> dict[str, Any]:
+    """Return the fields that were read, by the names that the rows have."""
+    found = {chip["field"]: chip["value"] for chip in reading["chips"]}
+    if reading["question"] and "of" in reading["question"]:
+        found["of"] = reading["question"]["of"]
+    if reading["asks"] in ("models", "hardware") and "sequences" in found:
+        found["users"] = found.pop("sequences")
+    return found
+
+
+def parameters(model: str) -> float:
+    """Return the parameters of a model."""
+    return parameters_total(known_architecture(catalog(), model))
+
+
+def bits(weights: str) -> float:
+    """Return the bits of a number format's elements."""
+    record = catalog().weights_format(weights)
+    return catalog().number_format(record.base).bits if isinstance(record, Mixture) else record.bits
+
+
+def wrong(row: dict[str, str]) -> list[str]:
+    """Return how a reading differs from what a row means; a size alone means any model of it."""
+    reading = read(row["line"])
+    wanted, found = meant(row), understood(reading)
+    asks = NOTHING if reading["missing"] else reading["asks"]
+    problems = [] if asks == row["asks"] else [f"asks {asks}"]
+    if "memory" in wanted:
+        gib = (catalog().accelerator(found.pop("accelerator")).quantity("memory") or 0) / GIB
+        problems += [] if abs(gib / float(wanted.pop("memory")) - 1) < 0.05 else [f"memory {gib}"]
+    if "bits" in wanted:
+        chosen = found.pop("weights")
+        listed = chosen if isinstance(chosen, list) else [chosen]
+        problems += [name for name in listed if bits(name) > float(wanted["bits"])]
+        wanted.pop("bits")
+    if wanted.get("model", "")[:1].isdigit():
+        size = float(wanted.pop("model").removesuffix("b")) * 1e9
+        problems += [] if abs(parameters(str(found.pop("model"))) / size - 1) < 0.15 else ["model"]
+    for name in wanted.keys() | found.keys():
+        one, other = wanted.get(name), found.get(name)
+        if one != str(other) and (one is None or other is None or not one.isdigit() or float(one) != float(other)):
+            problems.append(f"{name}: {other} for {one}")
+    return problems
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, list[str]]:
+    """What is wrong about each line's reading."""
+    return {row["line"]: wrong(row) for row in ROWS}
+
+
+def test_there_are_two_hundred_lines() -> None:
+    """Each is there once, and those that were written down after the reader was are marked."""
+    assert len({row["line"] for row in ROWS}) == len(ROWS) >= 200
+    assert sum(row["written"] == "held out" for row in ROWS) >= 40
+
+
+def test_nearly_all_lines_are_right(errors: dict[str, list[str]]) -> None:
+    """At least 95 of 100 are read as they are meant: the kind of question, and each field."""
+    missed = {line: problems for line, problems in errors.items() if problems}
+    assert len(missed) <= (1 - LEAST_RIGHT) * len(errors), missed
+
+
+def test_no_line_is_read_wrongly_in_silence(errors: dict[str, list[str]]) -> None:
+    """Where a reading is wrong, words are left over and said, or no question is answered."""
+    for line, problems in errors.items():
+        reading = read(line)
+        assert not problems or reading["unread"] or reading["missing"], (line, problems)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["unread"]], ids=lambda row: row["line"][:40])
+def test_what_is_not_understood_is_said(row: dict[str, str]) -> None:
+    """Words that mean something, and that no field takes, are named."""
+    said = " ".join(part["text"] for part in read(row["line"])["unread"]).casefold()
+    assert all(word in said for word in row["unread"].split())
+
+
+def test_what_is_read_is_answered() -> None:
+    """Scenarios and questions are ready for the calculation: none of their fields or values is refused."""
+    for row in ROWS[::4]:
+        reading = read(row["line"])
+        if reading["scenario"]:
+            assert estimate(reading["scenario"])["memory"]["parts"]
+        elif reading["question"] and reading["question"]["want"] == "limit":
+            assert "options" in plan(reading["question"])
+
+
+def test_places_are_those_of_the_line() -> None:
+    """A chip and a word that was left over say where they stand."""
+    for row in ROWS:
+        reading = read(row["line"])
+        for part in [*reading["chips"], *reading["unread"]]:
+            assert row["line"][part["start"] : part["end"]] == part["text"]
+
+
+@given(st.text(max_size=120))
+def test_any_text_is_read(text: str) -> None:
+    """No line is an error, whatever is in it."""
+    assert read(text)["line"] == text
+
+
+@pytest.mark.parametrize("line", [7, None, "x" * 401])
+def test_no_line(line: object) -> None:
+    """What is no text, or a book, is refused by name."""
+    with pytest.raises(ScenarioError, match="line"):
+        read_line(line)

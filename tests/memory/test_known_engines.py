@@ -1,0 +1,297 @@
+"""Memory under engines by hand: shares of a device, pools, rules of sizes, workspaces, and what counts as large."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calc.architecture.stages import Stage
+from calc.catalog import catalog
+from calc.derivation import Step
+from calc.memory.budget import Layout
+from calc.memory.engines.sglang import static_fraction
+from calc.memory.engines.vllm import captured, is_large_device, links_amounts, padded_bytes, stage_workspace
+from calc.memory.runtime import (
+    ALLOCATED,
+    DEVICE,
+    RESERVED,
+    Amount,
+    Runtime,
+    constant,
+    held_amounts,
+    outside_share,
+    total,
+    visible_bytes,
+    with_pool,
+)
+from calc.scenario import known_architecture
+
+MIB, GIB = 2**20, 2**30
+
+
+ALONE = Layout()
+
+
+def engine(**values: float) -> Any:
+    """Return an engine with these coefficients."""
+    return SimpleNamespace(
+        values=values,
+        source="engine",
+        coefficient=lambda name: SimpleNamespace(source=f"source of {name}"),
+        whole=lambda name: round(values[name]),
+    )
+
+
+def held_bytes(cache: int = 200, state: int = 30) -> Any:
+    """Return what the mathematics needs."""
+    return SimpleNamespace(weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8)
+
+
+def case(visible: int | None = None, *, fraction: float | None = None, layout: Layout = ALONE, **values: Any) -> Any:
+    """Return a case on a device of so many bytes, whose engine has these coefficients."""
+    chunk = values.pop("batched", None)
+    budget = held_bytes()
+    return SimpleNamespace(
+        visible=visible,
+        fraction=fraction,
+        layout=layout,
+        budget=budget,
+        engine=engine(**values),
+        batched_tokens=chunk,
+        accelerator=None,
+        demand=SimpleNamespace(draft=None, adapters=None),
+    )
+
+
+RULE = {
+    "large_device": 60 * GIB,
+    "batched_tokens": 2048,
+    "batched_tokens_large": 8192,
+    "graph_sequences": 24,
+    "graph_sequences_large": 256,
+    "kept": 512 * MIB,
+    "kept_token": 1.5 * MIB,
+    "kept_sequence": 2.0 * MIB,
+    "kept_large": 10 * GIB,
+}
+
+
+@pytest.mark.parametrize(
+    ("visible", "batched", "layout", "kept"),
+    [
+        (24 * GIB, None, Layout(), (512 + 3072 + 48 + 128) * MIB),
+        (24 * GIB, 4096, Layout(), (512 + 6144 + 48 + 128) * MIB),
+        (24 * GIB, None, Layout(tensor=2, pipeline=4, data=3), (512 + 3072 + 48 + 1024) * MIB),
+        (80 * GIB, None, Layout(), (512 + 12288 + 512 + 128) * MIB),
+        (60 * GIB, 2048, Layout(), 10 * GIB),
+        (3 * GIB, None, Layout(), 3 * GIB),
+    ],
+)
+def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: Layout, kept: int) -> None:
+    """512 MiB, 1.5 a token of a chunk, 2 a sequence of a graph, 128 a rank; of a large one 10 GiB."""
+    found = static_fraction(case(visible, layout=layout, batched=batched, **RULE))
+    assert found == round((visible - kept) / visible, 3)
+
+
+def test_a_share_that_is_given() -> None:
+    """It is taken as it is; without a device there is none."""
+    assert static_fraction(case(24 * GIB, fraction=0.7, **RULE)) == 0.7
+    assert static_fraction(case(None, **RULE)) == 0.0
+
+
+def test_graphs_are_captured_in_these_sizes() -> None:
+    """1, 2, 4, every 8 up to 248, and every 16 from 256 to 512 (vLLM's `_set_cudagraph_sizes`)."""
+    sizes = [1, 2, 4, *range(8, 256, 8), *range(256, 513, 16)]
+    for tokens in range(1, 1100):
+        assert captured(tokens) == sum(size <= min(tokens, 512) for size in sizes), tokens
+
+
+def test_experts_are_filled_up_to_tiles() -> None:
+    """Of gpt-oss the inner width of 2,880 becomes 2,944 in tiles of 128; divided by four ranks 720 becomes 768."""
+    architecture = known_architecture(catalog(), "gpt-oss-20b")
+    stage = Stage(architecture, 0, architecture.layer_count)
+    mxfp4 = catalog().number_format("mxfp4")
+    each = 2880 * 2880 * (4 + 8 / 32) / 8  # bytes of one of the three matrices of an expert
+    experts = 24 * 32 * 3 * each
+    assert padded_bytes(stage, mxfp4, 1, 1, 128) == pytest.approx(experts * 64 / 2880, rel=1e-9)
+    assert padded_bytes(stage, mxfp4, 4, 1, 128) == pytest.approx(experts / 4 * 48 / 720, rel=1e-3)  # blocks of 32
+    assert padded_bytes(stage, mxfp4, 4, 4, 128) == pytest.approx(experts / 4 * 64 / 2880, rel=1e-9)
+    assert padded_bytes(stage, mxfp4, 1, 1, 64) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "expert", "elements"),
+    [
+        ("qwen3-30b-a3b", 1, 1, 8 * (2048 + 2048)),
+        ("mixtral-8x7b", 1, 1, 2 * (14336 + 28672)),
+        ("mixtral-8x7b", 4, 1, 2 * (4096 + 7168)),
+        ("mixtral-8x7b", 4, 4, 2 * (14336 + 28672)),
+        ("llama-3.1-8b", 1, 1, 0),
+    ],
+)
+def test_the_workspace_of_experts(model: str, tensor: int, expert: int, elements: int) -> None:
+    """For each expert of a token a row as wide as what goes into the down product, and one as wide as gate and up."""
+    architecture = known_architecture(catalog(), model)
+    assert stage_workspace(Stage(architecture, 0, architecture.layer_count), tensor, expert) == elements
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "large"),
+    [
+        ("h100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 0.0}, True),
+        ("a100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 0.0}, False),
+        ("a100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 1.0}, True),
+        ("a100-sxm-40gb", {"large_device": 70 * GIB, "a100_is_large": 1.0}, False),
+        ("rtx-4090", {"large_device": 70 * GIB, "a100_is_large": 1.0}, False),
+        ("h100-sxm-80gb", {}, False),
+    ],
+)
+def test_devices_that_count_as_large(name: str, values: dict[str, float], large: bool) -> None:
+    """By their memory; an A100 only where the engine says so."""
+    assert is_large_device(catalog().accelerator(name), engine(**values)) is large
+    exact = catalog().accelerator("h100-sxm-80gb")
+    assert is_large_device(exact, engine(large_device=float(exact.capacity_bytes), a100_is_large=0.0))
+
+
+def test_links_between_ranks() -> None:
+    """One device has the workspaces of its kernels, several buffers of collectives too; copies of the model do not."""
+    found = case(None, layout=Layout(data=4), workspaces=70.0, communication_buffers=30.0)
+    assert [(amount.id, amount.bytes) for amount in links_amounts(found)] == [("workspaces", 70)]
+    for layout in (Layout(tensor=2), Layout(pipeline=2)):
+        several = case(None, layout=layout, workspaces=70.0, communication_buffers=30.0)
+        assert [(amount.id, amount.bytes) for amount in links_amounts(several)] == [
+            ("workspaces", 70),
+            ("communication_buffers", 30),
+        ]
+
+
+AMOUNTS = (
+    Amount("weights", "Weights", 500, ALLOCATED),
+    Amount("kv_cache", "KV cache", 200, ALLOCATED),
+    Amount("allocator_reserve", "Kept", 70, RESERVED),
+    Amount("runtime_context", "Context", 90, DEVICE),
+)
+
+
+def test_who_sees_which_bytes() -> None:
+    """In use 700, reserved 770, on the device 860; it fits where the device has as many."""
+    found = Runtime(AMOUNTS, 860, 860, 790, None)
+    assert found.scoped(ALLOCATED) == 700
+    assert found.scoped(ALLOCATED, RESERVED) == 770
+    assert found.device == total(AMOUNTS) == 860
+    assert [found._replace(capacity=size).fits for size in (859, 860, None)] == [False, True, None]
+
+
+def test_parts_that_every_engine_holds() -> None:
+    """Weights, cache and states as the mathematics has them, or as an engine stores them."""
+    sizes = [
+        [amount.bytes for amount in held_amounts(case(), **own)] for own in ({}, {"weights": 1, "cache": 2, "state": 3})
+    ]
+    assert sizes == [[100, 200, 30], [1, 2, 3]]
+    assert [(amount.id, amount.label) for amount in held_amounts(case(), weights=0, cache=0, state=0)] == [
+        ("weights", "Weights"),
+        ("kv_cache", "KV cache"),
+        ("recurrent_state", "Recurrent state"),
+    ]
+    assert [amount.bytes for amount in held_amounts(case(), weights=0, cache=0, state=0)] == [0, 0, 0]
+
+
+def test_what_drafts_is_held_too() -> None:
+    """Its weights and its cache, where a scenario has it."""
+    drafting = case()
+    drafting.demand = SimpleNamespace(draft="another model", adapters=None)
+    assert [(amount.id, amount.bytes) for amount in held_amounts(drafting)[3:]] == [
+        ("draft_weights", 7),
+        ("draft_cache", 8),
+    ]
+
+
+def test_an_amount_that_was_measured() -> None:
+    """Rounded to bytes, once or several times, with the source of its coefficient."""
+    known = case(buffers=70.4)
+    once = constant(known, "communication_buffers", "Buffers", "buffers")
+    assert once == Amount(
+        "communication_buffers", "Buffers", 70, DEVICE, r"M_{\text{measured}}", "{}", (70.4,), "source of buffers"
+    )
+    assert once.step() == Step("Buffers", r"M_{\text{measured}}", "70.4", 70, "B", "source of buffers")
+    twice = constant(known, "communication_buffers", "Buffers", "buffers", scope=RESERVED, times=2)
+    formula = r"n \cdot M_{\text{measured}}"
+    assert twice == Amount(
+        "communication_buffers", "Buffers", 140, RESERVED, formula, "{} × {}", (2, 70.4), "source of buffers"
+    )
+
+
+def test_an_amount_without_a_formula() -> None:
+    """The mathematics has its own steps for it."""
+    assert AMOUNTS[0].step() is None
+
+
+def pooled(pool: int | None, limit: int | None, fixed: int, *, cache: int = 200, state: int = 30) -> Runtime:
+    """Return an engine with a pool on a device of 1,000 bytes."""
+    found = case(1000)
+    found.budget = held_bytes(cache, state)
+    amounts = [
+        Amount("weights", "Weights", fixed, ALLOCATED),
+        Amount("kv_cache", "KV cache", cache, ALLOCATED),
+        Amount("recurrent_state", "Recurrent state", state, ALLOCATED),
+    ]
+    return with_pool(found, amounts, pool=pool, limit=limit, fixed=fixed, formula="f", template="{} {} {}")
+
+
+def test_a_pool_with_room() -> None:
+    """Of 900 bytes 400 are fixed: the pool has 500, of which cache and states use 230."""
+    found = pooled(500, 900, 400)
+    assert (found.capacity, found.limit, found.needed, found.pool) == (1000, 900, 630, 500)
+    assert found.amounts[3:] == (
+        Amount(
+            "kv_pool_free", "Cache set aside, not in use", 270, ALLOCATED, "f", "{} {} {}", (900, 400, 230), "engine"
+        ),
+    )
+
+
+def test_a_pool_that_is_just_full() -> None:
+    """230 of 230: nothing is free, and nothing is missing."""
+    found = pooled(230, 630, 400)
+    assert [amount.bytes for amount in found.amounts[3:]] == [0]
+
+
+def test_a_share_that_is_too_small() -> None:
+    """A byte less: the device lacks what makes a share of it hold 630, which is 1,002 of 1,000 bytes."""
+    found = pooled(229, 629, 400)
+    assert [(amount.id, amount.bytes) for amount in found.amounts[3:]] == [("kv_pool_free", 0), ("outside_share", 372)]
+    assert found.device == 1002 and found.fits is False
+
+
+def test_an_encoder_has_no_pool() -> None:
+    """It keeps nothing, so none is made, with a device and without; a model without a device has none to fill."""
+    assert pooled(500, 900, 400, cache=0, state=0).pool == 0
+    assert len(pooled(500, 900, 400, cache=0, state=0).amounts) == 3
+    assert pooled(None, None, 400).pool is None
+    assert len(pooled(500, 900, 400, cache=0).amounts) == 4  # states are kept
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_what_lies_outside_of_a_share_makes_it_too_large(limit: int, more: int, held: int) -> None:
+    """With it the device holds more than it has, and as much as would make the share large enough."""
+    visible, needed = limit * 2, limit + more + 1
+    found = outside_share(case(visible), held, needed, limit)
+    assert held + found.bytes > visible
+    assert held + found.bytes >= min(needed * visible // limit, visible) or held > visible
+    assert found.numbers == (needed, limit, visible, held)
+
+
+def test_a_share_of_nothing() -> None:
+    """All that is needed comes on top of the device."""
+    assert outside_share(case(1000), 100, 50, 0).bytes == 950
+    assert outside_share(case(None), 0, 50, 0).bytes == 50
+    assert outside_share(case(1000), 5000, 50, 40).bytes == 0
+
+
+@pytest.mark.parametrize(("name", "kept"), [("h100-sxm-80gb", 400 * MIB), ("m4-max-64gb", 0)])
+def test_what_a_driver_keeps(name: str, kept: int) -> None:
+    """Of a card what the engine's coefficient says; of a computer's own memory nothing beyond what it reports."""
+    device = catalog().accelerator(name)
+    assert visible_bytes(device, engine(driver_reserve=400.0 * MIB)) == device.capacity_bytes - kept
+    assert visible_bytes(device, engine(driver_reserve=1e15)) == (0 if kept else device.capacity_bytes)

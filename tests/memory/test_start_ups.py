@@ -1,0 +1,50 @@
+"""Memory of SGLang and TensorRT-LLM as their start-ups logged it."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+
+GIB = 2**30
+POOLS = [  # what SGLang logged as keys and values together, in GiB
+    ("llama-3.1-8b", "h100-sxm-80gb", 1, 0.88, 54.26),  # docs.sglang.ai/start/send_request.html
+    ("qwq-32b", "l4-24gb", 4, 0.85, 2.84),  # github.com/didier-durand/llms-in-clouds
+    ("qwen3-235b-a22b", "h100-sxm-80gb", 4, 0.93, 16.46),  # vLLM, issue 21348
+]
+
+
+@pytest.mark.parametrize(("model", "device", "ranks", "share", "pool"), POOLS)
+def test_sglang_s_share_is_of_what_is_free_before_weights_load(
+    model: str, device: str, ranks: int, share: float, pool: float
+) -> None:
+    """Of 78.81 GiB free on an H100 the cache got 0.88 less 15.09 of weights; on four L4 NCCL had taken 0.13 before."""
+    weights = {"weights": "fp8"} if "235b" in model else {}
+    asked = {"model": model, "engine": "sglang", "accelerator": device, "memory_fraction": share, **weights}
+    report: Any = estimate({**asked, "parallelism": {"tensor": ranks}})
+    assert report["memory"]["kv_pool_bytes"] == pytest.approx(pool * GIB, rel=0.02)
+
+
+def test_tensorrt_llm_takes_nine_tenths_of_what_is_free_then() -> None:
+    """An engine of Llama 2 7B in 8 bit left 64.75 GiB to the cache of an A100 with 80 GB (issue 1400)."""
+    asked = {"model": "llama-2-7b", "engine": "tensorrt-llm", "accelerator": "a100-sxm-80gb", "weights": "int8"}
+    report: Any = estimate({**asked, "batched_tokens": 4096, "sequence_slots": 1})
+    assert report["memory"]["kv_pool_bytes"] == pytest.approx(64.75 * GIB, rel=0.02)
+
+
+def test_a_pipeline_holds_as_many_tokens_as_its_shortest_stage() -> None:
+    """The last of two stages has the output matrix and the sampler: its pool bounds what all of them can hold."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 8192}
+    report: Any = estimate({**asked, "parallelism": {"pipeline": 2}})
+    memory = report["memory"]
+    assert memory["kv_pool_tokens"] == memory["kv_pool_bytes"] // (16 * 4096)
+
+
+def test_servers_work_on_as_many_sequences_as_the_device_s_default() -> None:
+    """vLLM's max_num_seqs is 256 on a card of 24 GB and 1,024 on an H100: the rest of 2,000 requests waits."""
+    asked = {"model": "qwen3-0.6b", "engine": "vllm", "prompt_tokens": 64, "output_tokens": 64, "concurrency": 2000}
+    held = [
+        estimate({**asked, "accelerator": device})["memory"]["sequences"]  # type: ignore[index]
+        for device in ("rtx-4090", "h100-sxm-80gb")
+    ]
+    assert held == [256, 1024]

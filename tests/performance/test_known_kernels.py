@@ -1,0 +1,177 @@
+"""Seconds of operations by laws with round numbers, put in the place of a device's: each term added up by hand."""
+
+from typing import Any
+
+import pytest
+
+from calc.catalog import catalog
+from calc.catalog.records import KernelLaw
+from calc.performance.fabric import DEVICE, joined
+from calc.performance.forward import Segment
+from calc.performance.kernels import Kernels
+from calc.performance.operations import Attention, Collective, Experts, HostCopy, Pointwise, Product, Recurrence
+from calc.performance.passes import Passes
+from calc.performance.transfers import by_protocol
+from tests.performance.evenly import asked_of
+
+CARD = catalog().accelerator("h100-sxm-80gb")
+READ, RATE, UNITS = 3.35e12, 989.4e12, 132.0  # of its data sheet: bytes and 16-bit operations a second, compute units
+SHARES = {"memory_share": 0.5, "matrix_share": 0.25, "sharpness": 1.0, "start_s": 1.0}
+
+
+def law(kind: str, *kernels: str, **values: float) -> KernelLaw:
+    """Return a law that reaches half of the memory's and a quarter of the arithmetic's rate, one after the other."""
+    own = {**SHARES, **values}
+    return KernelLaw("own", "Own", "hopper", kind, kernels, (), "bf16", own, 0.0, 1, "", "", "")
+
+
+def device(*laws: KernelLaw) -> Kernels:
+    """Return a device that takes these laws."""
+    found = Kernels(CARD)
+    for one in laws:
+        found.take(one)
+    return found
+
+
+def worked(moved_bytes: float, flops: float) -> float:
+    """Return the seconds at half and at a quarter of the data sheet's rates."""
+    return moved_bytes / (0.5 * READ) + flops / (0.25 * RATE)
+
+
+def test_the_data_sheet() -> None:
+    """Bandwidth, compute units and rates are those of the entry; a format that it lacks takes the next."""
+    found = device()
+    assert (found.bandwidth, found.units) == (READ, UNITS)
+    assert found.rate("bf16") == pytest.approx(RATE, rel=1e-3)
+    assert found.rate("nf4") == found.rate("bf16") == found.rate("fp16-whatever")
+    assert found.rate("fp8") == pytest.approx(2 * RATE, rel=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["bf16", "fp8"])
+def test_a_product(kernel: str) -> None:
+    """A second of start, steps along 2,000 of 3,000, a tile of 64 rows alone, bytes brought to the weights' format."""
+    known = law("product", kernel, depth_s=0.001, tile_s=0.002, split_depth=2000.0, quantize_bytes=3.0)
+    operation = Product("q", 64.0, 100, 3000, kernel, 1e9, 2e8)
+    overlapped = worked(1.2e9, 2 * 64 * 100 * 3000) + 0.002 * 3000 * 64 / 256
+    cast = 3.0 / READ * 64 * 3000
+    found = device(known)
+    assert found.seconds(operation) == pytest.approx(1 + 0.001 * 2000 + cast + overlapped)
+    assert found.cast_s(operation) == pytest.approx(cast)
+    wide = operation._replace(m=1024.0)
+    assert found.seconds(wide) == pytest.approx(1 + 2 + 16 * cast + worked(1.2e9, 2 * 1024 * 100 * 3000) + 0.002 * 3000)
+
+
+def test_experts() -> None:
+    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle each."""
+    known = law("experts", "bf16", quantize_bytes=3.0, idle_rows=0.5, row_s=0.01)
+    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "bf16", 1e9, 2e8)
+    rows = 16.0
+    expected = 1 + (3.0 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + 3) * 2 * 3 * 30 * 50)
+    assert device(known).seconds(operation) == pytest.approx(expected)
+    plain = law("experts", "bf16")
+    assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
+
+
+ATTENTION = Attention("attention", 2.0, 100.0, 50.0, 8, 2, 64, 32, True, None, False, "bf16", 1e9)
+
+
+def test_attention_of_a_prompt() -> None:
+    """Pairs with 10 keys of setup for each query and 4 elements for an exponential, the last wave, own bytes."""
+    known = law("prefill", "bf16", setup_keys=10.0, setup_width=4.0, last_wave=0.5)
+    pairs, queries = 2 * (100 * 50 + 100 * 101 / 2), 200.0
+    work = 2 * 8 * (pairs + 10 * queries) * (96 + 8) * (1 + 0.5 * UNITS * 128 / (8 * queries))
+    expected = 1 + worked(1e9 + 2 * queries * 8 * 96, work)
+    assert device(known).seconds(ATTENTION) == pytest.approx(expected)
+    latent = law("latent-prefill", "bf16", setup_keys=10.0, setup_width=4.0, last_wave=0.5)
+    assert device(latent).seconds(ATTENTION._replace(latent=True)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("queries", "padding"), [(1.0, 4.0), (3.0, 16 / 12), (4.0, 1.0), (16.0, 1.0)])
+@pytest.mark.parametrize("latent", [False, True])
+def test_attention_of_the_next_tokens(queries: float, padding: float, latent: bool) -> None:
+    """Up to sixteen; four query heads share a KV head, and rows of a matrix instruction that are empty cost as much."""
+    known = law("latent-decode" if latent else "decode", "bf16", key_s=0.001, turn_s=0.1)
+    operation = ATTENTION._replace(queries=queries, latent=latent)
+    flops = operation.flops * padding
+    expected = 1 + 0.001 * (50 + queries) + worked(1e9, flops) + 0.1 * 2 * 2 / UNITS
+    assert device(known).seconds(operation) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("window", "keys"), [(None, 1024), (100, 100), (5000, 1024)])
+def test_keys_that_are_walked(window: int | None, keys: int) -> None:
+    """A window's, or up to 1,024 that kernels take side by side."""
+    known = law("decode", "bf16", key_s=0.001, turn_s=0.0)
+    operation = ATTENTION._replace(queries=1.0, keys=3000.0, window=window)
+    expected = 1 + 0.001 * keys + worked(1e9, operation.flops * 4)
+    assert device(known).seconds(operation) == pytest.approx(expected)
+
+
+def test_a_recurrence() -> None:
+    """Two kernels; ten steps of each of two sequences in turn, and the cutting into chunks, for one token not."""
+    known = law("recurrence", "bf16", step_s=0.1, chunk_s=5.0)
+    operation = Recurrence("state", "state", 20.0, 2.0, 1e9, 1e9)
+    found = device(known)
+    assert found.seconds(operation) == pytest.approx(2 + 5 + worked(1e9, 1e9) + 0.1 * 10)
+    assert found.seconds(operation._replace(tokens=2.0)) == pytest.approx(2 + worked(1e9, 1e9) + 0.1)
+
+
+def test_pointwise_work() -> None:
+    """A second for each of three kernels, and the bytes."""
+    assert device(law("pointwise", "bf16")).seconds(Pointwise("norm", 1e9, 3.0)) == pytest.approx(3 + worked(1e9, 0))
+
+
+def test_a_copy_to_the_host() -> None:
+    """At what PCIe reaches, whatever the law of kernels."""
+    found = device()
+    assert found.seconds(HostCopy("copy", 2 * found.host_rate)) == 2.0
+
+
+@pytest.mark.parametrize(("ranks", "share"), [(2, 0.2), (8, 0.4)])
+def test_a_message(ranks: int, share: float) -> None:
+    """Half a second, a tenth for each of 2 (p - 1) steps, and 2 (p - 1) / p of the message at a share of the link."""
+    values = {"start_s": 0.5, "hop_s": 0.1, "pair_share": 0.2, "link_share": 0.4, "ramp": 0.5}
+    known = law("message", f"all-reduce/{DEVICE}", **values)
+    found = device(known)
+    peak = joined(CARD, ranks=ranks).peak
+    waiting = 0.5 + 0.1 * 2 * (ranks - 1)
+    sending = 2 * (ranks - 1) / ranks * 1e12 / (peak * share)
+    message = Collective("sum", "all-reduce", 1e12, ranks, "tensor")
+    expected = waiting + sending + 0.5 * (waiting * sending) ** 0.5
+    assert found.seconds(message) == pytest.approx(expected)
+    assert found.seconds(message._replace(ranks=1)) == 0.0
+    found.take(law("message", f"all-reduce/{DEVICE}", **{**values, "start_s": 1.5}))
+    assert found.seconds(message) > expected + 0.9
+
+
+def test_one_device_sends_nothing() -> None:
+    """By no protocol: nothing is sent, in no steps, without waiting."""
+    alone = joined(CARD, ranks=1)
+    for protocol in catalog().protocols():
+        found = by_protocol("all-reduce", joined=alone, message_bytes=1e6, protocol=protocol)
+        if found is not None:
+            assert found[3:] == (1e6, 0.0, 0, 0, 0.0, 0.0, 0.0)
+            assert (found.bus_rate, found.least_seconds) == (0.0, 0.0)
+
+
+def passes(*, has_encoder: bool = False, all_logits: bool = False) -> Passes:
+    """Return passes that are asked what their segments are, and whose times are noted."""
+    demand: Any = asked_of(100, 50, has_encoder=has_encoder)
+    demand.all_logits = all_logits
+    none: Any = None
+    return Passes(demand, none, none, none, none)
+
+
+def test_what_a_pass_is_of() -> None:
+    """A step has one new token and wants one output; a prompt those of all positions where they are asked for."""
+    plain = passes()
+    assert plain.step(sequences=3.0, context=70) == Segment(3.0, 1, 70, 1.0, 0, 0)
+    assert plain.prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 30, 9, 1.0, 0, 0)
+    assert passes(all_logits=True).prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 30, 9, 30.0, 0, 0)
+
+
+def test_what_a_pass_is_of_where_an_encoder_reads() -> None:
+    """It reads a prompt at once, and the decoder writes a token; steps look at what they have written."""
+    translator = passes(has_encoder=True)
+    assert translator.prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 1, 0, 1.0, encoding=30)
+    assert translator.step(sequences=3.0, context=120) == Segment(3.0, 1, 20, 1.0, encoded=100)
+    assert translator.step(sequences=3.0, context=90) == Segment(3.0, 1, 0, 1.0, encoded=100)

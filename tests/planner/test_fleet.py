@@ -1,0 +1,141 @@
+"""Replicas: as many as the load takes and no more, each within its times when requests come at random."""
+
+import json
+from typing import Any
+
+import pytest
+
+from calc import estimate, plan
+from calc.catalog import catalog
+from calc.planner.candidates import candidates
+from calc.planner.question import read_question
+from calc.planner.search import Search
+
+SERVICE: dict[str, Any] = {
+    "want": "hardware",
+    "model": "llama-3.1-8b",
+    "prompt_tokens": 1000,
+    "output_tokens": 300,
+    "limits": {"vendors": ["NVIDIA"], "segments": ["workstation"]},
+    "count": 3,
+}
+PROMISE = {"ttft_s": 1.0, "tpot_s": 0.05}
+
+
+def asked(**need: object) -> Any:
+    """Return the answer on the service with a need."""
+    return plan({**SERVICE, "need": {**PROMISE, **need}})
+
+
+def test_replicas_share_the_requests() -> None:
+    """The busiest hour is divided over the replicas, none beyond what it could be given; one fewer would be."""
+    answer = asked(requests_per_s=10, peak_over_mean=2, percentile=95)
+    assert json.loads(json.dumps(answer)) == answer
+    for option in answer["options"]:
+        load, replicas = option["load"], option["replicas"]
+        assert load["requests_per_s"] * replicas == pytest.approx(20)
+        assert load["requests_per_s"] <= load["capacity_requests_per_s"] * (1 + 1e-6)
+        assert replicas == 1 or load["capacity_requests_per_s"] * (replicas - 1) < 20
+        assert load["mean_requests"] < load["planned_requests"] == option["scenario"]["concurrency"]
+
+
+def test_times_are_kept_at_the_percentile() -> None:
+    """With as many requests in the server as are planned for, the report's own times are within what was asked."""
+    for option in asked(requests_per_s=20)["options"]:
+        speed: Any = estimate(option["scenario"])["speed"]
+        assert speed == option["speed"]
+        assert speed["time_to_first_token_s"]["typical"] <= PROMISE["ttft_s"]
+        assert speed["time_per_output_token_s"]["typical"] <= PROMISE["tpot_s"]
+
+
+def test_requests_at_random_keep_the_promise() -> None:
+    """An event run of what comes to a replica keeps the times for nearly the share that was asked, or for more."""
+    for percentile in (80, 95):
+        option = asked(requests_per_s=20, percentile=percentile)["options"][0]
+        scenario = {name: value for name, value in option["scenario"].items() if name != "concurrency"}
+        arrivals = {"requests_per_s": option["load"]["requests_per_s"], "objective": PROMISE}
+        report: Any = estimate({**scenario, "arrivals": arrivals})
+        assert report["speed"]["within_objective"]["typical"] >= percentile / 100 - 0.03
+
+
+def test_more_takes_more() -> None:
+    """More requests, peaks, a stricter percentile or shorter times never take fewer devices; spare ones are added."""
+    plain = asked(requests_per_s=20, percentile=80)["options"]
+    devices = {option["scenario"]["accelerator"]: fleet(option) for option in plain}
+    for more in ({"peak_over_mean": 3}, {"percentile": 99}, {"tpot_s": 0.03}, {"requests_per_s": 40}, {"spare": 2}):
+        for option in asked(**{"requests_per_s": 20, "percentile": 80, **more})["options"]:
+            if option["scenario"]["accelerator"] in devices and "spare" not in more:
+                name = option["scenario"]["accelerator"]
+                assert option["cost"]["rent_per_month"] >= devices[name]["rent_per_month"] * 0.999
+    spare = asked(requests_per_s=20, percentile=80, spare=2)["options"][0]
+    each = spare["cost"]["rent_per_month"] / spare["replicas"]
+    assert spare["load"]["requests_per_s"] * (spare["replicas"] - 2) == pytest.approx(20)
+    assert each == pytest.approx(spare["scenario"]["accelerators"] * rent(spare) * 730)
+
+
+def fleet(option: Any) -> Any:
+    """Return what an option's devices cost."""
+    return option["cost"]
+
+
+def rent(option: Any) -> float:
+    """Return the rent of one device of an option."""
+    return float(option["cost"]["rent_per_hour"]) / option["replicas"] / option["scenario"]["accelerators"]
+
+
+def test_users_make_requests() -> None:
+    """1,800 people who ask ten times an hour are five requests a second, and twice as many at twice the mean."""
+    by_users = asked(users=1800, requests_each_hour=10, peak_over_mean=2)
+    by_rate = asked(requests_per_s=5, peak_over_mean=2)
+    assert [option["replicas"] for option in by_users["options"]] == [
+        option["replicas"] for option in by_rate["options"]
+    ]
+    assert by_users["options"][0]["load"]["requests_per_s"] * by_users["options"][0]["replicas"] == pytest.approx(10)
+
+
+def test_no_cheaper_fleet_is_cut() -> None:
+    """Of all numbers of workstation cards the planner's fleets are those that sizing every one of them finds."""
+    question = {**SERVICE, "need": {**PROMISE, "requests_per_s": 30}}
+    read = read_question(question, catalog())
+    search = Search(read, catalog())
+    found = [search.value(option) for option in search.best(candidates(read, catalog()))]
+    every: dict[str, tuple[bool, float]] = {}
+    for candidate in candidates(read, catalog()):
+        sized: Any = search.sized(candidate)
+        if hasattr(sized, "given") and hasattr(search.serving(sized), "report"):
+            value = search.at_best(sized)
+            every[candidate.group] = min(value, every.get(candidate.group, value))
+    assert found == sorted(every.values())[:3]
+
+
+def test_people_who_wait_are_spread() -> None:
+    """People who wait together are spread evenly over the fewest replicas that serve them."""
+    question = {**SERVICE, "need": {"users": 400, "tokens_per_s_each": 25}}
+    answer: Any = plan(question)
+    for option in answer["options"]:
+        each, replicas = option["scenario"]["sequences"], option["replicas"]
+        assert each * (replicas - 1) < 400 <= each * replicas
+        assert option["speed"]["time_per_output_token_s"]["typical"] <= 1 / 25
+        assert option["load"] is None
+    assert max(option["replicas"] for option in answer["options"]) > 1
+
+
+def test_what_there_is_may_not_be_enough() -> None:
+    """Devices that there are bound the replicas: what they cannot serve is refused, with how many it would take."""
+    have = {"accelerator": "l40s-48gb", "accelerators": 2}
+    question = {"want": "models", "model": "qwen3-32b", "have": have, "weights": "fp8", "need": {"requests_per_s": 20}}
+    answer: Any = plan(question)
+    assert answer["options"] == []
+    assert "replicas are needed" in answer["rejected"]["load"]["nearest"]["lacks"]
+
+
+def test_a_layout_serves_a_rate() -> None:
+    """Of the layouts of given devices those alone are shown that answer all requests that come."""
+    have = {"accelerator": "h100-sxm-80gb", "accelerators": 4}
+    need = {"requests_per_s": 30, "tpot_s": 0.05}
+    answer: Any = plan({"want": "layout", "model": "qwen3-30b-a3b", "have": have, "need": need})
+    assert answer["options"]
+    for option in answer["options"]:
+        assert option["replicas"] == 1
+        assert option["load"]["requests_per_s"] == 30 <= option["load"]["capacity_requests_per_s"]
+    assert answer["rejected"]["load"]["count"] > 0

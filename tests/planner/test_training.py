@@ -1,0 +1,173 @@
+"""Plans of training: the fastest way that fits, of each method, and what a run costs."""
+
+import json
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate, plan
+from calc.catalog import catalog
+from calc.planner.candidates import Candidate
+from calc.planner.options import SURE, Miss
+from calc.planner.question import read_question
+from calc.planner.training import TrainingSearch, tokens_a_second, training_candidates, trains, ways
+from calc.planning.bounds import chance_of_fitting
+
+TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}
+CARDS: dict[str, Any] = {
+    **TRAINING,
+    "want": "hardware",
+    "model": "llama-3.1-8b",
+    "method": "lora",
+    "limits": {"vendors": ["NVIDIA"], "segments": ["workstation"], "devices": 2},
+    "count": 3,
+}
+HAVE = {"accelerator": "h100-sxm-80gb", "accelerators": 4}
+
+
+def test_options_are_estimates() -> None:
+    """An option's scenario, asked again, gives its speed; all is JSON, and each fits."""
+    answer: Any = plan({**CARDS, "count": 2})
+    assert json.loads(json.dumps(answer)) == answer
+    for option in answer["options"]:
+        report: Any = estimate(option["scenario"])
+        assert report["speed"] == option["speed"] and report["memory"]["fits"]
+        assert report["cost"]["rent"]["per_run"] == option["cost"]["rent_per_run"]
+        assert report["memory"]["headroom_bytes"] == option["margin_bytes"]
+
+
+@pytest.mark.parametrize("rank", ["cost", "speed", "energy"])
+def test_no_better_device_is_cut(rank: str) -> None:
+    """Of all workstation cards the best are those that sizing and timing every number of each of them finds."""
+    question = read_question({**CARDS, "rank_by": rank}, catalog())
+    search = TrainingSearch(question, catalog())
+    every: dict[str, tuple[bool, float]] = {}
+    for candidate in training_candidates(question, catalog(), "lora"):
+        found = search.beyond_limits(candidate) or search.fastest(candidate)
+        if isinstance(found, Candidate):
+            assert found.rate is not None and found.rate <= (search.most_per_s(candidate) or 0)
+            option: Any = search.serving(found)
+            every[candidate.group] = min(search.value(option), every.get(candidate.group, search.value(option)))
+    best = search.best(training_candidates(question, catalog(), "lora"))
+    assert [search.value(option) for option in best] == sorted(every.values())[:3]
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_the_fastest_way_is_taken(method: str) -> None:
+    """Of all ways to shard and to recompute that surely fit, each estimated, none is faster than the one taken."""
+    asked = {**TRAINING, "want": "models", "have": HAVE, "model": "llama-3.1-8b", "method": method, "micro_batch": 1}
+    question = read_question(asked, catalog())
+    search = TrainingSearch(question, catalog())
+    (candidate,) = training_candidates(question, catalog(), method)
+    found = search.fastest(candidate)
+    assert isinstance(found, Candidate)
+    rates = []
+    for way in ways(question, method, 4):
+        report: Any = estimate({**candidate.scenario, **way})
+        memory = report["memory"]
+        spare, upper = memory["headroom_bytes"], memory["device_bytes_range"][1] - memory["device_bytes"]
+        if memory["fits"] and chance_of_fitting(spare_bytes=spare, upper_bytes=upper) >= SURE:
+            rates.append(4 * report["speed"]["tokens_per_s_per_device"]["typical"])
+    assert found.rate == pytest.approx(max(rates))
+
+
+def test_larger_batches_where_they_help() -> None:
+    """A micro-batch that nobody gave is doubled only while that is faster and fits."""
+    asked = {**TRAINING, "want": "models", "have": HAVE, "model": "llama-3.2-1b", "method": "full"}
+    answer: Any = plan({**asked, "count": 1})
+    (option,) = answer["options"]
+    batch = option["scenario"].get("micro_batch", 1)
+    rate = option["speed"]["tokens_per_s_per_device"]["typical"]
+    smaller: Any = estimate({**option["scenario"], "micro_batch": max(batch // 2, 1)})
+    assert batch > 1 and rate > smaller["speed"]["tokens_per_s_per_device"]["typical"]
+
+
+def test_the_largest_model_by_method() -> None:
+    """One card trains a larger model with QLoRA than with LoRA, and with LoRA than in full: one option of each."""
+    answer: Any = plan({**TRAINING, "want": "limit", "of": "model", "have": {"accelerator": "rtx-4090"}})
+    sizes = [estimate(option["scenario"])["model"]["parameters_total"] for option in answer["options"]]  # type: ignore[index]
+    assert [option["scenario"]["method"] for option in answer["options"]] == ["qlora", "lora", "full"]
+    assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
+
+
+def test_layouts_of_a_run() -> None:
+    """Every way to divide a run is of all devices, and the fastest is first."""
+    asked = {**TRAINING, "want": "layout", "have": HAVE, "model": "llama-3.1-8b", "method": "full", "micro_batch": 1}
+    answer: Any = plan({**asked, "count": 100})
+    rates = [option["speed"]["tokens_per_s_per_device"]["typical"] for option in answer["options"]]
+    assert rates == sorted(rates, reverse=True) and len(rates) > 10
+    for option in answer["options"]:
+        layout = option["scenario"]["parallelism"]
+        assert layout["tensor"] * layout["pipeline"] * layout["data"] == 4
+    assert {option["scenario"]["sharding"] for option in answer["options"]} == {"none", "zero-1", "zero-2", "zero-3"}
+
+
+def test_time_and_money_bound_a_run() -> None:
+    """Devices that take too long, or cost too much, are left out; the others keep both."""
+    answer: Any = plan({**CARDS, "need": {"days": 0.05}, "limits": {**CARDS["limits"], "price_per_run": 3}})
+    assert answer["options"]
+    for option in answer["options"]:
+        assert option["speed"]["duration_s"]["typical"] <= 0.05 * 86400
+        assert option["cost"]["rent_per_run"]["typical"] <= 3
+    assert answer["rejected"]["speed"]["count"] + answer["rejected"].get("rent", {"count": 0})["count"] > 0
+
+
+def test_the_most_tokens() -> None:
+    """What given devices train on in two days takes two days, and for half of that rent half of it."""
+    asked = {"want": "limit", "of": "training_tokens", "workload": "training", "model": "llama-3.1-8b", "have": HAVE}
+    by_days: Any = plan({**asked, "method": "lora", "need": {"days": 2}})
+    (option,) = by_days["options"]
+    assert option["speed"]["duration_s"]["typical"] == pytest.approx(2 * 86400, rel=1e-6)
+    half = option["cost"]["rent_per_run"]["typical"] / 2
+    by_money: Any = plan({**asked, "method": "lora", "limits": {"price_per_run": half}})
+    tokens = by_money["options"][0]["scenario"]["training_tokens"]
+    assert tokens == pytest.approx(option["scenario"]["training_tokens"] / 2, rel=1e-6)
+
+
+def test_devices_that_train() -> None:
+    """Cards that PyTorch runs on are tried, and no part of a phone or an inference chip."""
+    assert all(trains(catalog().accelerator(name), catalog()) for name in ("h100-sxm-80gb", "rtx-3090", "mi300x"))
+    assert not trains(catalog().accelerator("m4-max-64gb"), catalog())
+
+
+def test_too_large_is_said() -> None:
+    """What no way makes fit is refused with what it lacks."""
+    answer: Any = plan({**TRAINING, "want": "models", "model": "llama-3.1-405b", "have": {"accelerator": "rtx-3090"}})
+    assert answer["options"] == [] and "GiB" in answer["rejected"]["memory"]["nearest"]["lacks"]
+    question = read_question({**CARDS, "model": "llama-3.1-405b"}, catalog())
+    candidate = next(iter(training_candidates(question, catalog(), "lora")))
+    assert isinstance(TrainingSearch(question, catalog()).fastest(candidate), Miss)
+
+
+def test_a_rate_is_of_all_devices() -> None:
+    """The tokens a second of an option are those of one device times their number."""
+    question = read_question({**TRAINING, "want": "models", "model": "gpt2", "have": HAVE, "method": "full"}, catalog())
+    search = TrainingSearch(question, catalog())
+    (option,) = search.best(training_candidates(question, catalog(), "full"))
+    each = option.report["speed"]["tokens_per_s_per_device"]["typical"]
+    assert tokens_a_second(option) == pytest.approx(4 * each) == pytest.approx(option.candidate.rate)
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ({"weights": "awq"}, "weights"),
+        ({"engine": "vllm"}, "engine"),
+        ({"need": {"users": 3}}, "need"),
+        ({"need": {"days": 3}, "training_tokens": None}, "training_tokens"),
+        ({"limits": {"price_per_run": 3}, "training_tokens": None}, "training_tokens"),
+        ({"rank_by": "latency"}, "rank_by"),
+        ({"method": "dora"}, "method"),
+        ({"training_tokens": "lots"}, "training_tokens"),
+        ({"workload": "inference", "need": {"days": 3}}, "training_tokens"),
+        ({"workload": None, "training_tokens": None, "method": None, "need": {"days": 3}}, "need.days"),
+        ({"want": "limit", "of": "users", "have": HAVE}, "of"),
+        ({"want": "limit", "of": "training_tokens", "have": HAVE}, "need.days"),
+        ({"sequence_tokens": 0}, "sequence_tokens"),
+    ],
+)
+def test_wrong_questions(question: dict[str, object], field: str) -> None:
+    """What only serving has, what has no end, and what is no number is refused by its name."""
+    with pytest.raises(ScenarioError) as error:
+        plan({**CARDS, **question})
+    assert error.value.field == field

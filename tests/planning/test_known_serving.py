@@ -1,0 +1,334 @@
+"""Servers under load and with requests that come on their own: what a report says, from states worked out by hand."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.memory.budget import Layout
+from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
+from calc.performance.load import Load, State
+from calc.performance.queue import Begun, Run, Served, Server
+from calc.performance.schedules import PassTime
+from calc.planning import serving_arrivals
+from calc.planning.serving_arrivals import (
+    LOADS,
+    Found,
+    Site,
+    arrival_steps,
+    at_load,
+    at_rate,
+    begun,
+    knee,
+    knee_step,
+    percentiles,
+    run_of,
+    summed,
+)
+from calc.planning.serving_load import figures, load_of, load_steps
+
+PLAIN = PassTime((), 0.25, 0.0, 0.25)
+CARRYING = PassTime((), 1.25, 0.0, 0.25)
+LOAD = Load(20.0, 8.0, 100, 11, 7, None, 0.5, 1, mixes=False)
+STATE = State(4.0, 3.0, 1.0, 0.4, 0.1, 0.9, 0.05, 0.002, 0.25, 0.5, 8.0, PLAIN, CARRYING)
+ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vllm", era="")
+
+
+def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
+    """Return a server under an engine with so many slots."""
+    serving = SimpleNamespace(engine=ENGINE, most_running=slots)
+    return SimpleNamespace(serving=serving, layout=Layout(**degrees), most=most)
+
+
+def question(prompt_tokens: int = 100, output_tokens: int = 11) -> Any:
+    """Return what a speed is asked of."""
+    return SimpleNamespace(
+        demand=SimpleNamespace(prompt_tokens=prompt_tokens),
+        output_tokens=output_tokens,
+        cached_tokens=7,
+        batched_tokens=512,
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "degrees", "concurrency", "slots", "ranks"),
+    [
+        (None, {}, 20.0, 16.0, 1),
+        (0, {}, 20.0, 16.0, 1),
+        (10, {}, 20.0, 10.0, 1),
+        (99, {}, 20.0, 16.0, 1),
+        (10, {"data": 4}, 5.0, 2.5, 1),
+        (10, {"data": 40}, 1.0, 0.25, 1),
+        (None, {"data": 4, "tensor": 2, "expert": 8}, 5.0, 16.0, 4),
+        (None, {"data": 4, "tensor": 2, "expert": 2}, 5.0, 16.0, 1),
+    ],
+)
+def test_a_replica_s_share_of_the_load(
+    most: int | None, degrees: dict[str, int], concurrency: float, slots: float, ranks: int
+) -> None:
+    """Twenty requests over the replicas, one at least; slots end at what fits; shared experts join replicas."""
+    found = load_of(served(most=most, **degrees), question(), 20, mixes=True)
+    assert found == Load(concurrency, slots, 100, 11, 7, 512, 0.03, ranks, mixes=True)
+
+
+def test_figures_of_a_load() -> None:
+    """Two busy replicas of 8 requests a second each, with the factors of prompts and of steps."""
+    found = {name: (value, factor) for name, value, factor in figures(STATE, LOAD, 2, step=1.1, first=1.3)}
+    assert found == {
+        "prefill_tokens_per_s": (1600.0, 1.3),
+        "decode_tokens_per_s": (160.0, 1.1),
+        "output_tokens_per_s": (176.0, 1.1),
+        "time_to_first_token_s": (3.0, 1.3),
+        "time_to_first_token_p50_s": (STATE.first_p50_s, 1.3),
+        "time_to_first_token_p95_s": (STATE.first_p95_s, 1.3),
+        "time_per_output_token_s": (0.05, 1.1),
+        "time_per_output_token_p50_s": (0.05, 1.1),
+        "time_per_output_token_p95_s": (0.05 + 1.645 * 0.002, 1.1),
+    }
+
+
+def values(steps: list[Any]) -> dict[str, tuple[str, float, str, str]]:
+    """Return the numbers of steps by name, without zeros behind a point, with value, unit and source."""
+    return {step.name: (re.sub(r"\.?0+(?!\d)", zeros, step.substituted), *step[3:]) for step in steps}
+
+
+def zeros(found: re.Match[str]) -> str:
+    """Return what zeros at an end say: nothing behind a point, tens before one."""
+    return "" if "." in found.string[: found.end()].rpartition(" ")[2] else found[0]
+
+
+def test_the_working_of_a_load() -> None:
+    """Each line with its numbers, for two busy replicas of two stages."""
+    found = values(load_steps(served(pipeline=2), STATE, LOAD, busy=2, expected=1.0))
+    assert found["Seconds of a step without prompts"][1] == 0.5
+    assert found["Seconds of a pass over prompts"][1] == 1.5
+    assert found["Seconds more for prompts"] == ("1.5 / 2", 0.5, "s", "little-law")
+    assert found["Time per output token"] == ("0.5 + 0.25 × 0.5", 0.05, "s", "little-law")
+    assert found["Requests a second, each replica"] == ("4 / (10 × 0.05)", 8.0, "1/s", "little-law")
+    assert found["Waiting for a slot"] == ("12 / 8", 1.0, "s", "little-law")
+    assert found["Time to the first token"] == ("0.5 + 1 + 0.05 / 2 + 0.9 + 0.4 + 0.1", 3.0, "s", "little-law")
+    assert found["Decoding, all sequences"] == ("8 / 0.05", 160.0, "tokens/s", "little-law")
+
+
+def test_the_working_of_a_load_that_mixes() -> None:
+    """What a step takes longer; no line for a slot that nobody waits for; one token has a step, too."""
+    load = LOAD._replace(mixes=True, output_tokens=1)
+    found = values(load_steps(served(), STATE._replace(waiting_s=0.0), load, busy=1, expected=1.0))
+    assert found["Seconds more for prompts"][0] == "max(1.5 − 0.5, 0) / 1"
+    assert "Seconds of a step that takes prompts along" in found
+    assert "Waiting for a slot" not in found
+    assert found["Requests a second, each replica"][0] == "4 / (1 × 0.05)"
+
+
+def test_the_working_of_a_load_that_drafts() -> None:
+    """A step that writes two tokens of each sequence takes two times theirs; a prompt waits for half of it."""
+    found = values(load_steps(served(), STATE, LOAD, busy=1, expected=2.0))
+    assert found["Time per output token"][0] == "(0.5 + 0.25 × 0.5) / 2"
+    assert found["Time to the first token"][0] == "0.5 + 1 + 0.1 / 2 + 0.9 + 0.4 + 0.1"
+
+
+def traffic(requests_per_s: float = 2.0, *, objective: Objective | None = None) -> Traffic:
+    """Return requests that are all alike."""
+    kinds = (Kind(1.0, Spread(100.0), Spread(11.0)),)
+    return Traffic(Arrivals(requests_per_s, 1.0, kinds), objective or Objective())
+
+
+def site(*, replicas: int = 1, slots: int = 9, room: int = 10_000) -> Site:
+    """Return a server that answers eight requests a second at most, four at a time."""
+    none: Any = None
+    server = Server(slots, room, None, False, 0.0)
+    return Site(none, none, server, replicas, room, LOAD, STATE)
+
+
+def test_percentiles_of_many() -> None:
+    """Of 1 to 200: 100, 190 and 198 are not exceeded by their shares; the order does not matter."""
+    found = percentiles([float(value) for value in range(200, 0, -1)])
+    assert found == {"": 100.5, "p50": 100.0, "p95": 190.0, "p99": 198.0}
+    assert percentiles([]) == {"": 0.0, "p50": 0.0, "p95": 0.0, "p99": 0.0}
+    assert percentiles([3.0]) == {"": 3.0, "p50": 3.0, "p95": 3.0, "p99": 3.0}
+
+
+def test_a_run_in_sum() -> None:
+    """The first tenth of ten requests is left out of the times, and counts in the rates of both replicas."""
+    answers = [Served(0.0, 50.0, 99.0, 5)] + [Served(float(at), at + 1.0, at + 3.0, 5) for at in range(1, 9)]
+    answers.append(Served(9.0, 11.0, 11.0, 1))
+    run = Run(answers, 20.0, 40.0, 8, 30, 0.0, 0)
+    found = summed(run, traffic(objective=Objective(first_s=1.5)), replicas=2)
+    assert found.first == {"": 10 / 9, "p50": 1.0, "p95": 2.0, "p99": 2.0}
+    assert found.token == {"": 0.5, "p50": 0.5, "p95": 0.5, "p99": 0.5}
+    assert found.whole == {"": 26 / 9, "p50": 3.0, "p95": 3.0, "p99": 3.0}
+    assert found.kept == 8 / 9
+    assert (found.running, found.answered_per_s, found.output_tokens_per_s) == (4.0, 0.8, 3.0)
+    assert found.run is run
+
+
+def test_a_run_of_no_time() -> None:
+    """All came at once: rates are large, and nothing is divided by zero."""
+    run = Run([Served(0.0, 1.0, 1.0, 1)], 0.0, 0.0, 0, 0, 0.0, 0)
+    assert summed(run, traffic(), replicas=1).answered_per_s == 0.0
+
+
+ALIKE = [Request(5.0, 100, 11)] * 6
+
+
+@pytest.mark.parametrize(
+    ("running", "slots", "room", "written"),
+    [(4, 9, 9999, [2, 4, 7, 9]), (9, 9, 9999, [1, 3, 5, 6, 8, 10]), (4, 2, 9999, [2, 4]), (4, 9, 206, [2, 4])],
+)
+def test_answers_that_a_server_is_busy_with(
+    running: int, slots: int, room: int, written: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As far along as they are evenly spread over ten tokens after the first, in the slots and the room there is."""
+    monkeypatch.setattr(Site, "running", lambda _, rate: running if rate == 2.0 else 0)
+    found = begun(site(slots=slots, room=room), traffic(2.0), ALIKE)
+    assert found == [Begun(Request(0.0, 100, 11), count) for count in written]
+
+
+def test_sequences_in_progress_are_as_many_as_requests_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where n sequences answer n / 8 requests a second at each of two replicas, six a second need 24 at each."""
+    monkeypatch.setattr(serving_arrivals, "state", lambda *asked: STATE._replace(requests_per_s=asked[2] / 8))
+    found = site(replicas=2)._replace(saturated=STATE._replace(running=100.0))
+    assert found.running(6.0) == 24
+    assert found.running(1e9) == 100
+    assert found.most_per_s == 16.0
+
+
+def test_a_load_is_a_share_of_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of what two replicas answer at most, in a short run."""
+    seen: list[Any] = []
+    monkeypatch.setattr(serving_arrivals, "run_of", lambda *given, **more: seen.append((given, more)))
+    at_load(site(replicas=2), traffic(3.0), 0.5)
+    assert seen == [((site(replicas=2), traffic(8.0)), {"count": 250})]
+    assert at_rate(traffic(3.0), 7.0) == traffic(7.0)
+
+
+def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of one of three replicas, none longer than the cache; steps and prompts by their factors."""
+    seen: list[Any] = []
+
+    def queued(asked: Any, **more: Any) -> Run:
+        seen.append((len(asked), more))
+        return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 0, 0, 0.0, 0)
+
+    monkeypatch.setattr(serving_arrivals, "run_queue", queued)
+    monkeypatch.setattr(serving_arrivals, "begun", lambda *_: ["half"])
+    found = run_of(site(replicas=3), traffic(), count=10, factors=(2.0, 3.0))
+    server = Server(9, 10_000, None, False, 0.0, step_factor=2.0, prompt_factor=3.0)
+    assert seen == [(10, {"server": server, "times": None, "begun": ["half"]})]
+    assert found.running == 15.0
+    run_of(site(), traffic(), count=4)
+    assert seen[1] == (4, {"server": site().server, "times": None, "begun": ["half"]})
+
+
+@pytest.mark.parametrize("best", range(len(LOADS)))
+def test_the_knee_is_where_power_is_largest(best: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found wherever power has its one peak: load over time rises to it and falls from it."""
+
+    def at(_: Site, __: Traffic, share: float) -> Any:
+        power = 10 - abs(LOADS.index(share) - best)
+        return SimpleNamespace(whole={"": share / power})
+
+    monkeypatch.setattr(serving_arrivals, "at_load", at)
+    assert knee(site(replicas=2), traffic()) == LOADS[best] * 16.0
+
+
+def found_of(**changes: Any) -> Found:
+    """Return what a run said."""
+    none: Any = None
+    times = {"": 4.0, "p50": 1.0, "p95": 2.0, "p99": 3.0}
+    first, token, whole = ({name: value * more for name, value in times.items()} for more in (1, 10, 100))
+    return Found(none, first, token, whole, 0.75, 3.0, 1.5, 20.0)._replace(**changes)
+
+
+def test_figures_of_arrivals() -> None:
+    """Means and percentiles by name, and rates from what is answered; 60 tokens of a prompt are read; no promises."""
+    found = serving_arrivals.figures(found_of(), traffic(), 60.0)
+    assert found == {
+        "prefill_tokens_per_s": 90.0,
+        "decode_tokens_per_s": 20.0,
+        "output_tokens_per_s": 20.0,
+        **{
+            f"{name}{end}_s": value * more
+            for name, more in (("time_to_first_token", 1), ("time_per_output_token", 10), ("request", 100))
+            for end, value in (("", 4.0), ("_p50", 1.0), ("_p95", 2.0), ("_p99", 3.0))
+        },
+    }
+
+
+@pytest.mark.parametrize(("answered", "goodput"), [(1.5, 0.75 * 1.5), (9.0, 0.75 * 2.0)])
+def test_promises_that_are_kept(answered: float, goodput: float) -> None:
+    """Three quarters of what is answered, but of no more than comes."""
+    found = serving_arrivals.figures(
+        found_of(answered_per_s=answered), traffic(objective=Objective(token_s=0.1)), 100.0
+    )
+    assert (found["within_objective"], found["goodput_requests_per_s"]) == (0.75, goodput)
+
+
+def test_the_working_of_arrivals() -> None:
+    """The most that two replicas do, the share of it that comes, the mean time, and the knee."""
+    found = values(
+        [*arrival_steps(served(), site(replicas=2), traffic(4.0), found_of()), knee_step(site(replicas=2), 8.0)]
+    )
+    assert found["Seconds of a step without prompts, at the most"][1] == 0.5
+    assert found["Seconds of a step that takes prompts along, at the most"][1] == 1.5
+    assert found["Most requests a second"] == ("4 / (10 × 0.05) × 2", 16.0, "1/s", "little-law")
+    assert found["Share of the most"] == ("4 / 16", 0.25, "", "little-law")
+    assert found["Mean time of a request, event by event"] == ("800,000 / 2,000", 400.0, "s", "orca")
+    assert found["Load at the knee"] == ("0.5 × 16", 8.0, "1/s", "kleinrock-power")
+
+
+SERVED: dict[str, Any] = {
+    "model": "llama-3.1-8b",
+    "engine": "vllm",
+    "accelerator": "h100-sxm-80gb",
+    "prompt_tokens": 1024,
+    "output_tokens": 256,
+}
+
+
+def test_a_report_of_load() -> None:
+    """Requests in progress over three replicas, two of which have one; its ranges are factors either way."""
+    found: Any = estimate({**SERVED, "concurrency": 2, "parallelism": {"data": 3}})
+    one: Any = estimate({**SERVED, "concurrency": 1})
+    speed, alone = found["speed"], one["speed"]
+    assert speed["requests_per_s"] == pytest.approx(2 * alone["requests_per_s"])
+    assert speed["running_sequences"] == pytest.approx(2 * alone["running_sequences"])
+    assert speed["max_sequences"] == 3 * alone["max_sequences"] == found["memory"]["max_sequences"]
+    assert speed["bound_by"] == speed["prefill_bound_by"] or speed["balanced_batch"] is None
+    for name in ("time_per_output_token_s", "decode_tokens_per_s"):
+        ends = speed[name]
+        assert ends["low"] * ends["high"] == pytest.approx(ends["typical"] ** 2)
+        assert ends["low"] < ends["typical"] < ends["high"]
+
+
+def test_a_report_of_arrivals() -> None:
+    """Slow runs and fast ones are the ends; the knee and the most are ranges of steps, and all answers are counted."""
+    report: Any = estimate({**SERVED, "arrivals": {"requests_per_s": 4, "objective": {"ttft_s": 1.0}}})
+    speed = report["speed"]
+    for name, found in speed.items():
+        if isinstance(found, dict):
+            assert found["low"] <= found["typical"] <= found["high"], name
+    steps = {step["name"]: step["value"] for step in report["steps"]}
+    for name, line in (("knee", "Load at the knee"), ("most", "Most requests a second")):
+        ends = speed[f"{name}_requests_per_s"]
+        assert ends["typical"] == steps[line]
+        assert ends["high"] / ends["typical"] == pytest.approx(ends["typical"] / ends["low"])
+    assert speed["time_per_output_token_s"]["low"] < speed["time_per_output_token_s"]["high"]
+    assert speed["request_s"]["typical"] == steps["Mean time of a request, event by event"]
+    assert speed["running_sequences"] == pytest.approx(
+        speed["requests_per_s"] * 255 * speed["time_per_output_token_s"]["typical"], rel=0.03
+    )
+    assert (speed["preempted"], speed["balanced_batch"]) == (0, None)
+    assert speed["max_sequences"] == report["memory"]["max_sequences"]
+
+
+def test_arrivals_of_two_lengths_are_bounded_by_the_cache() -> None:
+    """On a card with little room, slots are what the mean request leaves, and the most grows with the room."""
+    asked = {**SERVED, "accelerator": "rtx-4090", "arrivals": {"requests_per_s": 1}}
+    small: Any = estimate(asked)
+    wide: Any = estimate({**asked, "accelerator": "rtx-5090"})
+    assert small["speed"]["most_requests_per_s"]["typical"] < wide["speed"]["most_requests_per_s"]["typical"]
+    few: Any = estimate({**asked, "sequence_slots": 2})
+    assert few["speed"]["running_sequences"] <= 2

@@ -1,0 +1,82 @@
+"""Each warning about an engine, a device and a layout: its code, its field, how severe it is, and what it names."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+
+LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm"}
+GPT_OSS = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine_version": "0.11.0", "accelerator": "h100-sxm-80gb"}
+WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
+    ({"model": "bert-base", "engine": "transformers"}, "writes-no-text", "model", "info", ["passes over its input"]),
+    ({"model": "t5-large", "engine": "transformers"}, "encoder-counted-twice", "model", "caution", ["too slow"]),
+    (
+        {"engine": "llama.cpp", "parallelism": {"tensor": 2}},
+        "engine-keeps-layers-whole",
+        "parallelism.tensor",
+        "caution",
+        ["llama.cpp gives", "parallelism.pipeline"],
+    ),
+    (
+        GPT_OSS,
+        "fewer-sequences-than-default",
+        "sequences",
+        "caution",
+        ["vLLM's default of 1,024", "--max-num-seqs 256"],
+    ),
+    (
+        {"accelerator": "rtx-3090", "memory_fraction": 0.3},
+        "share-too-small",
+        "memory_fraction",
+        "wrong",
+        ["vLLM's share", "no cache is left"],
+    ),
+    (
+        {"accelerator": "rtx-4090", "parallelism": {"tensor": 2}},
+        "no-peer-to-peer",
+        "parallelism.tensor",
+        "caution",
+        ["no GeForce RTX 4090", "through the host's"],
+    ),
+    (
+        {"accelerator": "rtx-3090", "parallelism": {"tensor": 2}},
+        "link-needs-bridge",
+        "parallelism.tensor",
+        "info",
+        ["GeForce RTX 3090 has a link only with a bridge", "PCIe is counted on"],
+    ),
+]
+CODES = {code for _, code, *_ in WARNED}
+
+
+def warnings(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return the warnings of a report by code."""
+    found: Any = estimate({**LLAMA, **scenario})["warnings"]
+    assert len({warning["code"] for warning in found}) == len(found)
+    return {warning["code"]: warning for warning in found}
+
+
+@pytest.mark.parametrize(("scenario", "code", "field", "severity", "words"), WARNED, ids=[row[1] for row in WARNED])
+def test_a_warning(scenario: dict[str, Any], code: str, field: str, severity: str, words: list[str]) -> None:
+    """It comes with its field and severity, and its message has the numbers and names of the case."""
+    found = warnings(scenario)[code]
+    assert (found["field"], found["severity"]) == (field, severity)
+    assert all(part in found["message"] for part in words), found["message"]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        {},
+        {"accelerator": "h100-sxm-80gb", "parallelism": {"tensor": 8}},
+        {"accelerator": "h100-sxm-80gb", "parallelism": {"pipeline": 2}, "engine": "llama.cpp"},
+        {"accelerator": "rtx-3090"},
+        {"accelerator": "rtx-4090", "parallelism": {"pipeline": 2}},
+        {"accelerator": "h100-sxm-80gb", "engine": "sglang", "model": "gpt-oss-120b", "weights": "mxfp4"},
+        {**GPT_OSS, "sequence_slots": 256},
+    ],
+)
+def test_nothing_to_warn_of(scenario: dict[str, Any]) -> None:
+    """A decoder within an engine's share on devices that reach each other; sequences that were stated are kept."""
+    assert not CODES & warnings(scenario).keys()
