@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 Values = dict[str, float]
-MOST_ROWS = 30  # of a group that an estimate looks at
+MOST_ROWS = 20  # of a group that an estimate looks at
+FEW = 4  # rows of a source that counts half of one with many
 SMALLEST = 0.02  # an error below this pulls less the smaller it is
 LARGEST = 1.0  # an error above this pulls less the larger it is: something else was run
 HOLD = 0.05  # how strongly a factor is drawn to one, a source being 1
 STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
-SWEEPS = 6  # over all coefficients, with one step
+SWEEPS = 3  # over all coefficients, with one step
+OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
 SHARE_LIMIT = 0.999  # of what the hardware could do
 
 
@@ -91,6 +93,7 @@ class Search:
     ) -> None:
         self.items, self.known, self.start, self.moved, self.hold = items, known, start, moved, hold
         self.above = {name: above_of(name, start) for name in start}
+        self.holds = {name: hold * (OF_A_KIND if "@" in name else 1.0) for name in start}
         self.weights = weights(items)
         self.errors = self.errors_under(range(len(items)))
 
@@ -151,7 +154,7 @@ class Search:
             self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place])))
             for place, error in zip(touched, errors, strict=True)
         )
-        drawn = self.hold * sum(abs(self.moved[name]) - abs(before[name]) for name in ways)
+        drawn = sum(self.holds[name] * (abs(self.moved[name]) - abs(before[name])) for name in ways)
         if gained + drawn >= -1e-9:
             self.moved = before
             return False
@@ -161,10 +164,15 @@ class Search:
 
 
 def weights(items: Sequence[Item]) -> list[float]:
-    """Return what each item counts: 1 for a source, in equal parts for its groups, and for the items of a group."""
+    """Return what each item counts: 1 for a source, in equal parts for its groups, and for the items of a group.
+
+    A source of few rows counts less, for each of them may be about something else: `FEW` rows count half.
+    """
     sizes = Counter(item.group for item in items)
+    rows = Counter(item.source for item in items)
     groups = Counter(source for source, _ in {(item.source, item.group) for item in items})
-    return [1 / (groups[item.source] * sizes[item.group]) for item in items]
+    whole = {source: count / (count + FEW) for source, count in rows.items()}
+    return [whole[item.source] / (groups[item.source] * sizes[item.group]) for item in items]
 
 
 def above_of(name: str, names: Iterable[str]) -> str | None:
