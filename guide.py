@@ -69,13 +69,13 @@ def done_before(folder: Path, *inputs: str | Path) -> Path | None:
     return None if stamp.exists() else stamp
 
 
-def install(folder: Path, lock: str, *options: str) -> None:
+def install(folder: Path, lock: str) -> None:
     """Install a locked set of packages without their dependencies into a folder of its own."""
     stamp = done_before(folder, Path(lock))
     if stamp:
         print(f"guide.py: installing {lock}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
-        pip("--no-deps", "--only-binary=:all:", "--target", str(folder), *options, "-r", lock)
+        pip("--no-deps", "--only-binary=:all:", "--target", str(folder), "-r", lock)
         stamp.touch()
 
 
@@ -95,8 +95,6 @@ def set_up() -> None:
         venv.create(VENV, clear=True, with_pip=True)
         pip("-r", lock)
         stamp.touch()
-    for_runtime = ("--python-version", "3.14", "--ignore-requires-python")  # the runtime's Python runs it, not ours
-    install(CACHE / "pyodide-build", "requirements-runtime.lock", *for_runtime)
     os.environ["PATH"] = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
 
     npm = npm_command()
@@ -197,7 +195,6 @@ def lock() -> None:
     shared = ("pip", "compile", "-q", "--universal", "--generate-hashes", "--no-header", "--upgrade")
     for name, *options in (
         ("requirements", "--python-version", "3.11"),
-        ("requirements-runtime", "--python-version", "3.14", "--no-deps"),
         ("requirements-node", "--python-version", "3.11", "--no-deps"),
     ):
         run(CACHE / "uv/bin/uv", *shared, *options, f"{name}.in", "-o", f"{name}.lock")

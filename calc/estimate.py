@@ -39,6 +39,7 @@ from calc.scenario import (
 from calc.units import show_gib
 
 if TYPE_CHECKING:
+    from calc.memory.cache_store import CacheStore
     from calc.memory.drafts import Draft
     from calc.memory.served_adapters import ServedAdapters
     from calc.performance.arrivals import Traffic
@@ -64,6 +65,7 @@ class Asked(NamedTuple):
     placement: Placement  # what stays in the host's memory
     concurrency: int | None  # requests in a server at a time
     slots: int | None  # sequences that it is set up for
+    store: "CacheStore | None"  # room for caches outside of the devices
     traffic: "Traffic | None"  # requests that come on their own
     start: "Start | None" = None  # from where the engine starts
 
@@ -84,6 +86,7 @@ class Asked(NamedTuple):
             concurrency=self.concurrency,
             slots=self.slots,
             traffic=self.traffic,
+            store=self.store,
         )
 
 
@@ -158,7 +161,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
-        reader.filled["batched_tokens"] = found.prefill_tokens or demand.sequences * demand.prompt_tokens
+        chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
+        reader.filled["batched_tokens"] = found.prefill_tokens or chunk
     else:
         found = without_engine(bare(demand, layout, accelerator, most=question.most))
         demand = found.demand
@@ -323,6 +327,15 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
 
     served = report.serve(serving, demand, layout, most=most)
     speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
+    memory, risks = {**report.serving_totals(served), **report.serving_fit(served)}, serving_warnings(served)
+    if asked.store is not None:
+        from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
+
+        memory |= stored(served, asked.store)
+        if speed is not None:
+            back, more = restored(served, asked.store)
+            speed, steps = speed | back, [*steps, *more]
+            risks += store_warnings(served, speed)
     starting: Report | None = None
     if asked.start is not None:
         from calc.planning.starting import cold_start  # few scenarios ask for it
@@ -332,10 +345,10 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     return Found(
         demand=served.demand,
         parts=report.serving_parts(served),
-        memory={**report.serving_totals(served), **report.serving_fit(served)},
+        memory=memory,
         speed=speed,
         speed_steps=steps,
-        warnings=serving_warnings(served),
+        warnings=risks,
         prefill_tokens=report.prefill_tokens(served.case),
         cold_start=starting,
         measured=measured_report(
@@ -401,6 +414,7 @@ def read_asked(reader: Reader) -> Asked:
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
         attention=reader.choice("attention", ("flash", "eager")),
         placement=read_placed(reader, engine, architecture),
+        store=read_stored_caches(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
         slots=read_slots(reader, engine),
         traffic=traffic,
@@ -415,6 +429,15 @@ def read_placed(reader: Reader, engine: Engine | None, architecture: Architectur
     from calc.service.host import read_placement  # few scenarios ask for it
 
     return read_placement(reader, engine, architecture)
+
+
+def read_stored_caches(reader: Reader, engine: Engine | None, architecture: Architecture) -> "CacheStore | None":
+    """Return the room for caches outside of the devices, None where a scenario gives none."""
+    if "cache_offload" not in reader.given:
+        return None
+    from calc.service.cache_store import read_cache_store  # few scenarios ask for it
+
+    return read_cache_store(reader, engine, architecture)
 
 
 def read_arrivals(

@@ -69,6 +69,7 @@ FIELDS = (
     "host",
     "pcie",
     "tensor_split",
+    "cache_offload",
     "price_per_hour",
     "electricity_per_kwh",
 )
@@ -108,6 +109,8 @@ OF_ACCELERATOR = {
     "pcie": "what is plugged in",
 }
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+RATE = re.compile(r"(\d{1,5}(?:\.\d{1,6})?)\s*([gt])b/s")
+LEAST_RATE, MOST_RATE = 10**8, 10**13  # bytes a second
 SIZE_UNITS = {
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
     **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
@@ -560,6 +563,16 @@ def read_size(value: object, field: str) -> int:
             raise ScenarioError(field, f'must be bytes, or a text such as "48 GiB", not {value!r:.60}')
         value = round(float(found[1]) * SIZE_UNITS[found[2]])
     return whole(value, field, 2**20, 2**50)
+
+
+def read_rate(value: object, field: str) -> int:
+    """Return bytes a second from a number of them, or from a text such as "80 GB/s"."""
+    if isinstance(value, str):
+        found = RATE.fullmatch(value.strip().casefold())
+        if found is None:
+            raise ScenarioError(field, f'must be bytes a second, or a text such as "80 GB/s", not {value!r:.60}')
+        value = round(float(found[1]) * {"g": 10**9, "t": 10**12}[found[2]])
+    return whole(value, field, LEAST_RATE, MOST_RATE)
 
 
 def named_count(reader: Reader) -> int | None:

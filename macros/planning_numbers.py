@@ -160,7 +160,7 @@ def served(what: str, **scenario: object) -> str:
     """Return a typical speed of a scenario, inline; a reader who presses it sees the working.
 
     `what`: "reads" or "writes" (tokens a second of all sequences), "each" (of one), "first" (seconds to the first
-    token), "last" (to the last).
+    token), "last" (to the last), "back" (to bring a prompt's cache back, with `cache_offload`).
     """
     report: Report = estimate(scenario)
     if report["speed"] is None:
@@ -174,6 +174,7 @@ def served(what: str, **scenario: object) -> str:
         "each": (1 / speed["time_per_output_token_s"], show_tokens_per_s),
         "first": (speed["time_to_first_token_s"], show_seconds),
         "last": (written / speed["output_tokens_per_s"], show_seconds),
+        "back": (speed.get("cache_restore_s", 0.0), show_seconds),
     }
     if what not in found:
         raise ValueError(f"{what!r} is not a speed; there are {', '.join(found)}")

@@ -8,6 +8,7 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from tests.test_contract import MODELS as CONTRACT_MODELS
 from tests.test_contract import inference, training
 
 Scenario = dict[str, Any]
@@ -105,3 +106,47 @@ def test_ranges_are_ranges(make: Make) -> None:
     for scenario, report in asked(make, 4):
         for ends in ranges(report):
             assert ends[0] >= 0 and ends == sorted(ends), (ends, scenario)
+
+
+LENGTHS = (1, 16, 128, 512, 513, 1000, 2048, 2049, 5000, 8192, 8193, 20_000, 32_768)
+LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"tensor": 4, "data": 2}, {"context": 2}, {"data": 4, "expert": 4})
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx"])
+def test_more_prompt_never_answers_sooner(engine: str) -> None:
+    """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
+
+    A thousandth is left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
+    """
+    rng = random.Random(engine)
+    for _ in range(10):
+        device = "M2 Ultra" if engine == "mlx" else rng.choice(("H100", "RTX 4090", "MI300X", "Tesla T4", "B200"))
+        scenario: Scenario = {"engine": engine, "model": rng.choice(CONTRACT_MODELS), "accelerator": device}
+        scenario |= {"parallelism": {} if engine == "mlx" else rng.choice(LAYOUTS), "output_tokens": 128}
+        scenario |= {"sequences": rng.choice((1, 7, 64)), "cached_tokens": rng.choice((0, 0, 1000))}
+        before = 0.0
+        for tokens in LENGTHS:
+            try:
+                report: Any = estimate({**scenario, "prompt_tokens": tokens})
+            except ScenarioError:
+                break
+            if report["speed"] is None:
+                break
+            first = report["speed"]["time_to_first_token_s"]["typical"]
+            assert first >= 0.999 * before, (tokens, scenario)
+            before = first
+
+
+@pytest.mark.parametrize("checkpointing", ["none", "selective", "full"])
+@pytest.mark.parametrize("model", ["gpt-oss-20b", "llama-3.1-8b", "bert-base", "opt-350m"])
+def test_adapters_that_keep_more_than_full_training_say_so(model: str, checkpointing: str) -> None:
+    """Where a layer keeps more with LoRA than without, its working says by how much; and only there."""
+    scenario: Scenario = {"workload": "training", "model": model, "checkpointing": checkpointing}
+    scenario |= {"precision": "bf16-mixed", "sequence_tokens": 2048, "micro_batch": 8}
+    kept = {}
+    for method in ("full", "lora"):
+        report: Any = estimate({**scenario, "method": method})
+        steps = next(part["steps"] for part in report["memory"]["parts"] if part["id"] == "activations")
+        kept[method] = next((step["value"] for step in steps if "of the stage keep" in step["name"]), 0)
+        said = any(step["name"].startswith("… more than where") for step in steps)
+    assert said == (kept["lora"] > kept["full"])

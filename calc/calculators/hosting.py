@@ -3,7 +3,7 @@
 from calc.calculators.inputs import Amount, Choice
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
-from calc.units import GIB, show_gib
+from calc.units import GIB, show_count, show_gib, show_seconds
 
 TOPIC = "Host"
 MOST_LAYERS, MOST_GIB = 1000, 100_000
@@ -45,6 +45,15 @@ INPUTS = (
         topic=TOPIC,
     ),
     Amount("host_memory", "Host memory", "In GiB.", "64", least=1, most=MOST_GIB, topic=TOPIC),
+    Amount(
+        "cache_store",
+        "Room for caches that pause",
+        "GiB of the host's memory that the engine keeps caches in. Empty: none.",
+        "",
+        least=0.1,
+        most=MOST_GIB,
+        topic=TOPIC,
+    ),
     Choice("pcie", "PCIe of the GPU", "The slot that it stands in.", "", kind="slots", empty="Its own", topic=TOPIC),
 )
 FIELDS = {field.name for field in INPUTS}
@@ -57,7 +66,9 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     experts = values.get("experts_on_host")
     if experts:
         found["experts_on_host"] = experts
-    if "gpu_layers" not in found and not experts:
+    if "cache_store" in values:
+        found["cache_offload"] = {"to": "host", "bytes": in_bytes(values["cache_store"])}
+    if not {"gpu_layers", "experts_on_host", "cache_offload"} & found.keys():
         return found
     host: dict[str, object] = {}
     if "processor" in values:
@@ -65,13 +76,13 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     if "host_bandwidth" in values:
         host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
     if "host_memory" in values:
-        host["memory"] = round(float(str(values["host_memory"])) * GIB)
+        host["memory"] = in_bytes(values["host_memory"])
     return {**found, "host": host} if host else found
 
 
-def on_host(report: Report) -> bool:
-    """Return whether any part of a model stays in the host's memory beside what always does."""
-    return any(name in report["scenario"] for name in ("gpu_layers", "experts_on_host"))
+def in_bytes(size_gib: object) -> int:
+    """Return a number of GiB that a form has read in bytes."""
+    return round(float(str(size_gib)) * GIB)
 
 
 def alone(report: Report) -> bool:
@@ -105,7 +116,8 @@ def place(report: Report) -> str:
     if scenario.get("gpu_layers", layers) < layers:
         said.append(f"{layers - scenario['gpu_layers']} of {layers} layers")
     if experts := scenario.get("experts_on_host"):
-        said.append("all experts" if experts in ("all", layers) else f"the experts of {experts} of {layers} layers")
+        every = experts == "all" or experts >= layers
+        said.append("all experts" if every else f"the experts of {experts} of {layers} layers")
     return f", {' and '.join(said)} in the memory of a host with {processor_name(report)}" if said else ""
 
 
@@ -116,4 +128,9 @@ def facts(report: Report) -> list[str]:
         return []
     memory = host_memory(report)
     of = f" of {show_gib(memory)}" if memory else ""
-    return [f"In the host's memory: <strong>{show_gib(size)}</strong>{of}"]
+    found = [f"In the host's memory: <strong>{show_gib(size)}</strong>{of}"]
+    if tokens := report["memory"].get("stored_cache_tokens"):
+        back = (report["speed"] or {}).get("cache_restore_s")
+        after = f"; that of a prompt is back after <strong>{show_seconds(back['typical'])}</strong>" if back else ""
+        found.append(f"Caches that pause there: <strong>{show_count(tokens)}</strong> tokens{after}")
+    return found

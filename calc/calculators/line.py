@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from calc.calculators import line_chips, line_options
+from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Values
@@ -76,6 +76,8 @@ def answer_line(typed: str) -> dict[str, Any]:
         if reading["missing"] or reading["asks"] is None:
             html, status = refused(reading)
         elif reading["question"]:
+            from calc.calculators import line_options  # most ask of one scenario
+
             html, status, found = line_options.answered(reading)
         elif reading["scenario"].get("accelerator") is None:
             html, status = memory_alone(reading["scenario"])

@@ -50,6 +50,8 @@ CALCULATORS = Calculators()
 FORM_FIELDS = {
     "parallelism": "accelerators",
     "kv_cache_v": "kv_cache",
+    "cache_offload": "cache_store",
+    "host": "processor",
     "prompt_tokens": "context_tokens",
     "lora": "rank",
     "speculation": "speculation_method",

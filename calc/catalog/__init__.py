@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calc.catalog.carried import carried, restored
 from calc.catalog.check import Tables
 from calc.catalog.checked import checked_tables
 from calc.catalog.frameworks import Framework
@@ -21,7 +22,6 @@ from calc.catalog.loader import (
     lookup_names,
     read_tables,
 )
-from calc.catalog.loader import snapshot as snapshot_tables
 from calc.catalog.makers import MAKERS, make_mixture
 from calc.catalog.records import (
     Accelerator,
@@ -73,13 +73,13 @@ MOST_LISTED = 40  # names in a message
 class Catalog:
     """The loaded catalogue. Records are made when asked for, and found by any name that people write."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, version: str = "") -> None:
         self._tables = tables
         self._records: dict[tuple[str, str], object] = {}
         self._names: dict[str, dict[str, str]] = {}
         self._market: MarketNames | None = None
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
-        self.version = max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
+        self.version = version or version_of(tables)
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
@@ -203,7 +203,7 @@ class Catalog:
     def _record(self, kind: str, entry_id: str) -> object:
         key = (kind, entry_id)
         if key not in self._records:
-            self._records[key] = MAKERS[kind](entry_id, self._tables[kind][entry_id])
+            self._records[key] = MAKERS[kind](entry_id, restored(kind, self._tables[kind][entry_id]))
         return self._records[key]
 
     def accelerator(self, name: str, field: str = "accelerator") -> Accelerator:
@@ -236,7 +236,9 @@ class Catalog:
         entry_id = self.find("mixtures", name, field)
         key = ("mixtures", entry_id)
         if key not in self._records:
-            self._records[key] = make_mixture(entry_id, self._tables["mixtures"][entry_id], self.number_format)
+            self._records[key] = make_mixture(
+                entry_id, restored("mixtures", self._tables["mixtures"][entry_id]), self.number_format
+            )
         record = self._records[key]
         assert isinstance(record, Mixture)
         return record
@@ -448,7 +450,7 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalogue, loaded once. Raises CatalogError with every mistake in it."""
     built = built_tables()
-    return Catalog(checked_tables() if built is None else json.loads(built))
+    return Catalog(checked_tables()) if built is None else Catalog(**json.loads(built))
 
 
 def built_tables() -> bytes | None:
@@ -468,4 +470,10 @@ def reload() -> Catalog:
 
 def snapshot(root: Path = DATA) -> str:
     """Return the checked catalogue as JSON, for a built copy of the package."""
-    return snapshot_tables(read_tables(root))
+    tables = read_tables(root)
+    return carried(tables, version_of(tables))
+
+
+def version_of(tables: Tables) -> str:
+    """Return the version of the facts: the last day on which one of them was checked."""
+    return max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())

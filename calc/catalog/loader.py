@@ -1,7 +1,6 @@
 """Loading the catalogue: all mistakes are named by file, entry and field, and one is enough to load nothing."""
 
 import datetime
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -332,31 +331,3 @@ CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
     "measured": check_bucket,
     "ranges": check_range,
 }
-# What only pages show, when the site is built.
-NOT_IN_THE_BROWSER = ("claims", "glossary", "runs")
-FIELDS_NOT_IN_THE_BROWSER = {"accelerators": ("also", "exceptions"), "models": ("note",)}
-OF_THE_ENTRY = ("source", "checked")  # what a fact takes from its entry where it has the same
-
-
-def carried_entry(kind: str, entry: Entry) -> Entry:
-    """Return what the browser needs of an entry, its facts without what the entry says too."""
-    left = FIELDS_NOT_IN_THE_BROWSER.get(kind, ())
-    kept = {name: value for name, value in entry.items() if name not in left}
-    if kind != "accelerators":
-        return kept
-    return {name: shared_left_out(value, entry) if isinstance(value, dict) else value for name, value in kept.items()}
-
-
-def shared_left_out(fact: Entry, entry: Entry) -> Entry:
-    """Return a fact without the source and the day that are its entry's."""
-    return {name: value for name, value in fact.items() if name not in OF_THE_ENTRY or value != entry[name]}
-
-
-def snapshot(tables: Tables) -> str:
-    """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML."""
-    carried = {
-        kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
-        for kind, table in tables.items()
-        if kind not in NOT_IN_THE_BROWSER
-    }
-    return json.dumps(carried, separators=(",", ":"), ensure_ascii=False)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.launchers import Launcher
-from calc.catalog.records import Mixture, NumberFormat, Recipe
+from calc.catalog.records import Accelerator, Mixture, NumberFormat, Recipe
 from calc.derivation import INFO, Warn
-from calc.launch.command import Said, flags_of, unsaid
+from calc.launch.command import Said, flags_of
 from calc.memory.published_formats import published_format
 from calc.performance.fabric import joined
 from calc.scenario import PUBLISHED, known_architecture
@@ -19,7 +19,6 @@ SIXTEEN_BIT = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
 FOLDER = "/models"
-FIELDS_WITHOUT_FLAGS = ("cache_offload", "disaggregation")
 DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
 LOOKED_UP = 4  # tokens of a text that ngram looks for
 DRAFTER = f"{FOLDER}/drafter"
@@ -46,9 +45,9 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     """Return what is started for a scenario of inference with an engine, as its report filled it in."""
     filled = report["scenario"]
     launcher = facts.launcher(filled["engine"])
-    device = facts.accelerator(filled["accelerator"]) if filled.get("accelerator") else None
-    count, inside = filled["accelerators"], filled["accelerators"]
-    if device is not None and count > 1:
+    device, count = first_device(filled, facts), filled["accelerators"]
+    inside = count
+    if device is not None and count > 1 and not isinstance(filled["accelerator"], list):
         inside = min(joined(device, ranks=count).inside, count)
     machines = -(-count // inside)
     model, loading, warnings = weights_of(filled, facts, launcher)
@@ -64,7 +63,6 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         files.append(("generate.py", generating(asked, filled)))
     said, left = flags_of(launcher, asked, version)
     warnings += left
-    warnings += [unsaid(launcher, name) for name in FIELDS_WITHOUT_FLAGS if scenario.get(name)]
     return Served(
         launcher=launcher,
         model=model,
@@ -74,6 +72,14 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         devices=inside,
         warnings=tuple(warnings),
     )
+
+
+def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | None:
+    """Return the kind of the devices, of unlike ones the first; None where a processor works alone."""
+    named = filled.get("accelerator")
+    if isinstance(named, list):
+        named = named[0]["id"]
+    return facts.accelerator(named) if named else None
 
 
 def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:

@@ -9,7 +9,7 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.launch.cluster import by_machine, everywhere, kubernetes, slurm
 from calc.launch.command import Said, command_text
-from calc.launch.serving import served
+from calc.launch.serving import first_device, served
 from calc.launch.training import PORT, Trained, trained
 from calc.scenario import whole
 
@@ -27,7 +27,7 @@ def starting(scenario: Mapping[str, object], replicas: object) -> Answer:
         raise ScenarioError("engine", "is needed: a command starts one of them, and none is asked for")
     found = served(scenario, report, facts)
     warnings = [*does_not_run(report), *found.warnings]
-    device = facts.accelerator(report["scenario"]["accelerator"]) if report["scenario"].get("accelerator") else None
+    device = first_device(report["scenario"], facts)
     several = found.machines > 1
     return {
         "engine": found.launcher.id,

@@ -21,13 +21,14 @@ how i i'd i'm if in inference instance intel into is issue issues it it's its ju
 least less let like llm llms load local locally long machine machine's machines mainly make many max maximum may me
 mem memory meta might min mine minimum model models more most mostly much my need needed needs nice number nvidia of
 ok old on one one's only oom or other our out overall own parameter parameters params pc people per perhaps please
-possible pro purchase question quick ram rather re really recommend recommended reduce reducing require required
-requirement requirements requires resource resources result results rig roughly run running runs same say see serve
-served server serving set setup should single size small smallest smoothly so some someone something spare spec
-specs still sufficient suggest supervised sure system take takes tell than thanks that the their them then there
-these they think this those through time times to together tokens too total try trying two under up us usage use
-used user using version via vram want wanted was way we well were what what's when where whether which while who
-will with work working works workstation would write writing yes you your
+possible pro purchase quant quantisation quantization quantized quants question quick ram rather re really recommend
+recommended reduce reducing require required requirement requirements requires resource resources result results rig
+roughly run running runs same say see serve served server serving set setup should single size small smallest
+smoothly so some someone something spare spec specs still sufficient suggest supervised sure system take takes tell
+than thanks that the their them then there these they think this those through time times to together tokens too
+total try trying two under up us usage use used user using version via vram want wanted was way we well were what
+what's whats when where whether which while who will with work working works workstation would write writing yes you
+your
 """
 SILENT = frozenset(WORDS.split())
 

@@ -182,8 +182,8 @@ class Names:
             if piece.text not in BETWEEN or len(skipped) == 2:
                 break
             skipped.append(piece)
-        signs = "".join(piece.text for piece in after[:3])
-        behind = re.match(r"[(']?s?\(?[x×*:](\d{1,4})(?![\w.])", signs)
+        signs = " ".join(piece.text for piece in after[:3])
+        behind = re.match(r"(?:['(] |s )*[x×*:] ?(\d{1,4})(?![\w.])", signs)
         last = next((piece for piece in after if behind and piece.text.endswith(behind[1])), None)
         if behind and last and line.free(window[-1].end, last.end):
             line.claim(window[-1].end, last.end)
@@ -191,7 +191,7 @@ class Names:
         return None
 
     def of_memory(self, size_gib: float, *, apple: bool) -> Name | None:
-        """Return a device with so much memory: NVIDIA's most traded, then what one gets today, then the slowest."""
+        """Return a device with so much memory that one gets today: a consumer's first, the most traded, the slowest."""
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
             device
@@ -205,10 +205,9 @@ class Names:
             found,
             key=lambda device: (
                 device.vendor != "NVIDIA",
-                device.segment == "data-center",
-                -len(self.catalog.prices(item=device.id)),
                 device.availability not in CURRENT,
                 segments.index(device.segment),
+                -len(self.catalog.prices(item=device.id)),
                 device.quantity("bandwidth") or 0,
             ),
         )

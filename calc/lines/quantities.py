@@ -136,6 +136,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:for\s+)?{NUMBER}\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
         plainly,
     ),
+    ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("of", rf"\b(?:how many|max(?:imum)?(?: number of)?|most)\s+(?:{AT_ONCE}\s+)?{PEOPLE}\b", said("sequences")),
@@ -147,6 +148,7 @@ RULES: tuple[Rule, ...] = (
     ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
     ("asks", r"\b(?:how much (?:does|would|will|do) (?:it|this) )?costs?\b|\belectricity\b", said("cost")),
     ("accelerators", rf"-{{0,2}}\b(?:tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp)\s*[=:]?\s*{NUMBER}\b", plainly),
+    ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", plainly),
     # How it is trained.
     ("method", r"\bq-?lora\b", said("qlora")),
     ("method", r"\b(?:d|rs)?lora\b", said("lora")),

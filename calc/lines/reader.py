@@ -25,6 +25,7 @@ APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?)\b"
 SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
+TUNED = re.compile(r"\b(?:dpo|grpo|ppo|rlhf|orpo|kto)\b")  # of which a plain run is answered, and the word said
 PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
@@ -49,11 +50,14 @@ class Reader:
         self.chips: list[Chip] = []
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
+        self.of_another_size = False
         self.read_names_of_formats()
         self.amounts = list(quantities(self.line))
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
-        self.read_programs()
+        self.read_program("engines", "engine")
         self.read_models_and_devices()
+        self.read_program("frameworks", "framework")
+        self.count_nodes()
 
     def add(self, part: Name | Quantity | Count, field: str, value: object, others: tuple[str, ...] = ()) -> None:
         """Note that a part gives a field its value."""
@@ -83,11 +87,20 @@ class Reader:
         if self.value("weights") is None and (found := next(self.names.formats(self.line), None)):
             self.add(found, "weights", found.id)
 
-    def read_programs(self) -> None:
-        """Read the engine and the framework of training."""
-        for kind, field in (("engines", "engine"), ("frameworks", "framework")):
-            if found := next(self.names.listed(self.line, kind, 3), None):
-                self.add(found, field, found.id)
+    def read_program(self, kind: str, field: str) -> None:
+        """Read the engine, before models with a word of its name, or the framework of training, after them."""
+        if found := next(self.names.listed(self.line, kind, 3), None):
+            self.add(found, field, found.id)
+
+    def count_nodes(self) -> None:
+        """Take the devices of all machines where a line says how many there are of these."""
+        nodes = next((amount for amount in self.amounts if amount.field == "nodes"), None)
+        place = next((place for place, chip in enumerate(self.chips) if chip.field == "accelerators"), None)
+        if nodes and place is None:
+            self.line.taken[nodes.start : nodes.end] = [False] * (nodes.end - nodes.start)
+        elif nodes and place is not None:
+            count = int(str(self.chips[place].value)) * int(str(nodes.value))
+            self.chips[place] = self.chips[place]._replace(value=count)
 
     def read_models_and_devices(self) -> None:
         """Read names that the catalogue lists before those of several words, which could swallow a count."""
@@ -113,6 +126,9 @@ class Reader:
                     device = device._replace(id=name, others=others)
                     self.line.claim(*match.span())
                     break
+        # A chip with its memory is another one with more of it: no answer is better than one for that.
+        chip = self.facts.accelerator(device.id)
+        self.of_another_size = chip.segment == "soc" and any(self.line.found(MEMORY))
         self.add(device, "accelerator", device.id, device.others)
         if count:
             self.add(count, "accelerators", count.value)
@@ -139,10 +155,17 @@ class Reader:
         """Whether the line is about training."""
         fields = {amount.field for amount in self.amounts}
         framework = self.value("framework") not in (None, "transformers")
-        return framework or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
+        return (
+            framework
+            or bool(TUNED.search(self.line.small))
+            or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
+        )
 
     def asks(self) -> str | None:
         """Return the kind of question, None where the line is none that is answered."""
+        if self.of_another_size:
+            self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
+            return None
         wants = [str(want.value) for want in self.wants]
         wants += ["speed" for amount in self.amounts if amount.field == "tokens_per_s_each"]
         model, device = self.value("model"), self.value("accelerator")
@@ -212,7 +235,7 @@ class Reader:
     def fielded(self, amount: Quantity, kind: str | None, *, training: bool) -> tuple[str | None, object]:
         """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
         field, value = amount.field, amount.value
-        if field in ("asks", "trains"):
+        if field in ("asks", "trains", "nodes"):
             return None, None
         if field == "of":
             return (None if kind == "limit" else ""), None

@@ -101,7 +101,8 @@ class Passes(NamedTuple):
         assert self.kernels is not None
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
-        if decoding and self.schedule.cache_passes:
+        joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
+        if joins and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
         return pass_time(
             operations,

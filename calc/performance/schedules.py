@@ -247,7 +247,7 @@ def combined(first: Factors, second: Factors) -> Factors:
 
 
 def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
-    """Return the passes over the cache that an engine makes in a step beside those of attention.
+    """Return the passes over the cache that an engine makes in a pass beside those of attention.
 
     Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
     them are written and read for each of these as well.

@@ -147,8 +147,8 @@ def prefill(
     """Return the prefill of `sequences` prompts; None batches them all in one pass.
 
     A long prompt is cut into chunks, each of which looks back at those before it: the chunk half-way is the mean.
-    Short prompts share a pass. Chunks pass the stages of a pipeline one behind the other; `overlaps` is the share of
-    that gain which is reached.
+    Short prompts share a pass. Chunks pass the stages of a pipeline one behind the other, behind one that is full;
+    `overlaps` is the share of that gain which is reached.
     """
     prompt = passes.demand.prompt_tokens
     limit = batched_tokens or sequences * prompt
@@ -160,20 +160,25 @@ def prefill(
         count = -(-sequences // max(1, min(sequences, limit // prompt)))
         alike, chunk, before = sequences / count, prompt, cached_tokens
     time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
-    stages = passes.layout.pipeline
+    stages, longest = passes.layout.pipeline, time.total
+    if stages > 1 and count > 1:
+        full, alike = min(limit, prompt), max(min(limit / prompt, sequences), 1.0)
+        longest = passes.time(passes.prompt(sequences=alike, tokens=full, before=before)).total
     slowest = max(time.stages_s, default=time.total / stages)
-    return Prefill(time, count, seconds_of(passes=count, pass_s=time.total, slowest_s=slowest, overlaps=overlaps))
+    seconds = seconds_of(passes=count, pass_s=time.total, longest_s=longest, slowest_s=slowest, overlaps=overlaps)
+    return Prefill(time, count, seconds)
 
 
-def seconds_of(*, passes: int, pass_s: float, slowest_s: float, overlaps: float) -> float:
+def seconds_of(*, passes: int, pass_s: float, longest_s: float, slowest_s: float, overlaps: float) -> float:
     """Return the seconds of passes through pipeline stages, of whose overlap the share `overlaps` is reached.
 
-    Each pass follows the one before it by the seconds of the slowest stage, where they overlap in full.
+    The longest pass goes through all stages; each other one follows by its seconds on the slowest stage, where they
+    overlap in full. `slowest_s` is of a mean pass.
 
-    >>> seconds_of(passes=4, pass_s=1.0, slowest_s=0.25, overlaps=1.0)
+    >>> seconds_of(passes=4, pass_s=1.0, longest_s=1.0, slowest_s=0.25, overlaps=1.0)
     1.75
     """
-    together = pass_s + (passes - 1) * slowest_s
+    together = longest_s + (passes * pass_s - longest_s) * slowest_s / pass_s
     return overlaps * together + (1 - overlaps) * passes * pass_s
 
 

@@ -8,12 +8,11 @@ of its weights, of which adapters leave out the second where weights are frozen 
 from math import prod
 from typing import NamedTuple
 
-from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage, local_share
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.training.elements import low_rank_tensors
-from calc.memory.training.moments import kept_by_selection
+from calc.memory.training.moments import kept_of
 from calc.memory.training.plan import (
     FULL,
     MEGATRON,
@@ -241,20 +240,12 @@ def offloaded(plan: Plan, stage: Stage) -> Pass:
     found = []
     if "activations" in plan.offload:
         for kind, count in stage.kind_counts():
-            found.append(Counted(HostCopy("Activations", float(kept_bytes(kind, plan))), count))
+            found.append(Counted(HostCopy("Activations", float(kept_of(plan.tape(kind), plan))), count))
     if "parameters" in plan.offload:
         total = plan.inventory(stage).total(stage)
         size = total.elements * plan.scheme.compute if plan.adapters is None else total.base_bytes
         found.append(Counted(HostCopy("Parameters", size / plan.degree(PARAMETERS)), 1))
     return tuple(found)
-
-
-def kept_bytes(kind: Layer, plan: Plan) -> int:
-    """Return what a layer keeps of a micro-batch for its backward pass."""
-    tape = plan.tape(kind)
-    if plan.checkpointing == FULL:
-        return tape.sizes["input"]
-    return tape.saved_bytes if plan.checkpointing == NO_CHECKPOINTS else kept_by_selection(tape, plan)
 
 
 def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:

@@ -86,8 +86,10 @@ class Ledger(NamedTuple):
         }
 
     def prices(self, own_rent: float | None) -> dict[str, Paid | None]:
-        """Return the prices of one device, with who asked them on which day."""
+        """Return the prices of one device, with who asked them on which day; of unlike ones there is no one price."""
         device = self.fleet.accelerator
+        if self.fleet.unlike:
+            return {"rent": None, "purchase": None}
         return {
             "rent": price_of(newest_rent(self.facts, device), own_rent),
             "purchase": price_of(newest_purchase(self.facts, device), self.account.purchase_price),

@@ -1,31 +1,25 @@
 """What is tried for a question: scenarios by device, number and format, each with what it can at best reach."""
 
-from collections.abc import Iterator, Mapping
-from math import inf
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
-from calc.estimate import Asked, read_asked
+from calc.estimate import read_asked
 from calc.memory.budget import Layout
-from calc.memory.prefix import Prefix
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
-from calc.planning.bounds import Least, least, least_cache
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import sold_in_multiples
 from calc.scenario import (
-    OF_HOST,
     PUBLISHED,
     USUAL,
     Reader,
-    chosen_weights,
     named_count,
     read_accelerator,
-    read_model,
 )
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
@@ -92,6 +86,8 @@ def most_replicas(question: Question, count: int) -> int:
     """Return how many replicas of so many devices there may be."""
     if not question.need.shared:
         return 1
+    if question.unlike:
+        return 1
     if question.have:
         return whole_count(question) // count
     return question.limits.devices // count if question.limits.devices else MOST_REPLICAS
@@ -99,6 +95,8 @@ def most_replicas(question: Question, count: int) -> int:
 
 def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:
     """Return the fields of a scenario that say on what."""
+    if question.unlike:
+        return dict(question.have)
     return {**question.have, "accelerator": accelerator.id, "accelerators": count}
 
 
@@ -117,7 +115,9 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
 
 
 def owned(question: Question, facts: Catalog) -> Accelerator:
-    """Return the reader's own accelerator, with what a program may use of it."""
+    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first."""
+    if question.unlike:
+        return question.unlike[0]
     try:
         found = read_accelerator(Reader({name: question.have[name] for name in question.have}), facts)
     except ScenarioError as error:
@@ -131,6 +131,8 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
 
     Replicas that share what is asked may be of fewer devices than there are.
     """
+    if question.unlike:
+        return (1,)  # all of them, which `devices` counts
     if question.have:
         given = whole_count(question)
         if question.need.shared and question.want == "models":
@@ -149,6 +151,21 @@ def whole_count(question: Question) -> int:
 
 
 def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
+    """Return one device with what it costs, or all of those that are not alike."""
+    if question.unlike:
+        each = [one_device(question, facts, device) for device in question.unlike]
+        rents, prices = ([getattr(one, name) for one in each] for name in ("rent_per_hour", "purchase"))
+        return Devices(
+            accelerator=accelerator,
+            number=len(each),
+            rent_per_hour=None if None in rents else sum(rents),
+            purchase=None if None in prices else sum(prices),
+            unlike=question.unlike,
+        )
+    return one_device(question, facts, accelerator)
+
+
+def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
     own = own_price(question, "price_per_hour")
     rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
@@ -208,71 +225,3 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
     for order, (layout, engine, weights) in enumerate(tries):
         scenario = {**base, "engine": engine, "weights": weights, "parallelism": layout._asdict()}
         yield Candidate(str(layout), own, (scenario,), order)
-
-
-class Bound(NamedTuple):
-    """What a scenario needs at least."""
-
-    asked: Asked | None  # None where it cannot be read
-    least: Least
-    step_s: float  # of a token of each sequence
-    written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
-
-    @property
-    def sequences(self) -> float:
-        """The sequences at a time, at most."""
-        if self.asked is None:
-            return inf
-        return self.asked.concurrency or self.asked.demand.sequences
-
-    @property
-    def cache(self) -> tuple[int, int]:
-        """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
-        if self.asked is None:
-            return 0, 0
-        demand = self.asked.demand
-        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
-        return least_cache(
-            demand._replace(
-                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
-            )
-        )
-
-    @property
-    def multiplied_tokens(self) -> int:
-        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
-        if self.asked is None:
-            return 0
-        prompt = self.asked.demand.prompt_tokens
-        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
-
-
-def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
-    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
-
-    Layers may stand in the host's memory, and FP32 is halved by some engines.
-    """
-    model, weights = scenario.get("model"), scenario.get("weights")
-    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
-        return 0
-    known = read_model(model, facts)
-    if known.said is not None:  # a name that says a format is read with all else
-        return 0
-    stored = chosen_weights(weights, known, facts)[0]
-    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
-
-
-def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
-    """Return what a scenario needs at least: the weights, and the time to read them."""
-    try:
-        asked = read_asked(Reader(scenario))
-    except ScenarioError:
-        return Bound(None, Least(0, 0), 0.0)
-    sequences = scenario.get("sequences", 1)
-    many = sequences if isinstance(sequences, int) else 10**7
-    asked = asked._replace(demand=asked.demand._replace(sequences=many))
-    if asked.placement.on_host:  # what stands in the host's memory is not the device's
-        return Bound(asked, Least(0, 0), 0.0)
-    needed = least(asked.demand.architecture, asked.demand.weights)
-    written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
-    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)

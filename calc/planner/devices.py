@@ -8,12 +8,13 @@ RATES = ("bf16", "fp16", "fp8", "fp4", "int8")
 
 
 class Devices(NamedTuple):
-    """So many of a kind, with what they cost; None where nobody says."""
+    """So many of a kind, or some that are not alike, with what they cost; None where nobody says."""
 
-    accelerator: Accelerator
+    accelerator: Accelerator  # of those that are not alike the first
     number: int
     rent_per_hour: float | None
     purchase: float | None
+    unlike: tuple[Accelerator, ...] = ()  # each of them, where they are not alike
 
     def times(self, number: int) -> "Devices":
         """Return so many times as many."""
@@ -24,11 +25,18 @@ class Devices(NamedTuple):
             purchase=None if price is None else number * price,
         )
 
+    def total(self, name: str) -> float | None:
+        """Return a fact of all devices together; None where one of them lacks it."""
+        each = [device.quantity(name) for device in self.unlike or (self.accelerator,)]
+        known = [value for value in each if value]
+        if len(known) < len(each):
+            return None
+        return sum(known) if self.unlike else self.number * known[0]
+
     @property
     def power_w(self) -> float | None:
         """The limit of the boards."""
-        each = self.accelerator.quantity("power")
-        return self.number * each if each else None
+        return self.total("power")
 
     @property
     def room(self) -> int:
@@ -36,16 +44,23 @@ class Devices(NamedTuple):
         return self.accelerator.capacity_bytes
 
     @property
+    def whole_room(self) -> int:
+        """The memory of all devices for programs."""
+        if self.unlike:
+            return sum(device.capacity_bytes for device in self.unlike)
+        return self.number * self.room
+
+    @property
     def seconds_each_byte(self) -> float:
         """The least time to read a byte that all of them share."""
-        rate = self.accelerator.quantity("bandwidth")
-        return 1 / (self.number * rate) if rate else 0.0
+        rate = self.total("bandwidth")
+        return 1 / rate if rate else 0.0
 
     @property
     def operations_per_s(self) -> float | None:
-        """The most matrix operations a second in any number format; None where the maker says none."""
-        rates = [self.accelerator.quantity(name) for name in RATES]
-        return self.number * max((rate for rate in rates if rate), default=0.0) or None
+        """The most matrix operations a second in any number format; None where the makers say none."""
+        rates = [max(device.quantity(name) or 0.0 for name in RATES) for device in self.unlike or (self.accelerator,)]
+        return (sum(rates) if self.unlike else self.number * rates[0]) or None
 
     def rent_per_month(self, hours: float) -> float | None:
         """Return the rent of so many hours a month."""

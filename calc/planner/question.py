@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
 from calc.catalog.schema import SEGMENTS, VENDORS
 from calc.errors import ScenarioError
 from calc.planner.account import FIELDS as ACCOUNT
@@ -11,8 +12,9 @@ from calc.planner.account import Account, read_account
 from calc.planner.fields import amount, check_names, listed, one_of, table
 from calc.planner.need import FIELDS as NEED
 from calc.planner.need import NO_NEED, Need, read_need
-from calc.planner.wanted import read_engines, read_models, read_weights
-from calc.scenario import FIELDS, whole
+from calc.planner.wanted import ANY, read_engines, read_models, read_weights
+from calc.scenario import FIELDS, HOST_ENGINE, USUAL, Reader, whole
+from calc.service.devices import read_devices
 from calc.training.fields import FIELDS as TRAINING_FIELDS
 from calc.training.fields import METHODS
 
@@ -23,7 +25,7 @@ OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens", "train
 OF_TRAINING = ("model", "sequence_tokens", "training_tokens")
 TRAINING = "training"
 OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
-HAVE = ("accelerator", "accelerators", "memory_limit", "display")
+HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "tensor_split")
 LIMITS = ("price", "price_per_month", "price_per_run", "power_w", "devices", "vendors", "segments", "rent", "buy")
 COUNT, MOST_COUNT = 10, 1000  # options
 MOST_DEVICES = 64
@@ -53,6 +55,7 @@ class Question(NamedTuple):
 
     want: str
     have: dict[str, object]
+    unlike: tuple[Accelerator, ...]  # each of the devices that there are, where they are not alike
     models: tuple[object, ...]  # ids, or a model that brings its own config
     weights: tuple[object, ...]  # number formats, the first that serves is taken; empty: the engine's usual ones
     engines: tuple[str, ...]
@@ -80,15 +83,17 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)
+    unlike = read_unlike(given, have, want, facts)
     need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS))
     check_training(given, need, limits, of)
     fields = read_fields(given, need, facts)
     return Question(
         want=want,
         have=have,
+        unlike=unlike,
         models=read_models(given, facts, one=want in ("hardware", "layout") or (want == "limit" and of != "model")),
         weights=read_weights(given, facts, ladder=want == "models" or of == "model"),
-        engines=read_engines(given, facts),
+        engines=(HOST_ENGINE,) if unlike else read_engines(given, facts),
         fields=fields,
         need=need,
         account=read_account(table(given, "account", ACCOUNT), facts, amount),
@@ -153,9 +158,35 @@ def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
         raise ScenarioError("have", 'does not apply: want "hardware" looks for it')
     if want != "hardware" and "accelerator" not in have:
         raise ScenarioError("have.accelerator", f"is needed: {want} on what?")
-    if "accelerator" in have and not isinstance(have["accelerator"], str):
-        raise ScenarioError("have.accelerator", "must be one id or name; unequal devices are not searched")
+    if "accelerator" in have and not isinstance(have["accelerator"], str | list):
+        raise ScenarioError("have.accelerator", "must be an id or a name, or a list of devices that are not alike")
     return have
+
+
+def read_unlike(
+    given: Mapping[str, object], have: dict[str, object], want: str, facts: Catalog
+) -> tuple[Accelerator, ...]:
+    """Return each of the devices that there are where they are not alike; those that are leave `have` as one kind.
+
+    llama.cpp alone splits a model by layers over unlike devices.
+    """
+    if not isinstance(have.get("accelerator"), list):
+        return ()
+    reader = Reader({name: have[name] for name in have if name != "host"})
+    try:
+        unlike = read_devices(reader, facts)
+    except ScenarioError as error:
+        raise ScenarioError(f"have.{error.field}", error.message) from error
+    if not unlike:
+        have |= {name: reader.given[name] for name in HAVE if name in reader.given}
+        return ()
+    engine = given.get("engine", USUAL)
+    if engine not in (USUAL, ANY) and HOST_ENGINE not in listed(engine):
+        raise ScenarioError("engine", f"must be {HOST_ENGINE}: no other splits a model over devices that are not alike")
+    if want == "layout" or given.get("workload") == TRAINING:
+        message = "lists devices that are not alike, which are given whole layers: there is nothing to look for"
+        raise ScenarioError("have.accelerator", message)
+    return unlike
 
 
 def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict[str, object]:

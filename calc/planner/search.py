@@ -14,7 +14,8 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, read_question
-from calc.planner.candidates import Bound, Candidate, bound_of, least_held
+from calc.planner.bound import Bound, bound_of, least_held
+from calc.planner.candidates import Candidate
 from calc.planner.devices import Devices
 from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
 from calc.planner.need import Share
@@ -160,7 +161,7 @@ class Search:
         if rank == "size":
             return False, -parameters(bound.asked.demand.architecture)
         if rank == "margin":
-            return False, bound.least.held / devices.number - devices.accelerator.capacity_bytes
+            return False, (bound.least.held - devices.whole_room) / devices.number
         if rank == "latency":
             return False, step_s
         if rank == "speed":
@@ -236,7 +237,7 @@ class Search:
 
     def below_bounds(self, candidate: Candidate) -> Miss | None:
         """Return what no layout and no engine gives: room for the weights, or the time to read them."""
-        room = candidate.devices.number * candidate.devices.room
+        room = candidate.devices.whole_room
         if (held := least_held(candidate.scenario, self.facts)) > room:
             return too_heavy(held, room)
         bound = bound_of(candidate, candidate.scenario)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
+from calc.memory.cache_store import HOST, CacheStore
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences
@@ -35,6 +36,7 @@ class Serving:
         host: Host | None = None,
         devices: tuple[Accelerator, ...] = (),
         split: tuple[float, ...] = (),
+        store: CacheStore | None = None,
         concurrency: int | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
@@ -43,6 +45,7 @@ class Serving:
         self.placement, self.host = placement, host
         self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
+        self.store = store
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
 
     @property
@@ -139,7 +142,12 @@ class Serving:
         return stage.is_first, stage.is_last, kinds, apart.last - apart.first, stage.first if self.devices else 0
 
     def host_bytes(self, demand: Demand) -> int:
-        """Return what llama.cpp leaves in the host's memory: the token table, and layers and experts of a placement."""
+        """Return what is in the host's memory: caches, and tables, layers and experts that llama.cpp leaves there."""
+        kept = self.store.size_bytes if self.store is not None and self.store.to == HOST else 0
+        return kept + (self.left_bytes(demand) if self.engine.id == "llama.cpp" else 0)
+
+    def left_bytes(self, demand: Demand) -> int:
+        """Return what llama.cpp leaves in the host's memory of a model."""
         if self.placement.alone:
             return self.fullest(demand, Layout())[1].device
         architecture, away = demand.architecture, self.placement.host_layers(demand.architecture)

@@ -109,7 +109,7 @@ def serving_totals(served: Served) -> Report:
         value = served.runtime.scoped(*scopes)
         report[name] = value
         report[f"{name}_range"] = total_range(served, value, RESERVED in scopes)
-    if served.serving.engine.id == "llama.cpp":
+    if served.serving.engine.id == "llama.cpp" or served.serving.store is not None:
         report["host_bytes"] = served.serving.host_bytes(served.demand)
     report["sum_over_devices_bytes"] = served.serving.sum_over_devices(
         served.demand, served.layout, (served.case, served.runtime)

@@ -10,13 +10,11 @@ from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.memory.placement import Host, Placement
-from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_size, whole
+from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size
 from calc.units import show_gib
 
 FIELDS = ("processor", "bandwidth", "memory")
-ALL = "all"
-RATE = re.compile(r"(\d{1,5}(?:\.\d{1,6})?)\s*([gt])b/s")
-LEAST_RATE, MOST_RATE = 10**9, 10**13
+ALL, MOST_LAYERS = "all", 10_000  # more layers than a model has are all of them, as llama.cpp reads it
 # What systems write around a processor's name.
 REMARKS = re.compile(
     r"\((?:r|tm|c)\)|@.*|with radeon.*|\b(?:\d+-core|cpu|processor|\d+th gen)\b|[(-]? *\d+ ?gb\)?$", re.IGNORECASE
@@ -51,7 +49,7 @@ def read_experts(reader: Reader, architecture: Architecture) -> int:
     if reader.take("experts_on_host") == ALL:
         return layers
     try:
-        return reader.count("experts_on_host", least=0, most=layers)
+        return min(reader.count("experts_on_host", least=0, most=MOST_LAYERS), layers)
     except ScenarioError as error:
         raise ScenarioError("experts_on_host", f'{error.message}; or "{ALL}"') from None
 
@@ -84,7 +82,7 @@ def read_host(
         reader.filled["host"] = {"processor": processor.id}
         reader.defaults.append("host")
         return host_of(processor)
-    if engine is None or engine.id != HOST_ENGINE:
+    if "cache_offload" not in reader.given and (engine is None or engine.id != HOST_ENGINE):
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
     if not isinstance(value, Mapping) or not value:
         raise ScenarioError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
@@ -100,7 +98,7 @@ def read_host(
     filled["processor"] = processor.id
     found = host_of(processor)
     if "bandwidth" in value:
-        filled["bandwidth"] = bandwidth = read_bandwidth(value["bandwidth"], "host.bandwidth")
+        filled["bandwidth"] = bandwidth = read_rate(value["bandwidth"], "host.bandwidth")
         found = found._replace(bandwidth=float(bandwidth))
     if "memory" in value:
         filled["memory"] = memory = read_size(value["memory"], "host.memory")
@@ -141,16 +139,6 @@ def usual_processor(catalog: Catalog, accelerator: Accelerator | None) -> Proces
     )
     since = [entry for entry in usual if accelerator is None or entry.released <= accelerator.released]
     return since[-1] if since else usual[0]
-
-
-def read_bandwidth(value: object, field: str) -> int:
-    """Return bytes a second from a number of them, or from a text such as "80 GB/s"."""
-    if isinstance(value, str):
-        found = RATE.fullmatch(value.strip().casefold())
-        if found is None:
-            raise ScenarioError(field, f'must be bytes a second, or a text such as "80 GB/s", not {value!r:.60}')
-        value = round(float(found[1]) * {"g": 10**9, "t": 10**12}[found[2]])
-    return whole(value, field, LEAST_RATE, MOST_RATE)
 
 
 def host_warnings(reader: Reader, host: Host, placement: Placement, host_bytes: object) -> list[Warn]:

@@ -79,7 +79,7 @@ class SummedPasses:
         operations = forward(self.passes.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
-        if decoding and self.schedule.cache_passes:
+        if self.schedule.cache_passes and any(segment.keys for segment in segments):
             operations += copies_of_cache(operations, self.schedule)
         kernels, sums = self.kernels, Sums()
         rate = kernels.rate("bf16")

@@ -43,8 +43,8 @@ class RuntimeBuildError(Exception):
 def build(root: Path, *, force: bool = False) -> Path:
     """Bring docs/assets/runtime/ up to date and return it.
 
-    `root` is the repository. `force` compiles everything again. Raises RuntimeBuildError when node, Pyodide or
-    pyodide-build is missing (`python3 guide.py build` brings them), and when `calc` cannot be compiled or run.
+    `root` is the repository. `force` compiles everything again. Raises RuntimeBuildError when node or Pyodide is
+    missing (`python3 guide.py build` brings them), and when `calc` cannot be compiled or run.
     """
     root = root.resolve()
     target, cache = root / "docs/assets/runtime", root / ".cache/runtime"
@@ -69,7 +69,7 @@ def build(root: Path, *, force: bool = False) -> Path:
 
 def _code_files(root: Path) -> list[Path]:
     """Return the files that decide what the compiled code is."""
-    settings = [root / name for name in ("pyproject.toml", "package-lock.json", "requirements-runtime.lock")]
+    settings = [root / name for name in ("pyproject.toml", "package-lock.json")]
     return sorted([*_shipped_files(root), *HERE.glob("*.py"), *HERE.glob("*.mjs"), *settings])
 
 
@@ -95,7 +95,6 @@ def _require_tools(root: Path) -> None:
     needed = {
         "node": _node(root) is not None,
         "Pyodide": (root / "node_modules/pyodide/pyodide.asm.wasm").exists(),
-        "pyodide-build": (root / ".cache/pyodide-build/pyodide_build").exists(),
     }
     missing = [name for name, found in needed.items() if not found]
     if missing:
@@ -116,8 +115,7 @@ def _compile(root: Path, code: Path) -> None:
         catalog = {CATALOG: _catalog(root)}
         _write_zip(work / "calc.zip", sources | catalog)
         _call_inside(root, work, "compile_archives")
-        (compiled_wheel,) = work.glob("*.whl")
-        calc = _package(compiled_wheel)
+        calc = _package(work / "compiled.zip")
         library = _members(work / "stdlib.zip")
         spare = {name for name in library if name.partition("/")[0].removesuffix(".pyc") in SPARED}
 
@@ -186,8 +184,7 @@ def _catalog(root: Path) -> bytes:
 
 
 def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:
-    tools, pyodide = (root / ".cache/pyodide-build").resolve(), (root / "node_modules/pyodide").resolve()
-    arguments = [HERE / "runtime.mjs", "call", function, work, tools, pyodide, *stdlib]
+    arguments = [HERE / "runtime.mjs", "call", function, work, (root / "node_modules/pyodide").resolve(), *stdlib]
     _run([str(_node(root)), *map(str, arguments)], root)
     result: list[str] = json.loads((work / "result.json").read_text())
     return result

@@ -2,17 +2,21 @@
 
 The runtime's standard library comes as source, which a browser would compile at every visit. Bytecode must match the
 runtime's Python, so that Python makes it, and the same bytes come out on any host. `runtime.mjs` mounts `/work` (the
-job) and `/tools` (pyodide-build and what it imports), and calls `compile_archives` or `used_members`.
+job), and calls `compile_archives` or `used_members`.
 """
 
+import ast
 import json
+import marshal
 import sys
 import zipfile
+from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from typing import Any
 
 LIBRARY = f"/lib/python{sys.version_info[0]}{sys.version_info[1]}.zip"
 WORK = Path("/work")
+UNCHECKED = 0b01  # bytecode with a hash of its source, which is not looked at
 
 
 def exercise(job: dict[str, Any]) -> None:
@@ -58,15 +62,33 @@ def compile_archives(job: dict[str, Any]) -> list[str]:
     """Compile `calc` and the used part of the standard library in WORK; return that part's files, without suffix."""
     used = used_members(job)
     with zipfile.ZipFile(LIBRARY) as library:
-        write_zip(WORK / "stdlib.zip", [(f"{name}.py", library.read(f"{name}.py")) for name in used])
-
-    sys.path.append("/tools")
-    from pyodide_build._py_compile import _py_compile_archive  # private, so its version is pinned
-
-    for archive in (WORK / "stdlib.zip", WORK / job["wheel"]):
-        if _py_compile_archive(archive, keep=False, verbose=False, compression_level=0) is None:
-            raise RuntimeError(f"pyodide-build did not compile {archive.name}")
+        write_zip(WORK / "stdlib.zip", [compiled(f"{name}.py", library.read(f"{name}.py")) for name in used])
+    with zipfile.ZipFile(WORK / job["wheel"]) as wheel:
+        sources = {name: wheel.read(name) for name in wheel.namelist() if name.endswith(".py")}
+    write_zip(WORK / "compiled.zip", [compiled(name, source) for name, source in sources.items()])
     return used
+
+
+class Unannotated(ast.NodeTransformer):
+    """Takes the annotations of functions away: each is code of its own, which nobody runs in a page."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Return the function without them, and what is in it."""
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Return an argument without its annotation."""
+        node.annotation = None
+        return node
+
+
+def compiled(name: str, source: bytes) -> tuple[str, bytes]:
+    """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for."""
+    tree = Unannotated().visit(ast.parse(source, name))
+    code = marshal.dumps(compile(tree, name, "exec", dont_inherit=True))
+    return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + source_hash(source) + code
 
 
 def write_zip(path: Path, members: list[tuple[str, bytes]]) -> None:

@@ -1,16 +1,15 @@
 // The two steps of the browser runtime's build that need node.
-//   node runtime.mjs call FUNCTION WORK TOOLS PYODIDE [STDLIB]   run inside.py's FUNCTION in the runtime: job.json -> result.json
-//   node runtime.mjs compress FILE...                           write FILE.gzip and FILE.brotli
+//   node runtime.mjs call FUNCTION WORK PYODIDE [STDLIB]   run inside.py's FUNCTION in the runtime: job.json -> result.json
+//   node runtime.mjs compress FILE...                     write FILE.gzip and FILE.brotli
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import zlib from "node:zlib";
 
-// Compiling takes both from the environment. Without docstrings and asserts a seventh of the bytes is saved; the date,
-// the earliest that a zip can hold, makes every build's bytes the same.
-const env = { PYTHONOPTIMIZE: "2", SOURCE_DATE_EPOCH: "315532800" };
+// Compiling takes it from the environment: without docstrings and asserts a seventh of the bytes is saved.
+const env = { PYTHONOPTIMIZE: "2" };
 
-async function call(name, work, tools, pyodide, stdlib) {
+async function call(name, work, pyodide, stdlib) {
   const { loadPyodide } = await import(pathToFileURL(path.join(pyodide, "pyodide.mjs")));
   const { info } = JSON.parse(fs.readFileSync(path.join(pyodide, "pyodide-lock.json")));
   const python = await loadPyodide({
@@ -21,7 +20,7 @@ async function call(name, work, tools, pyodide, stdlib) {
     lockFileContents: { info, packages: {} },
     packageBaseUrl: pyodide,
   });
-  const folders = { "/work": work, "/tools": tools, "/inside": path.dirname(fileURLToPath(import.meta.url)) };
+  const folders = { "/work": work, "/inside": path.dirname(fileURLToPath(import.meta.url)) };
   for (const [inner, outer] of Object.entries(folders)) {
     python.FS.mkdirTree(inner);
     python.mountNodeFS(inner, outer);

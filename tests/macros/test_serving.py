@@ -2,11 +2,14 @@
 
 import importlib.util
 import socket
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mkdocs.livereload import LiveReloadServer
 
 from macros.serving import Complaints, explained, on_serve, tried
 
@@ -51,6 +54,36 @@ def test_what_a_build_writes_is_not_watched(tmp_path: Path) -> None:
     shown = {Path(path).relative_to(tmp_path).as_posix() for path in server.watched}
     assert shown == {"docs", "docs/memory", "docs/assets", "docs/assets/plot", "calc", "calc/a"}
     assert config.watch == []
+
+
+def test_one_save_makes_one_build(tmp_path: Path) -> None:
+    """MkDocs' own server builds once for a saved file, though a build writes runtime, Vega and compiled code itself."""
+    made = [tmp_path / name for name in ("docs/assets/runtime", "docs/assets/vega", "calc/__pycache__")]
+    for folder in (*made, tmp_path / "calc/catalog/data"):
+        folder.mkdir(parents=True)
+    saved = tmp_path / "calc/catalog/data/links.toml"
+    saved.write_text("a = 1")
+    built = threading.Semaphore(0)
+
+    def build() -> None:
+        for folder in made:
+            (folder / "made.txt").write_text(str(time.monotonic()))
+        built.release()
+
+    server = LiveReloadServer(build, "127.0.0.1", 0, str(tmp_path), polling_interval=0.05, shutdown_delay=0.05)
+    server.watch(str(tmp_path / "docs"))  # as MkDocs does before it asks
+    on_serve(server, SimpleNamespace(docs_dir=str(tmp_path / "docs"), watch=[str(tmp_path / "calc")]))
+    serving = threading.Thread(target=server.serve)
+    try:
+        serving.start()
+        time.sleep(0.3)  # until it has looked at all files once
+        assert not built.acquire(blocking=False)
+        saved.write_text("a = 22")
+        assert built.acquire(timeout=30)
+        assert not built.acquire(timeout=1.0)
+    finally:
+        server.shutdown(wait=True)
+        serving.join()
 
 
 @pytest.mark.parametrize("error", [ValueError("a <b> is wrong"), SystemExit("a <b> is wrong")])

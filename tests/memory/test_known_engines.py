@@ -21,12 +21,14 @@ from calc.memory.runtime import (
     Runtime,
     constant,
     held_amounts,
+    make_case,
     outside_share,
     total,
     visible_bytes,
     with_pool,
 )
 from calc.scenario import known_architecture
+from tests.performance.test_speed import demand
 
 MIB, GIB = 2**20, 2**30
 
@@ -44,9 +46,18 @@ def engine(**values: float) -> Any:
     )
 
 
+class Silent:
+    """A demand that asks for nothing more than its model."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
 def held_bytes(cache: int = 200, state: int = 30) -> Any:
     """Return what the mathematics needs."""
-    return SimpleNamespace(weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8)
+    return SimpleNamespace(
+        weights=100, kv_cache=cache, recurrent_state=state, draft_weights=7, draft_cache=8, adapters=9
+    )
 
 
 def case(visible: int | None = None, *, fraction: float | None = None, layout: Layout = ALONE, **values: Any) -> Any:
@@ -61,7 +72,7 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
         engine=engine(**values),
         batched_tokens=chunk,
         accelerator=None,
-        demand=SimpleNamespace(draft=None, adapters=None),
+        demand=Silent(),
     )
 
 
@@ -201,11 +212,18 @@ def test_parts_that_every_engine_holds() -> None:
 def test_what_drafts_is_held_too() -> None:
     """Its weights and its cache, where a scenario has it."""
     drafting = case()
-    drafting.demand = SimpleNamespace(draft="another model", adapters=None)
+    drafting.demand.draft = "another model"
     assert [(amount.id, amount.bytes) for amount in held_amounts(drafting)[3:]] == [
         ("draft_weights", 7),
         ("draft_cache", 8),
     ]
+
+
+def test_adapters_that_are_served_are_held_too() -> None:
+    """As one amount, where a scenario has them."""
+    adapting = case()
+    adapting.demand.adapters = "eight"
+    assert held_amounts(adapting)[3:] == [Amount("adapters", "Adapters", 9, ALLOCATED)]
 
 
 def test_an_amount_that_was_measured() -> None:
@@ -262,6 +280,8 @@ def test_a_share_that_is_too_small() -> None:
     found = pooled(229, 629, 400)
     assert [(amount.id, amount.bytes) for amount in found.amounts[3:]] == [("kv_pool_free", 0), ("outside_share", 372)]
     assert found.device == 1002 and found.fits is False
+    step = found.amounts[-1].step()
+    assert step and step[2:] == ("max(630 / 629 × 1,000 − 630, 0)", 372, "B", "engine")
 
 
 def test_an_encoder_has_no_pool() -> None:
@@ -295,3 +315,50 @@ def test_what_a_driver_keeps(name: str, kept: int) -> None:
     device = catalog().accelerator(name)
     assert visible_bytes(device, engine(driver_reserve=400.0 * MIB)) == device.capacity_bytes - kept
     assert visible_bytes(device, engine(driver_reserve=1e15)) == (0 if kept else device.capacity_bytes)
+
+
+def test_a_case_is_what_was_asked() -> None:
+    """Llama 3.1 8B on one of two tensor ranks: half of the weights but for norms, half of the cache."""
+    facts = catalog()
+    asked, layout = demand("llama-3.1-8b", sequences=3), Layout(tensor=2)
+    stage = Stage(asked.architecture, 0, 32)
+    known, device = facts.engine("vllm"), facts.accelerator("rtx-4090")
+    found = make_case(
+        demand=asked,
+        layout=layout,
+        stage=stage,
+        engine=known,
+        accelerator=device,
+        fraction=0.5,
+        batched_tokens=77,
+        attention="eager",
+        slots=9,
+    )
+    assert (found.demand, found.layout, found.stage, found.engine) == (asked, layout, stage, known)
+    assert (found.accelerator, found.fraction, found.batched_tokens) == (device, 0.5, 77)
+    assert (found.attention, found.slots, found.visible) == ("eager", 9, visible_bytes(device, known))
+    assert found.budget.weights == 8_030_261_248 + 65 * 4096
+    assert found.cache == found.budget.kv_cache == 3 * 2304 * 65536
+    assert found.sequences == 3
+    assert found.sequence_bytes(100) == 100 * 65536
+    assert found.paged_cache(1000) == 3 * 3000 * 65536
+
+
+def test_a_case_of_a_translator() -> None:
+    """T5 keeps the keys of a prompt beside those of its answer; a prompt is no longer than both together."""
+    asked = demand("t5-large", prompt_tokens=100, tokens=150)
+    found = make_case(
+        demand=asked,
+        layout=Layout(),
+        stage=Stage(asked.architecture, 0, asked.architecture.layer_count),
+        engine=catalog().engine("transformers"),
+        accelerator=None,
+        fraction=None,
+        batched_tokens=None,
+        attention="flash",
+    )
+    each = 24 * 2 * 1024 * 2  # keys and values of a token in all layers, of 16 heads of 64
+    assert found.visible is None
+    assert found.sequence_bytes(150) == (100 + 50) * each
+    assert found.sequence_bytes(150, prompt_tokens=20) == (20 + 130) * each
+    assert found.sequence_bytes(60) == (60 + 1) * each  # the decoder has a token of its own at least

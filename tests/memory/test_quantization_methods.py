@@ -166,6 +166,7 @@ ARGUMENTS: list[tuple[dict[str, object], NumberFormat]] = [
     ({"type": "float", "num_bits": 8, "strategy": "channel"}, FORMATS["fp8-channel"]),
     ({"type": "float", "num_bits": 8, "strategy": "block"}, FORMATS["fp8-block"]),
     ({"type": "float"}, FORMATS["fp8"]),
+    ({"type": "float", "group_size": 64}, FORMATS["fp8"]),
     ({"type": "float", "num_bits": 4, "group_size": 16}, FORMATS["nvfp4"]),
     ({"type": "int", "num_bits": 8, "strategy": "channel"}, FORMATS["int8-channel"]),
     ({"num_bits": 8}, FORMATS["int8-channel"]),

@@ -139,6 +139,8 @@ def test_current_transformers_read_a_prompt_in_chunks() -> None:
     asked = {"model": "llama-3.1-8b", "engine": "transformers", "prompt_tokens": 32768, "output_tokens": 1}
     whole, chunks = (part(memory(**asked, **more), "activations") for more in ({}, {"batched_tokens": 2048}))
     assert chunks == pytest.approx(whole / 16, rel=0.01)
+    report: Any = estimate({**asked, "batched_tokens": 2048})
+    assert report["scenario"]["batched_tokens"] == 2048
     old = {**asked, "engine_version": "4.37"}
     assert memory(**old) == memory(**old, batched_tokens=2048)
 

@@ -57,7 +57,14 @@ def test_an_encoder_reads_a_prompt_at_once() -> None:
 )
 def test_passes_through_stages(stages: int, overlaps: float, seconds: float) -> None:
     """Eight passes of a second through four stages of a quarter: the last one begins after seven, and takes four."""
-    assert seconds_of(passes=8, pass_s=1.0, slowest_s=1.0 / stages, overlaps=overlaps) == seconds
+    found = seconds_of(passes=8, pass_s=1.0, longest_s=1.0, slowest_s=1.0 / stages, overlaps=overlaps)
+    assert found == seconds
+
+
+def test_stages_wait_for_the_longest_pass() -> None:
+    """Passes of 1.5 s and 0.5 s through two stages: the longer one's half is waited for."""
+    assert seconds_of(passes=2, pass_s=1.0, longest_s=1.5, slowest_s=0.5, overlaps=1.0) == 1.75
+    assert seconds_of(passes=2, pass_s=1.0, longest_s=1.5, slowest_s=0.5, overlaps=0.0) == 2.0
 
 
 def test_stages_read_passes_one_behind_the_other() -> None:

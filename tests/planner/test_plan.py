@@ -10,7 +10,8 @@ import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
-from calc.planner.candidates import Candidate, bound_of, candidates
+from calc.planner.bound import bound_of
+from calc.planner.candidates import Candidate, candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share
@@ -20,6 +21,7 @@ from calc.planner.search import Search
 from calc.planning.bounds import chance_of_fitting
 from calc.scenario import known_architecture
 
+UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
 PAIR = {"accelerator": "rtx-3090", "accelerators": 2}
 SEED = 20261122
 
@@ -300,6 +302,10 @@ def test_nothing_serves() -> None:
         ({"want": "hardware", "model": "llama-3.1-8b", "have": PAIR}, "have"),
         ({"want": "hardware"}, "model"),
         ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"vendors": "Nvidea"}}, "limits.vendors"),
+        ({"want": "layout", "model": "gpt2", "have": {"accelerator": UNLIKE}}, "have.accelerator"),
+        ({"want": "models", "engine": "vllm", "have": {"accelerator": UNLIKE}}, "engine"),
+        ({"want": "models", "have": {"accelerator": [{"id": "rtx-9999"}]}}, "have.accelerator.0.id"),
+        ({"want": "models", "have": {"accelerator": 3090}}, "have.accelerator"),
         ({"want": "models", "have": PAIR, "account": {"pue": 0.5}}, "account.pue"),
         ({"want": "models", "have": PAIR, "account": {"grid": "Atlantis"}}, "account.grid"),
         ({"want": "models", "have": PAIR, "account": {"resale_share": 2}}, "account.resale_share"),
@@ -332,6 +338,36 @@ def test_chance_follows_the_range() -> None:
     assert chance_of_fitting(spare_bytes=1, upper_bytes=1) == pytest.approx(0.9)
     assert chance_of_fitting(spare_bytes=-1, upper_bytes=1) == pytest.approx(0.1)
     assert [chance_of_fitting(spare_bytes=spare, upper_bytes=0) for spare in (-1, 0)] == [0.0, 1.0]
+
+
+def test_unlike_devices_work_together() -> None:
+    """A 3090 and two 3060 hold a larger model than the 3090 alone, under llama.cpp, and less than three 3090."""
+    sizes = []
+    for have in (
+        {"accelerator": "rtx-3090"},
+        {"accelerator": UNLIKE},
+        {"accelerator": [{"id": "rtx-3090", "count": 3}], "accelerators": 3},
+    ):
+        answer: Any = plan({"want": "limit", "of": "model", "have": have, "weights": "q4_k_m", "engine": "llama.cpp"})
+        (option,) = answer["options"]
+        report: Any = estimate(option["scenario"])
+        assert report["speed"] == option["speed"] and option["scenario"]["engine"] == "llama.cpp"
+        sizes.append(report["model"]["parameters_total"])
+    assert sizes[0] < sizes[1] < sizes[2]
+    answer = plan({"want": "models", "have": {"accelerator": UNLIKE}, "models": some_models(12)})
+    power = sum(
+        catalog().accelerator(str(one["id"])).quantity("power") * int(str(one.get("count", 1))) for one in UNLIKE
+    )  # type: ignore[operator]
+    assert answer["options"] and all(option["energy"]["power_w"] == power for option in answer["options"])
+
+
+def test_the_longest_context_on_unlike_devices() -> None:
+    """The most of a quantity is found on devices that are not alike too, and one more is too much."""
+    question = {"want": "limit", "of": "context_tokens", "model": "llama-3.3-70b", "weights": "q4_k_m"}
+    answer: Any = plan({**question, "have": {"accelerator": [*UNLIKE, {"id": "rtx-3060-12gb"}]}})
+    (option,) = answer["options"]
+    found = option["scenario"]["prompt_tokens"]
+    assert answer["rejected"]["memory"]["nearest"]["scenario"]["prompt_tokens"] == found + 1
 
 
 def test_tight_options_say_what_makes_them_sure() -> None:

@@ -7,15 +7,16 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
+from calc.catalog.records import StoredWeights
 from calc.estimate import read_asked
 from calc.memory.budget import Layout
-from calc.planning.bounds import chance_of_fitting
+from calc.planning.bounds import Least, chance_of_fitting, least
 from calc.planning.comparison import Comparison, Wanted
 from calc.planning.layout import fullest
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import margin, pool_range, prefill_tokens
 from calc.planning.support import Runs
-from calc.scenario import Reader
+from calc.scenario import Reader, known_architecture
 
 
 def runtime(**sizes: int) -> Any:
@@ -121,3 +122,20 @@ def test_what_is_said_of_what_may_not_run() -> None:
     assert Runs(False, because).warnings() == [("does-not-run", "A does not run B; B is not known", "engine", "wrong")]
     assert Runs(None, because[1:]).warnings() == [("not-known-to-run", "B is not known", "engine", "caution")]
     assert Runs(None, ()).warnings() == Runs(True, because).warnings() == []
+
+
+def test_the_least_of_a_model() -> None:
+    """Llama 3.1 8B in BF16: all but the token table, read as often, and multiplied without the output matrix and norms.
+
+    A file that gives sums alone says nothing of tensors.
+    """
+    llama = known_architecture(catalog(), "llama-3.1-8b")
+    table, norms = 128256 * 4096, (2 * 32 + 1) * 4096
+    found = least(llama, catalog().number_format("bf16"))
+    assert found.held == 2 * (8_030_261_248 - table)
+    assert (found.read, found.multiplied) == (found.held, 8_030_261_248 - 2 * table - norms)
+    qwen = known_architecture(catalog(), "qwen3-30b-a3b")
+    mixture = least(qwen, catalog().number_format("fp8"))
+    experts = 48 * 128 * 3 * 2048 * 768
+    assert mixture.held - mixture.read == experts * 120 // 128
+    assert least(llama, StoredWeights(1, 2, 3)) == Least(0, 0, 0)

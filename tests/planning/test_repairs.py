@@ -79,3 +79,42 @@ def test_it_is_computed_while_a_reader_types() -> None:
         began = time.perf_counter()
         estimate(case)
         assert time.perf_counter() - began < 0.5  # on a busy machine; 0.04 s on an idle one
+
+
+def test_what_a_change_takes_out_of_the_scenario() -> None:
+    """A cache in 8 bit is of keys and values, a shorter context of prompt and output, another engine is as it is."""
+    tight: Any = estimate(
+        {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 131072}
+    )
+    changes = {next(iter(repair["change"])): repair["change"] for repair in tight["repairs"]}
+    assert changes["context_tokens"].keys() == {"context_tokens", "prompt_tokens", "output_tokens", "cached_tokens"}
+    assert [value for value in changes["context_tokens"].values() if value is not None] == [
+        changes["context_tokens"]["context_tokens"]
+    ]
+    half: Any = estimate(
+        {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 49152}
+    )
+    assert {"kv_cache": "fp8", "kv_cache_v": None} in [repair["change"] for repair in half["repairs"]]
+    other: Any = estimate(CASES[3])
+    taken = (
+        "memory_fraction",
+        "gpu_layers",
+        "engine_version",
+        "parallelism",
+        "batched_tokens",
+        "experts_on_host",
+        "host",
+    )
+    assert other["repairs"][0]["change"] == {"engine": "vllm", **dict.fromkeys(taken)}
+
+
+def test_a_larger_share_is_offered_below_the_largest() -> None:
+    """95 % of the device is given without trouble; what has as much is not offered it."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090"}
+    for share, tokens, found in ((0.5, 400, 1), (0.95, 60_000, 0), (0.99, 60_000, 0)):
+        report: Any = estimate({**asked, "memory_fraction": share, "context_tokens": tokens})
+        larger = [repair for repair in report["repairs"] if "memory_fraction" in repair["change"]]
+        assert len(larger) == found
+        for repair in larger:
+            assert repair["change"] == {"memory_fraction": 0.95}
+            assert (repair["message"], repair["cost"]) == ("Give vLLM 95 % of the device", "nothing")

@@ -1,10 +1,12 @@
 """Each warning about an engine, a device and a layout: its code, its field, how severe it is, and what it names."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from calc import estimate
+from calc.planning.serving_warnings import share_warnings
 
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm"}
 GPT_OSS = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine_version": "0.11.0", "accelerator": "h100-sxm-80gb"}
@@ -80,3 +82,23 @@ def test_a_warning(scenario: dict[str, Any], code: str, field: str, severity: st
 def test_nothing_to_warn_of(scenario: dict[str, Any]) -> None:
     """A decoder within an engine's share on devices that reach each other; sequences that were stated are kept."""
     assert not CODES & warnings(scenario).keys()
+
+
+@pytest.mark.parametrize(("needed", "warned"), [(1200, False), (1201, True)])
+def test_a_share_that_just_holds_a_pass(needed: int, warned: bool) -> None:
+    """Of 1,000 bytes beside a cache of 200: what needs as many has its share, what needs one more has not."""
+    amounts = [SimpleNamespace(id="kv_cache", bytes=150), SimpleNamespace(id="recurrent_state", bytes=50)]
+    served: Any = SimpleNamespace(
+        serving=SimpleNamespace(engine=SimpleNamespace(id="sglang", name="SGLang")),
+        runtime=SimpleNamespace(amounts=amounts, pool=0, limit=1000, needed=needed),
+        case=SimpleNamespace(slots=None),
+    )
+    assert [warning.code for warning in share_warnings(served)] == ["share-too-small"] * warned
+
+
+def test_a_model_that_passes_once_has_no_balanced_batch() -> None:
+    """What bounds its pass bounds all of it."""
+    speed: Any = estimate({"model": "bert-base", "engine": "transformers", "accelerator": "rtx-4090"})["speed"]
+    assert speed["balanced_batch"] is None
+    assert speed["bound_by"] == speed["prefill_bound_by"]
+    assert {"prefill_tokens_per_s", "time_to_first_token_s", "max_sequences"} <= speed.keys()

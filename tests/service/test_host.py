@@ -45,7 +45,7 @@ def part(found: Any, name: str) -> int:
 
 REFUSED = [
     ({"experts_on_host": 4, "model": "llama-3.1-8b"}, "experts_on_host", "no experts"),
-    ({"experts_on_host": 99}, "experts_on_host", "from 0 to 48"),
+    ({"experts_on_host": -1}, "experts_on_host", "from 0 to 10,000"),
     ({"experts_on_host": "most"}, "experts_on_host", '"all"'),
     ({"experts_on_host": 4, "engine": "vllm", "weights": "bf16"}, "experts_on_host", "llama.cpp alone"),
     ({"experts_on_host": 4, "gpu_layers": 0}, "experts_on_host", "gpu_layers 0"),
@@ -86,6 +86,11 @@ def test_experts_leave_the_device_by_layer() -> None:
     assert weights[0] - weights[1] == weights[1] - weights[2] > 0
     assert weights[3] < 0.1 * weights[0]
     assert len({part(found, "kv_cache") for found in (none, one, two, every)}) == 1
+
+
+def test_more_layers_than_there_are_are_all() -> None:
+    """People write --n-cpu-moe 99."""
+    assert report(MIXTURE, experts_on_host=99)["memory"] == report(MIXTURE, experts_on_host="all")["memory"]
 
 
 def test_a_copied_matrix_is_that_of_all_experts_of_a_layer() -> None:

@@ -107,16 +107,19 @@ def kept_by_selection(tape: Tape, plan: Plan) -> int:
     return sum(tape.sizes[name] for name in names if name in tape.sizes)
 
 
+def kept_of(tape: Tape, plan: Plan) -> int:
+    """Return the bytes that a layer keeps from its forward to its backward under a plan's checkpointing."""
+    if plan.checkpointing == FULL:
+        return tape.sizes["input"]
+    return min(kept_by_selection(tape, plan), tape.saved_bytes) if plan.checkpointing == SELECTIVE else tape.saved_bytes
+
+
 def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
     """Return the activations of one layer under the plan's checkpointing."""
     tape = plan.tape(layer)
     keep = not (plan.in_backward or plan.gradients_stay)
     values, gradients = tape.backward_peak(keep_gradients=keep)
-    saved = kept = tape.saved_bytes
-    if plan.checkpointing == FULL:
-        kept = tape.sizes["input"]
-    elif plan.checkpointing == SELECTIVE:
-        kept = min(kept_by_selection(tape, plan), saved)
+    kept = kept_of(tape, plan)
     again = kept if plan.checkpointing != "none" else 0
     recomputed = max(values, tape.forward_peak_bytes if again else 0)
     if plan.checkpointing == SELECTIVE and plan.selective == PER_OPERATION:

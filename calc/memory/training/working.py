@@ -1,9 +1,10 @@
 """The working of a training peak: for each part the formulas with the numbers of the fullest device put in."""
 
+from calc.architecture.layers import Layer
 from calc.catalog import Catalog
 from calc.derivation import Part, Step
 from calc.memory.training.elements import Held
-from calc.memory.training.moments import STEP_COUNTER_BYTES, Timeline, local_outputs
+from calc.memory.training.moments import STEP_COUNTER_BYTES, Timeline, kept_of, local_outputs
 from calc.memory.training.plan import GRADIENTS, OPTIMIZER, PARAMETERS, Plan
 from calc.memory.training.reserve import Totals, slack_name
 from calc.memory.training.states import FACTORED
@@ -182,6 +183,7 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
             steps.append(
                 Step(name, r"B_{\text{kept}}", show_count(kept), kept, unit="B", source="activation-recomputation")
             )
+        steps += excess_steps(kind, plan, kept)
         total += count * kept
         terms.append(f"{count} × {show_count(kept)}")
     peak = timeline.peak
@@ -194,6 +196,22 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
     formula = r"B_{\text{waiting}} + B_{\text{at work}}"
     name = f"Layers that wait for their backward, and what is at work: {peak.reason}"
     return [*steps, Step(name, formula, numbers, size, unit="B", source="torch-autograd")]
+
+
+def excess_steps(kind: Layer, plan: Plan, kept: int) -> list[Step]:
+    """Return by how much adapters make a layer keep more than it keeps where all of it is trained; none where less.
+
+    Frozen matrices keep no inputs, but each adapter has an input and a value in between of its own, cast to its type,
+    and a policy that keeps every second product finds two more products at each matrix.
+    """
+    if plan.adapters is None or plan.choices.unpacks:
+        return []
+    full = plan._replace(method=plan.method._replace(adapters=None))
+    without = kept_of(full.tape(kind), full)
+    if kept <= without:
+        return []
+    name, formula = "… more than where all of it is trained", r"B_{\text{adapters}} - B_{\text{full}}"
+    return [Step(name, formula, f"{show_count(kept)} − {show_count(without)}", kept - without, unit="B", source="lora")]
 
 
 def logit_steps(plan: Plan, size: int) -> list[Step]:

@@ -12,7 +12,7 @@ const LATE_TEXT = "Being computed …";
 class Question extends HTMLElement {
   #form; #line; #result; #status; #state;
   #listening = new AbortController();
-  #asked = ""; #settling = 0;
+  #asked = ""; #settling = 0; #warmed = false;
 
   connectedCallback() {
     this.#form = this.querySelector("form");
@@ -26,10 +26,11 @@ class Question extends HTMLElement {
     listen(this.#result, "change", ({ target }) => this.#replace(target));
     listen(this, "click", (event) => this.#follow(event));
     listen(window, "popstate", () => this.#restore());
-    listen(runtime, "change", () => this.#sayState());
+    listen(runtime, "change", () => { this.#warm(); this.#sayState(); });
     for (const intent of ["focusin", "pointerdown"]) listen(this, intent, () => runtime.start(), { once: true });
     this.#startWhenIdle();
     this.#restore();
+    this.#warm();
     this.#sayState();
   }
 
@@ -43,6 +44,13 @@ class Question extends HTMLElement {
     if (navigator.connection?.saveData || matchMedia("(hover: none)").matches || runtime.started) return;
     const timer = setTimeout(() => (window.requestIdleCallback ?? setTimeout)(() => this.isConnected && runtime.start()), LOOK_MS);
     this.#listening.signal.addEventListener("abort", () => clearTimeout(timer));
+  }
+
+  // The first answer loads and indexes what all others need: an example is asked while the reader still types.
+  #warm() {
+    if (runtime.state !== "ready" || this.#asked || this.#warmed) return;
+    this.#warmed = true;
+    runtime.ask(this.#form, { line: this.#line.placeholder }, () => {});
   }
 
   // On a phone the keyboard makes room for the answer.

@@ -1,0 +1,81 @@
+"""What a candidate needs at least, cheap enough for a whole catalogue: nothing better is cut by it."""
+
+from collections.abc import Mapping
+from math import inf
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.errors import ScenarioError
+from calc.estimate import Asked, read_asked
+from calc.memory.prefix import Prefix
+from calc.planner.candidates import Candidate
+from calc.planning.bounds import Least, least, least_cache
+from calc.scenario import OF_HOST, Reader, chosen_weights, read_model
+
+
+class Bound(NamedTuple):
+    """What a scenario needs at least."""
+
+    asked: Asked | None  # None where it cannot be read
+    least: Least
+    step_s: float  # of a token of each sequence
+    written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
+
+    @property
+    def sequences(self) -> float:
+        """The sequences at a time, at most."""
+        if self.asked is None:
+            return inf
+        return self.asked.concurrency or self.asked.demand.sequences
+
+    @property
+    def cache(self) -> tuple[int, int]:
+        """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
+        if self.asked is None:
+            return 0, 0
+        demand = self.asked.demand
+        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
+        return least_cache(
+            demand._replace(
+                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
+            )
+        )
+
+    @property
+    def multiplied_tokens(self) -> int:
+        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+        if self.asked is None:
+            return 0
+        prompt = self.asked.demand.prompt_tokens
+        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
+
+
+def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
+    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+
+    Layers may stand in the host's memory, and FP32 is halved by some engines.
+    """
+    model, weights = scenario.get("model"), scenario.get("weights")
+    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
+        return 0
+    known = read_model(model, facts)
+    if known.said is not None:  # a name that says a format is read with all else
+        return 0
+    stored = chosen_weights(weights, known, facts)[0]
+    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
+
+
+def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
+    """Return what a scenario needs at least: the weights, and the time to read them."""
+    try:
+        asked = read_asked(Reader(scenario))
+    except ScenarioError:
+        return Bound(None, Least(0, 0), 0.0)
+    sequences = scenario.get("sequences", 1)
+    many = sequences if isinstance(sequences, int) else 10**7
+    asked = asked._replace(demand=asked.demand._replace(sequences=many))
+    if asked.placement.on_host:  # what stands in the host's memory is not the device's
+        return Bound(asked, Least(0, 0), 0.0)
+    needed = least(asked.demand.architecture, asked.demand.weights)
+    written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
+    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)

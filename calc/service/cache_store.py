@@ -1,0 +1,51 @@
+"""Reading where an engine keeps caches of sequences that pause: a scenario's `cache_offload`."""
+
+from collections.abc import Mapping
+
+from calc.architecture.layers import Architecture
+from calc.catalog.records import Engine
+from calc.errors import ScenarioError, nearest
+from calc.memory.cache_store import DISK, HOST, CacheStore
+from calc.scenario import HOST_ENGINE, Reader, read_rate, read_size
+
+FIELDS = ("to", "bytes", "bandwidth")
+# vLLM's --kv-offloading-size, SGLang's --hicache-size, TensorRT-LLM's host_cache_size, llama.cpp's --cache-ram.
+ENGINES = ("vllm", "sglang", "tensorrt-llm", HOST_ENGINE)
+
+
+def read_cache_store(reader: Reader, engine: Engine | None, architecture: Architecture) -> CacheStore:
+    """Return the room that a scenario gives to caches outside of the devices."""
+    field, value = "cache_offload", reader.given["cache_offload"]
+    if engine is None or engine.id not in ENGINES:
+        raise ScenarioError(field, f"does not apply: {', '.join(ENGINES)} keep caches outside of their devices")
+    if not any(kind.caches or kind.states for kind in architecture.kinds):
+        raise ScenarioError(field, "does not apply: nothing is kept of the model's sequences")
+    if "accelerator" not in reader.given:
+        raise ScenarioError(field, "needs an accelerator: what is kept beside what?")
+    fields = known(value, field)
+    place = fields.get("to", HOST)
+    if place not in (HOST, DISK):
+        raise ScenarioError(f"{field}.to", f"must be {HOST} or {DISK}, not {place!r:.60}", instead=(HOST, DISK))
+    if "bytes" not in fields:
+        raise ScenarioError(f"{field}.bytes", 'is missing: how much room there is, such as "64 GiB"')
+    filled: dict[str, object] = {"to": place, "bytes": read_size(fields["bytes"], f"{field}.bytes")}
+    rate = None
+    if place == HOST and "bandwidth" in fields:
+        raise ScenarioError(f"{field}.bandwidth", "is that of a disk; what comes from memory goes over pcie")
+    if place == DISK:
+        if "bandwidth" not in fields:
+            raise ScenarioError(f"{field}.bandwidth", 'is missing: how fast the disk is read, such as "7 GB/s"')
+        filled["bandwidth"] = rate = read_rate(fields["bandwidth"], f"{field}.bandwidth")
+    reader.filled[field] = filled
+    return CacheStore(str(place), int(str(filled["bytes"])), None if rate is None else float(rate))
+
+
+def known(value: object, field: str) -> Mapping[object, object]:
+    """Return an object of this field's own; raises ScenarioError for another one."""
+    if not isinstance(value, Mapping):
+        raise ScenarioError(field, f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
+    for name in value:
+        if name not in FIELDS:
+            hint = nearest(str(name), FIELDS)
+            raise ScenarioError(f"{field}.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
+    return value

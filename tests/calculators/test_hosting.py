@@ -1,0 +1,63 @@
+"""What forms ask of the host, the scenario that it makes, and what answers say of it."""
+
+from typing import Any
+
+from calc.calculators import hosting
+from calc.calculators.page import CALCULATORS
+
+
+def scenario(**typed: str) -> dict[str, object]:
+    """Return the scenario of *Will it fit?* for what was typed."""
+    return CALCULATORS["will-it-fit"].asked(typed)
+
+
+def answer(**typed: str) -> str:
+    """Return the answer of *Will it fit?* in a sentence."""
+    found: Any = CALCULATORS["will-it-fit"]
+    return str(found.status(found.report(typed)))
+
+
+MIXTURE = {"model": "qwen3-30b-a3b", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
+
+
+def test_a_host_is_asked_about_where_something_is_left_to_it() -> None:
+    """A processor alone says nothing as long as all layers are on the GPU; the slot of the GPU always does."""
+    assert "host" not in scenario(processor="epyc-9554")
+    assert scenario(pcie="4.0 x8")["pcie"] == "4.0 x8"
+    found = scenario(gpu_layers="20", processor="epyc-9554", host_bandwidth="300", host_memory="128")
+    assert found["gpu_layers"] == 20.0
+    assert found["host"] == {"processor": "epyc-9554", "bandwidth": "300.0 GB/s", "memory": 128 * 2**30}
+    assert not hosting.FIELDS & (found.keys() - {"gpu_layers", "experts_on_host", "pcie"})
+
+
+def test_none_of_the_experts_is_no_question() -> None:
+    """Empty and 0 leave nothing on the host."""
+    assert "experts_on_host" not in scenario(**MIXTURE, experts_on_host="0")
+    assert scenario(**MIXTURE, experts_on_host="30")["experts_on_host"] == 30.0
+
+
+def test_an_answer_says_what_stays_on_the_host() -> None:
+    """Layers, experts, or all of it, and the processor that works on them."""
+    assert "the experts of 30 of 48 layers in the memory of a host with Ryzen 5 5600X" in answer(
+        **MIXTURE, experts_on_host="30"
+    )
+    assert "28 of 48 layers in the memory of a host with EPYC 9554" in answer(
+        **MIXTURE, gpu_layers="20", processor="epyc-9554"
+    )
+    assert "on a host with Ryzen 5 5600X alone" in answer(**MIXTURE, gpu_layers="0")
+
+
+def test_caches_that_pause_have_a_room() -> None:
+    """64 GiB are 524,288 tokens of Llama 3.1 8B; a prompt's are back soon, and the host has to have the room."""
+    typed = {"accelerator": "h100-sxm-80gb", "engine": "vllm", "cache_store": "64", "host_memory": "128"}
+    calculator = CALCULATORS["speed"]
+    html = calculator.render(calculator.report({**typed, "weights": "bf16"}))
+    assert "524,288" in html and "is back after" in html
+    said = calculator.status(calculator.report({**typed, "weights": "bf16", "host_memory": "32"}))
+    assert "host's memory" in said
+
+
+def test_a_small_host_is_said() -> None:
+    """16 GiB of experts do not stay in 8."""
+    said = answer(**MIXTURE, experts_on_host="48", host_memory="8")
+    assert "It does not fit into the host's memory" in said and "8.00 GiB" in said
