@@ -45,7 +45,6 @@ class State(NamedTuple):
     waiting_s: float  # of that, for a slot
     queueing_s: float  # of that, behind other prompts
     burst_s: float  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
-    wave_s: float  # of that, behind the prompts that come with it, where decoding waits for all of them
     service_s: float  # of that, in which the prompt is read
     step_s: float  # mean time between tokens
     spread_s: float  # standard deviation of a request's mean time between tokens
@@ -54,6 +53,7 @@ class State(NamedTuple):
     requests_per_s: float
     decoding: PassTime  # a step without prompts
     prompting: PassTime  # what carries a chunk of a prompt
+    wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
 
     @property
     def first_p50_s(self) -> float:

@@ -148,14 +148,16 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
             f"{show_number(over, 5)} / {show_number(rate, 5)}",
             found.waiting_s,
         )
+    behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
+    if found.wave_s:
+        behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
     add(
         "Time to the first token",
-        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}}"
-        r" + t_{\text{queue}} + t_{\text{wave}} + t_{\text{burst}}",
+        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}} + "
+        + " + ".join(symbol for symbol, _ in behind),
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
-        f"{show_number(found.step_s * expected, 5)} / 2"
-        f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.wave_s, 5)}"
-        f" + {show_number(found.burst_s, 5)}",
+        f"{show_number(found.step_s * expected, 5)} / 2 + {show_number(found.service_s, 5)} + "
+        + " + ".join(show_number(seconds, 5) for _, seconds in behind),
         found.first_s,
     )
     add(
