@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
     from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
+    from calc.planning.serving_pools import PoolLayouts
 
 Report = dict[str, object]
 
@@ -68,6 +69,7 @@ class Asked(NamedTuple):
     store: "CacheStore | None"  # room for caches outside of the devices
     traffic: "Traffic | None"  # requests that come on their own
     start: "Start | None" = None  # from where the engine starts
+    pools: "PoolLayouts | None" = None  # of prefill and decoding apart
 
     def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -171,7 +173,8 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
         reader.filled["weights"] = demand.weights.id
     priced = None if question.devices else accelerator  # a price is that of one kind
-    cost, cost_steps = costs(found.speed, priced, layout.devices, question.prices)
+    used = asked.pools.devices if asked.pools else layout.devices
+    cost, cost_steps = costs(found.speed, priced, used, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
     risks = [*works.warnings(), *warnings(demand, layout, accelerator, asked.context_limit), *found.warnings]
     risks += limits(question, demand, found.memory.get("max_sequences"))
@@ -179,6 +182,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if demand.adapters is not None and found.speed is not None:
         message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
         risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
+    if asked.pools is not None and found.speed is not None:
+        message = "of published servers with pools apart, half had their first token at over twice or under half of it"
+        risks.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
     return {
         "scenario": reader.filled,
@@ -215,7 +221,11 @@ def read_question(scenario: Scenario) -> Question:
     most, demand = not served and reader.take("sequences") == "max", asked.demand
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
-    layout = settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    layout = (
+        asked.pools.decode
+        if asked.pools
+        else settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
+    )
     host = read_hosted(reader, asked, layout, accelerator)
     split = settle_devices(reader, asked, layout, devices)
     if devices:
@@ -266,7 +276,8 @@ def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accel
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
     """Return the changes that would make it fit or run, least harm first; none where it does both."""
-    if question.accelerator is None or question.devices or (memory.get("fits") is not False and runs):
+    apart = question.devices or question.asked.pools
+    if question.accelerator is None or apart or (memory.get("fits") is not False and runs):
         return []
     from calc.planning.repairs import Wanted, repairs  # what fits needs none
 
@@ -326,8 +337,23 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     from calc.planning.serving_warnings import serving_warnings
 
     served = report.serve(serving, demand, layout, most=most)
-    speed, steps = report.serving_speed(served, asked.output_tokens, asked.cached_tokens) or (None, [])
     memory, risks = {**report.serving_totals(served), **report.serving_fit(served)}, serving_warnings(served)
+    if asked.pools is not None and asked.concurrency is not None:
+        from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
+
+        found = pooled_speed(
+            served,
+            asked.pools,
+            concurrency=asked.concurrency,
+            output_tokens=asked.output_tokens,
+            cached_tokens=asked.cached_tokens,
+        )
+        first = memory["prefill_pool"] = prefill_pool(serving, served, asked.pools.prefill)
+        if memory["fits"] and not first["fits"]:
+            memory["fits"] = False
+    else:
+        found = report.serving_speed(served, asked.output_tokens, asked.cached_tokens)
+    speed, steps = found or (None, [])
     if asked.store is not None:
         from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
 
@@ -419,6 +445,7 @@ def read_asked(reader: Reader) -> Asked:
         slots=read_slots(reader, engine),
         traffic=traffic,
         start=read_starts(reader, engine),
+        pools=read_apart(reader, engine, architecture),
     )
 
 
@@ -487,6 +514,15 @@ def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
     from calc.service.start import read_start  # few scenarios ask for it
 
     return read_start(reader, engine)
+
+
+def read_apart(reader: Reader, engine: Engine | None, architecture: Architecture) -> "PoolLayouts | None":
+    """Return the pools of prefill and decoding, None where both run on the same devices."""
+    if "disaggregation" not in reader.given:
+        return None
+    from calc.service.pools import read_pools  # few scenarios ask for it
+
+    return read_pools(reader, engine, architecture, catalog())
 
 
 def halves_fp32(engine: Engine | None) -> bool:

@@ -58,6 +58,7 @@ FIELDS = (
     "speculation",
     "adapters_served",
     "start",
+    "disaggregation",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

@@ -89,6 +89,7 @@ from macros.model_tables import beyond_table, block_table, config_table, model_t
 from macros.pages import benchmark, calculator, calculator_list, presets, question, version
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
+from macros.pool_numbers import pools_error
 from macros.precision_tables import optimizer_table, scheme_table, underflow_table, update_table
 from macros.processor_tables import (
     coefficient,
@@ -255,6 +256,7 @@ MACROS = (
     rate_table,
     start_table,
     gains_table,
+    pools_error,
     acceptance_table,
     drafts_table,
     readers_table,

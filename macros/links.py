@@ -7,12 +7,16 @@ from mkdocs.utils import get_relative_url
 from calc.calculators.html import element, text
 
 CALCULATOR_PAGES = {
+    "what-runs": "calculators/what-runs/",
+    "what-hardware": "calculators/what-hardware/",
+    "plan-service": "calculators/plan-service/",
+    "plan-fine-tune": "calculators/plan-fine-tune/",
+    "how-far": "calculators/how-far/",
     "will-it-fit": "calculators/will-it-fit/",
     "kv-cache": "calculators/kv-cache/",
     "effective-bits": "calculators/effective-bits/",
     "speed": "calculators/speed/",
     "sharing": "calculators/sharing/",
-    "compare": "calculators/compare/",
     "cost": "calculators/cost/",
     "speed-up": "calculators/speed-up/",
     "fine-tune": "calculators/fine-tune/",

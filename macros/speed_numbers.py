@@ -33,12 +33,15 @@ def speed(what: str, **scenario: object) -> str:
 
     `what`: "decode", "prefill" or "output" (tokens a second of all sequences), "each" (tokens a second that one reader
     gets), "first" or "next" (seconds to the first and to each further token), "batch" (where reading weights and
-    computing balance), "rent" (of a million output tokens).
+    computing balance), "balance" (prefill devices for each that a scenario with pools apart has), "rent" (of a million
+    output tokens).
     """
     report = speed_report(scenario)
     found = report["speed"]
     if what == "batch":
         return opening(f"{show_count(found['balanced_batch'])} sequences", working(report))
+    if what == "balance":
+        return opening(show_number(found["disaggregation"]["balance"], 2), working(report))
     if what == "rent":
         rent = report["cost"]["rent"]
         price, shown = rent["price"], f"{show_number(rent['per_million_output_tokens']['typical'])} USD"
@@ -52,7 +55,8 @@ def speed(what: str, **scenario: object) -> str:
     else:
         known = {**RATES, **TIMES}
         if what not in known:
-            raise ValueError(f"what must be one of {', '.join((*known, 'each', 'batch', 'rent'))}, not {what!r}")
+            whats = ", ".join((*known, "each", "batch", "balance", "rent"))
+            raise ValueError(f"what must be one of {whats}, not {what!r}")
         value, low, high = (found[known[what]][name] for name in ("typical", "low", "high"))
     line = f"Four of five measurements lie between {show(low)} and {show(high)}."
     return opening(show(value), element("span", text(line), class_="calc-step") + working(report))

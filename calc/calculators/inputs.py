@@ -127,11 +127,6 @@ def options_of(field: Choice) -> list[tuple[str, list[tuple[str, str]]]]:
         listed = [("", engine.id, engine.name) for engine in catalog().engines()]
         if field.kind == "usual-engines":
             listed.insert(0, ("", USUAL, "The usual one for the GPU"))
-    elif field.kind == "processors":
-        known = sorted(catalog().processors(), key=lambda entry: (entry.kind, entry.name))
-        listed = [(entry.kind, entry.id, f"{entry.name} ({entry.bandwidth / 1e9:,.0f} GB/s)") for entry in known]
-    elif field.kind == "slots":
-        listed = [("", link.name.removeprefix("PCIe "), link.name) for link in catalog().links() if link.kind == "host"]
     elif field.kind == "frameworks":
         listed = [("", name, catalog().framework(name).name) for name in catalog().ids("frameworks")]
     elif field.kind:

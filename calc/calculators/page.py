@@ -17,12 +17,16 @@ class Calculators(Mapping[str, Calculator]):
     """The calculators by id, in the order of the guide. Each is imported when asked for: a page has one or two."""
 
     ids = (
+        "what-runs",
+        "what-hardware",
+        "plan-service",
+        "plan-fine-tune",
+        "how-far",
         "will-it-fit",
         "kv-cache",
         "effective-bits",
         "speed",
         "sharing",
-        "compare",
         "cost",
         "speed-up",
         "fine-tune",

@@ -26,7 +26,7 @@ from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import what_runs
 from calc.planning.training_fit import WIDEST_TENSOR, fullest, stays_beyond
-from calc.scenario import Reader, known_architecture, whole
+from calc.scenario import OF_ACCELERATOR, Reader, known_architecture, whole
 from calc.training.fields import METHODS
 from calc.training.reading import read_training
 from calc.units import HOUR_S, show_number
@@ -226,7 +226,7 @@ class TrainingSearch(Search):
 
     def read(self, scenario: dict[str, object]) -> tuple[tuple[object, ...], Plan]:
         """Return a scenario's plan, read once for all kinds of devices, with its key; raises ScenarioError."""
-        alone = {name: value for name, value in scenario.items() if name != "accelerator"}
+        alone = {name: value for name, value in scenario.items() if name not in {"accelerator", *OF_ACCELERATOR}}
         key = tuple(sorted((name, str(value)) for name, value in alone.items()))
         if key not in self.plans:
             self.plans[key] = read_training(alone, self.facts).plan

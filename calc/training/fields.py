@@ -26,6 +26,8 @@ FIELDS = (
     "model",
     "accelerator",
     "accelerators",
+    "memory_limit",
+    "display",
     "parallelism",
     "framework",
     "method",

@@ -6,7 +6,7 @@ of a token. Each row gives two scores. A build scores a sample of them; the comm
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from calc import ScenarioError, estimate
@@ -35,15 +35,42 @@ def layout_of(row: Row) -> dict[str, int]:
     return found | ({"expert": experts} if experts > 1 else {})
 
 
+def pools_of(row: Row) -> dict[str, Any]:
+    """Return the pools of a server that reads prompts and writes answers on devices of their own."""
+    found = {}
+    for name in ("prefill", "decode"):
+        tensor, stages, data, experts = (max(int(row[f"{name}_{kind}"] or 1), 1) for kind in ("tp", "pp", "dp", "ep"))
+        if experts > tensor * data:
+            raise SkipError("its degrees do not make up its devices")
+        if name == "decode" and data == 1:
+            raise SkipError("whether attention was data parallel is not stated")
+        degrees = {"tensor": tensor, "pipeline": stages, "data": data, "expert": experts}
+        workers = max(int(row[f"{name}_workers"] or 1), 1)
+        found[name] = {"accelerators": workers * tensor * stages * data, "parallelism": degrees}
+    return found
+
+
 def weights_of(row: Row) -> str:
     """Return the number format of a server's weights."""
     return {"fp8": "fp8", "fp4": FOUR_BITS.get(row["model"], "nvfp4"), "": "bf16"}[row["precision"]]
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
-    """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    """Return the scenario of a row in one pool; raises SkipError with the reason where there is none."""
     if row["mode"] != "agg":
         raise SkipError("prefill and decoding ran on devices of their own")
+    return {**served_of(row), "parallelism": layout_of(row)}
+
+
+def pooled_scenario_of(row: Row) -> dict[str, Any]:
+    """Return the scenario of a row in two pools; raises SkipError with the reason where there is none."""
+    if row["mode"] != "disagg":
+        raise SkipError("prefill and decoding ran on the same devices")
+    return {**served_of(row), "disaggregation": pools_of(row)}
+
+
+def served_of(row: Row) -> dict[str, Any]:
+    """Return what is served of a row, and to how many."""
     if not row["concurrency"]:
         raise SkipError("how many requests ran at a time is not stated")
     try:
@@ -55,17 +82,16 @@ def scenario_of(row: Row) -> dict[str, Any]:
         "engine": ENGINES[row["engine"]],
         "weights": weights_of(row),
         "accelerator": accelerator,
-        "parallelism": layout_of(row),
         "concurrency": int(row["concurrency"]),
         "prompt_tokens": int(row["input_len"]),
         "output_tokens": int(row["output_len"]),
     }
 
 
-def scores_of(row: Row) -> list[Score]:
+def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:
     """Return a row's scores, of the first token and of those that follow."""
     try:
-        report: Any = estimate(scenario_of(row))
+        report: Any = estimate(asked(row))
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:
@@ -76,6 +102,18 @@ def scores_of(row: Row) -> list[Score]:
         measured = float(row[field]) / 1000
         found.append(Score(row, name, measured, figure["typical"], figure["low"], figure["high"]))
     return found
+
+
+def pooled_scores() -> Scores:
+    """Return the scores of all rows in two pools whose layout is stated."""
+    found: list[Score] = []
+    skipped = Counter[str]()
+    for row in read_rows(FILE):
+        try:
+            found += scores_of(row, pooled_scenario_of)
+        except SkipError as skip:
+            skipped[str(skip)] += 1
+    return found, skipped
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
+from calc.calculators.inputs import Choice
 from tests.calculators.asking import ask
 
 PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]
@@ -63,7 +64,8 @@ def test_a_form_is_complete(name: str) -> None:
     assert not page.open
     assert page.labelled == page.controls
     inputs = CALCULATORS[name].inputs
-    own = ("files", "text") if any(field.name == "model" for field in inputs) else ()  # of a model of one's own
+    listed = any(isinstance(field, Choice) and field.kind == "models" for field in inputs)
+    own = ("files", "text") if listed else ()  # of a model of one's own
     assert len(page.controls) == len(inputs) + len(own) + 1  # the list of worked examples
     assert 'role="status"' in html and "calc-verdict" in html
 

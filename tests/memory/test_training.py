@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from calc import ScenarioError, estimate
+from calc import ScenarioError, estimate, plan
 from calc.training.fields import FIELDS
 
 SMALL: dict[str, object] = {"workload": "training", "model": "llama-3.2-1b", "sequence_tokens": 1024}
@@ -50,6 +50,27 @@ def test_states_of_optimizers(optimizer: str, bytes_each: float) -> None:
     """States follow the parameter's type; 8-bit ones have a scale for each block; Adafactor keeps rows and columns."""
     each = parts(precision="bf16", optimizer=optimizer)["optimizer_states"] / 1_235_814_400
     assert each == pytest.approx(bytes_each, abs=0.002)
+
+
+def test_training_has_what_a_limit_and_a_display_leave() -> None:
+    """Capacity, headroom and repairs are of that, and the planner asks for it too."""
+    asked = {**LARGE, "method": "qlora", "accelerator": "rtx-4090"}
+    whole: Any = estimate(asked)
+    limited: Any = estimate({**asked, "memory_limit": "6 GiB"})
+    shown: Any = estimate({**asked, "display": True})["memory"]
+    assert limited["memory"]["capacity_bytes"] == 6 * 2**30 and limited["scenario"]["memory_limit"] == 6 * 2**30
+    assert limited["memory"]["headroom_bytes"] == 6 * 2**30 - limited["memory"]["device_bytes"]
+    assert limited["memory"]["device_bytes"] == whole["memory"]["device_bytes"]
+    assert 0 < whole["memory"]["capacity_bytes"] - shown["capacity_bytes"] < 2 * 2**30
+    question: dict[str, object] = {"want": "limit", "of": "model", "workload": "training", "method": "qlora"}
+    found: list[Any] = [
+        plan({**question, "have": {"accelerator": "rtx-4090", **more}})["options"][0]
+        for more in ({}, {"memory_limit": "8 GiB"})
+    ]
+    assert found[0]["scenario"]["model"] != found[1]["scenario"]["model"]
+    for option, most in zip(found, (24, 8), strict=True):
+        held: Any = estimate(option["scenario"])["memory"]
+        assert held["fits"] and held["device_bytes"] <= most * 2**30
 
 
 def test_paged_states_are_in_host_memory() -> None:

@@ -8,15 +8,11 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.catalog.records import StoredWeights
-from calc.estimate import read_asked
-from calc.memory.budget import Layout
 from calc.planning.bounds import Least, chance_of_fitting, least
-from calc.planning.comparison import Comparison, Wanted
-from calc.planning.layout import fullest
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import margin, pool_range, prefill_tokens
 from calc.planning.support import Runs
-from calc.scenario import Reader, known_architecture
+from calc.scenario import known_architecture
 
 
 def runtime(**sizes: int) -> Any:
@@ -105,15 +101,6 @@ def test_the_chance_at_the_end_of_the_range() -> None:
     """A range of 80 % has a tenth beyond each of its ends."""
     assert chance_of_fitting(spare_bytes=50, upper_bytes=50) == pytest.approx(0.9, abs=1e-3)
     assert chance_of_fitting(spare_bytes=-50, upper_bytes=50) == pytest.approx(0.1, abs=1e-3)
-
-
-def test_a_device_without_an_engine_has_all_of_its_memory() -> None:
-    """A comparison by the mathematics alone: what is needed, the device's capacity, and the rest of it."""
-    demand = read_asked(Reader({"model": "llama-3.1-8b"})).demand
-    device = catalog().accelerator("rtx-4090")
-    compared = Comparison(facts=catalog(), wanted=Wanted(demand, None, 100), most_devices=1)
-    needed = fullest(demand, Layout())[1].total
-    assert compared.held(Layout(), device) == (needed, device.capacity_bytes, device.capacity_bytes - needed, None)
 
 
 def test_what_is_said_of_what_may_not_run() -> None:

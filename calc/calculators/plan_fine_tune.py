@@ -1,0 +1,162 @@
+"""Plan a fine-tune: which method on which devices trains a model, in what time and for how much."""
+
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
+from calc.calculators.html import text
+from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.planned import (
+    NOT_KNOWN,
+    amount,
+    devices,
+    limited,
+    maker,
+    margin,
+    model_name,
+    money,
+    option_table,
+    options_of,
+    plan_html,
+    planned,
+    segment,
+    shown_count,
+    taken_out,
+)
+from calc.calculators.rendering import Report
+from calc.units import show_seconds
+
+RANKS = (("cost", "Least rent"), ("speed", "Soonest done"), ("energy", "Least energy"), ("devices", "Fewest devices"))
+METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full fine-tuning"))
+
+INPUTS = (
+    Choice("model", "Model", "The parameters follow from its config.json.", "qwen3-32b", kind="models"),
+    Choice("method", "Method", "What is trained.", "", options=METHODS, empty="Each of them"),
+    Number("sequence_tokens", "Length of an example", "Tokens.", "2048", least=1, most=100_000_000),
+    Number(
+        "training_tokens",
+        "Tokens in all",
+        "Of all examples, times the passes over them.",
+        "10000000",
+        least=1,
+        most=10**15,
+    ),
+    Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
+    Number(
+        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
+    ),
+    segment("Which GPUs"),
+    maker("Which GPUs"),
+    shown_count("Which GPUs"),
+    Amount("days", "Done within", "Days; empty for any.", "", least=0, most=10_000, topic="Time and money"),
+    Amount(
+        "price_per_run",
+        "Rent of the run at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Time and money",
+    ),
+)
+
+PRESETS = (
+    Preset("A 32B on ten million tokens: least rent", {}),
+    Preset("… on consumer cards", {"segment": "consumer"}),
+    Preset("Llama 3.1 8B, all of its parameters", {"model": "llama-3.1-8b", "method": "full"}),
+    Preset("Llama 3.3 70B by QLoRA, soonest", {"model": "llama-3.3-70b", "method": "qlora", "rank_by": "speed"}),
+)
+
+
+def question(read: dict[str, object]) -> dict[str, object]:
+    """Return the question that a form asks."""
+    need = taken_out(read, ("days",))
+    limits = limited(read, ("devices", "vendor", "segment", "price_per_run"))
+    return {"want": "hardware", "workload": "training", "need": need, "limits": limits, **read}
+
+
+def method(option: Report) -> str:
+    """Return an option's method, with how its states are divided."""
+    scenario = option["scenario"]
+    sharding = scenario.get("sharding", "none")
+    return text(dict(METHODS)[scenario["method"]] + ("" if sharding == "none" else f", {sharding}"))
+
+
+def lasts(option: Report) -> str:
+    """Return how long an option's run takes."""
+    seconds = run_seconds(option)
+    return NOT_KNOWN if seconds is None else show_seconds(seconds)
+
+
+def run_seconds(option: Report) -> float | None:
+    """Return the typical seconds of an option's run: its tokens over those of all devices a second."""
+    each = amount(option["speed"] or {}, "tokens_per_s_per_device")
+    devices_of = option["scenario"].get("accelerators", 1)
+    return option["scenario"]["training_tokens"] / (each * devices_of) if each else None
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return the best way to train, its time and rent."""
+    listed, name = options_of(report), model_name(report["question"])
+    if not listed:
+        return False, f"Nothing trains {name} so.", "What is in the way stands below."
+    first = listed[0]
+    rest = f"{method(first)}: {lasts(first)}, {money(first, 'rent_per_run')} of rent."
+    return True, f"{name}: {devices(first['scenario'])}.", rest
+
+
+def name_of(option: Report) -> str:
+    """Return an option's devices."""
+    return devices(option["scenario"])
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    columns = (
+        ("Method", method),
+        ("Time", lasts),
+        ("Left on each GPU", margin),
+        ("Rent of the run", lambda option: text(money(option, "rent_per_run"))),
+        ("Rent, an hour", lambda option: text(money(option, "rent_per_hour"))),
+    )
+    caption = f"What trains {model_name(report['question'])}, best first of each method"
+    listed = (
+        option_table(report, "Devices", name_of, FINE_TUNE, columns=columns, caption=caption)
+        if options_of(report)
+        else ""
+    )
+    return plan_html(headline(report), report, listed, ASSUMPTIONS)
+
+
+ASSUMPTIONS = [
+    "Sharding, checkpointing and the micro-batch are looked for: of what surely fits the fastest is taken.",
+    "Times are typical ones of a run without breaks; each name leads to its memory, part by part.",
+    "Rent is that of the run alone: loading, trying and failing come on top.",
+]
+
+
+def status(report: Report) -> str:
+    """Return the answer as one sentence."""
+    _, first, rest = headline(report)
+    return f"{first} {rest}"
+
+
+def row(report: Report) -> tuple[str, ...]:
+    """Return the cells of the table of presets."""
+    listed = options_of(report)
+    if not listed:
+        return "none", NOT_KNOWN, NOT_KNOWN
+    return text(name_of(listed[0])), method(listed[0]), text(money(listed[0], "rent_per_run"))
+
+
+CALCULATOR = Calculator(
+    id="plan-fine-tune",
+    title="Plan a fine-tune",
+    question="Which method on which devices trains this model, in what time, and for how much?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=question,
+    render=render,
+    status=status,
+    headings=("The first", "Method", "Rent of the run"),
+    row=row,
+    answer=planned,
+)

@@ -1,0 +1,220 @@
+"""Plan a service: people and their habits to replicas that keep their times, with what they cost and draw."""
+
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.html import element, text
+from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.planned import (
+    NOT_KNOWN,
+    devices,
+    each_answer,
+    limited,
+    maker,
+    margin,
+    model_name,
+    money,
+    option_table,
+    options_of,
+    plan_html,
+    planned,
+    plot,
+    power,
+    segment,
+    shown_count,
+    taken_out,
+    weights,
+)
+from calc.calculators.rendering import Report, facts_html
+from calc.calculators.speed import CALCULATOR as SPEED
+from calc.scenario import USUAL
+from calc.units import show_count, show_number
+
+RANKS = (("cost", "Least cost"), ("energy", "Least energy for a token"), ("devices", "Fewest devices"))
+PAID = (("rent", "Rent"), ("buy", "To buy"))
+HABITS = (
+    "users",
+    "requests_each_hour",
+    "ttft_s",
+    "tokens_per_s_each",
+    "peak_over_mean",
+    "percentile",
+    "spare",
+    "hours_a_day",
+)
+
+INPUTS = (
+    Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.3-70b", kind="models"),
+    Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
+    Number("users", "People", "Who use the service in the same hours.", "100", least=1, most=10_000_000),
+    Amount(
+        "requests_each_hour", "Requests an hour, each", "As a mean over the hours of use.", "10", least=0, most=100_000
+    ),
+    Number(
+        "prompt_tokens",
+        "Prompt",
+        "Tokens that are read before the first is written.",
+        "2048",
+        least=1,
+        most=100_000_000,
+    ),
+    Number("output_tokens", "Output", "Tokens that are written in answer.", "256", least=1, most=100_000_000),
+    Amount("ttft_s", "First word within", "Seconds; empty for any.", "2", least=0, most=100_000),
+    Amount(
+        "tokens_per_s_each",
+        "Then at least so fast",
+        "Tokens a second for each; empty for any.",
+        "10",
+        least=0,
+        most=100_000,
+    ),
+    Amount(
+        "peak_over_mean",
+        "Peak over mean",
+        "How many times more come in the busiest hour.",
+        "3",
+        least=1,
+        most=1000,
+        topic="Habits",
+    ),
+    Amount(
+        "percentile",
+        "Kept for",
+        "Per cent of the time in which the times are kept.",
+        "95",
+        least=50,
+        most=99.99,
+        topic="Habits",
+    ),
+    Number("spare", "Spare replicas", "Of which so many may fail.", "0", least=0, most=100, topic="Habits"),
+    Amount(
+        "hours_a_day", "Hours of use a day", "For which devices are rented.", "24", least=0.1, most=24, topic="Habits"
+    ),
+    Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS, topic="Which GPUs"),
+    segment("Which GPUs"),
+    maker("Which GPUs"),
+    shown_count("Which GPUs"),
+    Choice(
+        "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
+    ),
+    Amount(
+        "price_per_month",
+        "Rent of a month at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Money",
+    ),
+    Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine"),
+)
+
+PRESETS = (
+    Preset("A hundred people, Llama 3.3 70B", {}),
+    Preset("… in office hours", {"hours_a_day": "9"}),
+    Preset("… with a spare replica", {"spare": "1"}),
+    Preset("A thousand people, Llama 3.1 8B", {"model": "llama-3.1-8b", "users": "1000", "requests_each_hour": "6"}),
+    Preset(
+        "Twenty programmers, long prompts",
+        {"users": "20", "requests_each_hour": "60", "prompt_tokens": "16384", "ttft_s": "5"},
+    ),
+)
+
+
+def question(read: dict[str, object]) -> dict[str, object]:
+    """Return the question that a form asks."""
+    need = taken_out(read, HABITS)
+    limits = limited(read, ("vendor", "segment", "price_per_month", "pay"))
+    read.setdefault("weights", "any")
+    return {"want": "hardware", "need": need, "limits": limits, **read}
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return the best fleet and its rent."""
+    listed, name = options_of(report), model_name(report["question"])
+    if not listed:
+        return False, f"Nothing serves {name} so.", "What is in the way stands below."
+    first = listed[0]
+    rent = money(first, "rent_per_month")
+    rest = f"{rent} a month; {each_answer(first)} for each reader at a busy moment."
+    return True, f"{name}: {fleet(first)}.", rest
+
+
+def fleet(option: Report) -> str:
+    """Return an option's replicas and devices."""
+    return devices(option["scenario"], option["replicas"])
+
+
+def load_facts(report: Report) -> str:
+    """Return what comes to each replica of the first option, what hosted tokens cost, and what its site emits."""
+    first = options_of(report)[0]
+    items = []
+    if load := first["load"]:
+        comes, could = show_number(load["requests_per_s"]), show_number(load["capacity_requests_per_s"])
+        items.append(
+            text(f"To each replica in the busiest hour: {comes} requests a second, of {could} that it could be given")
+        )
+        many = f"{show_number(load['mean_requests'])} on average, planned for {show_count(load['planned_requests'])}"
+        items.append(text(f"Requests in a replica at a time: {many}"))
+    if hosted := first["cost"]["hosted"]:
+        each = f"{show_number(hosted['price'])} and {show_number(hosted['output_price'])} USD a million tokens"
+        month = f": {show_count(hosted['per_month'])} USD a month" if hosted["per_month"] else ""
+        items.append(text(f"By the token, from {hosted['seller']} ({hosted['date']}), {each} read and written{month}"))
+    if energy := first["energy"]:
+        site = f"{show_count(energy['kwh_per_month'])} kWh and {show_count(energy['co2_kg_per_month'])} kg CO₂ a month"
+        items.append(text(f"At the boards' limit, with the site's share: {site}"))
+    if month := first["cost"]["break_even_months"]:
+        items.append(text(f"Buying has cost less than renting after {show_number(month)} months"))
+    return facts_html(items)
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    paid = ("To buy", "purchase") if report["question"]["limits"].get("buy") else ("Rent of a month", "rent_per_month")
+    columns = (
+        ("Format", weights),
+        ("Each answer", each_answer),
+        ("Left on each GPU", margin),
+        ("Rent of a month", lambda option: text(money(option, "rent_per_month"))),
+        ("To buy", lambda option: text(money(option, "purchase"))),
+        ("Power", power),
+    )
+    caption = f"What serves {model_name(report['question'])} to all, best first"
+    listed = ""
+    if options_of(report):
+        listed = load_facts(report) + option_table(report, "Devices", fleet, SPEED, columns=columns, caption=caption)
+        listed += plot(report, fleet, SPEED, cost=paid[1], words=f"{paid[0]}, USD")
+    return plan_html(headline(report), report, listed, ASSUMPTIONS)
+
+
+ASSUMPTIONS = [
+    "Requests come at random, as many as people and habits say, and share the replicas evenly.",
+    "A replica is given as many as keep the times asked for, for the per cent of the time asked for.",
+    "Its times are those of a busy moment, not of the mean; a name leads to them.",
+    element("a", "How a load is shared", href="../../about/plan/#how-a-load-is-shared") + " has the reasoning.",
+]
+
+
+def status(report: Report) -> str:
+    """Return the answer as one sentence."""
+    _, first, rest = headline(report)
+    return f"{first} {rest}"
+
+
+def row(report: Report) -> tuple[str, ...]:
+    """Return the cells of the table of presets."""
+    listed = options_of(report)
+    return (text(fleet(listed[0])), text(money(listed[0], "rent_per_month"))) if listed else ("none", NOT_KNOWN)
+
+
+CALCULATOR = Calculator(
+    id="plan-service",
+    title="Plan a service",
+    question="How many of which devices answer all these people in time, and what do they cost a month?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=question,
+    render=render,
+    status=status,
+    headings=("The first", "Rent of a month"),
+    row=row,
+    answer=planned,
+)

@@ -1,0 +1,215 @@
+"""What hardware for my model? Devices that hold it and are fast enough, how many of each, and what they cost."""
+
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.engines import devices as counted
+from calc.calculators.html import element, text
+from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.planned import (
+    NOT_KNOWN,
+    devices,
+    each_answer,
+    limited,
+    maker,
+    margin,
+    model_name,
+    money,
+    option_table,
+    options_of,
+    plan_html,
+    planned,
+    plot,
+    power,
+    segment,
+    shown_count,
+    taken_out,
+    weights,
+)
+from calc.calculators.rendering import Report
+from calc.calculators.serving_inputs import cache_formats
+from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
+from calc.catalog import catalog
+from calc.estimate import estimate
+from calc.scenario import USUAL
+from calc.units import show_gib, show_tokens_per_s
+
+RANKS = (
+    ("cost", "Least cost"),
+    ("speed", "Tokens written a second"),
+    ("latency", "Shortest wait for each token"),
+    ("energy", "Least energy for a token"),
+    ("devices", "Fewest devices"),
+    ("margin", "Most memory left"),
+)
+PAID = (("rent", "Rent"), ("buy", "To buy"))
+
+INPUTS = (
+    Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.3-70b", kind="models"),
+    Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
+    Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
+    Number("users", "Readers at once", "Each waits for an answer and holds a cache.", "1", least=1, most=1_000_000),
+    Amount(
+        "tokens_per_s_each",
+        "At least so fast",
+        "Tokens a second for each reader; empty for any.",
+        "",
+        least=0,
+        most=100_000,
+    ),
+    Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
+    Choice(
+        "why_not", "Why not …?", "What a device lacks that is not in the list.", "", kind="accelerators", empty="None"
+    ),
+    Number(
+        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
+    ),
+    segment("Which GPUs"),
+    maker("Which GPUs"),
+    shown_count("Which GPUs", "15"),
+    Choice(
+        "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
+    ),
+    Amount("price", "Price of all at most", "US dollars; empty for any.", "", least=0, most=10**9, topic="Money"),
+    Amount(
+        "price_per_month",
+        "Rent of a month at most",
+        "US dollars; empty for any.",
+        "",
+        least=0,
+        most=10**9,
+        topic="Money",
+    ),
+    Amount("power_w", "Power at most", "Watts of all boards; empty for any.", "", least=0, most=10**7, topic="Money"),
+    Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine and cache"),
+    *cache_formats("Engine and cache"),
+)
+
+PRESETS = (
+    Preset("Llama 3.3 70B for one reader: least rent", {}),
+    Preset("… on consumer cards to buy, at most two", {"segment": "consumer", "devices": "2", "pay": "buy"}),
+    Preset("… where the memory is a computer's own", {"segment": "soc", "pay": "buy"}),
+    Preset(
+        "Five people, 128k of context, a 70B: per month",
+        {"users": "5", "context_tokens": "131072", "tokens_per_s_each": "10"},
+    ),
+    Preset(
+        "DeepSeek V3 as it is published, on 16 at most",
+        {"model": "deepseek-v3", "weights": "published", "devices": "16"},
+    ),
+    Preset("gpt-oss 120B: fastest", {"model": "gpt-oss-120b", "rank_by": "speed"}),
+    Preset("Why not an RTX 5090 for Llama 3.3 70B?", {"why_not": "rtx-5090"}),
+)
+
+
+def question(read: dict[str, object]) -> dict[str, object]:
+    """Return the question that a form asks."""
+    need = taken_out(read, ("users", "tokens_per_s_each"))
+    limits = limited(read, ("devices", "vendor", "segment", "price", "price_per_month", "power_w", "pay"))
+    read.setdefault("weights", "any")
+    return {"want": "hardware", "need": need, "limits": limits, **read}
+
+
+def answered(asked: dict[str, object]) -> Report:
+    """Return the planner's answer, and what a device lacks that was asked for."""
+    other = asked.pop("why_not", None)
+    return {**planned(asked), "other": lacking(asked, str(other)) if other else ""}
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return the best devices, or that there are none."""
+    listed, name = options_of(report), model_name(report["question"])
+    if not listed:
+        return False, f"Nothing serves {name} so.", "More devices, fewer bits or shorter texts would make a difference."
+    first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
+    rest = f"{words}, {each_answer(first)} for each reader, {money(first, 'rent_per_hour')} an hour."
+    return True, f"{name}: {devices(first['scenario'], first['replicas'])}.", rest[0].upper() + rest[1:]
+
+
+def lacking(asked: Report, other: str) -> str:
+    """Return in a sentence what a device that was asked for lacks, or what it would do."""
+    names = ("model", "context_tokens", "engine", "kv_cache", "kv_cache_v")
+    scenario = {name: asked[name] for name in names if name in asked}
+    scenario |= {"accelerator": other, "sequences": asked["need"]["users"]}
+    if asked["weights"] != "any":
+        scenario["weights"] = asked["weights"]
+    found: Report = estimate(scenario)
+    name = catalog().accelerator(other).name
+    if found["runs"] is False:
+        because = "; ".join(item["message"] for item in found["runs_because"])
+        return f"{name}: it does not run there: {because}."
+    memory, needed = found["memory"], found["memory"]["devices_needed"]
+    if not memory["fits"]:
+        lacks = f"one lacks {show_gib(-memory['headroom_bytes'])}"
+        if not needed:
+            return f"{name}: {lacks}, and no number of them holds it."
+        more: Report = estimate({**scenario, "accelerators": needed})
+        return f"{name}: {lacks} in this format; {counted(needed, name)} hold it{rate(more)}."
+    return f"{name}: one holds it, with {show_gib(memory['headroom_bytes'])} left{rate(found)}."
+
+
+def rate(found: Report) -> str:
+    """Return how fast each answer is written, ready to follow."""
+    each = (found["speed"] or {}).get("time_per_output_token_s")
+    return f", at {show_tokens_per_s(1 / each['typical'])} for each reader" if each else ""
+
+
+def name_of(option: Report) -> str:
+    """Return an option's devices."""
+    return devices(option["scenario"], option["replicas"])
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    bought = bool(report["question"]["limits"].get("buy"))
+    paid = ("To buy", "purchase") if bought else ("Rent of a month", "rent_per_month")
+    columns = (
+        ("Format", weights),
+        ("Each answer", each_answer),
+        ("Left on each GPU", margin),
+        ("Rent, an hour", lambda option: text(money(option, "rent_per_hour"))),
+        ("Rent, million tokens", lambda option: text(money(option, "per_million_output_tokens"))),
+        ("To buy", lambda option: text(money(option, "purchase"))),
+        ("Power", power),
+    )
+    caption = f"What serves {model_name(report['question'])}, best first"
+    listed = option_table(report, "Devices", name_of, WILL_IT_FIT, columns=columns, caption=caption)
+    drawn = plot(report, name_of, WILL_IT_FIT, cost=paid[1], words=f"{paid[0]}, USD")
+    said = element("p", text(report["other"])) if report["other"] else ""
+    return plan_html(headline(report), report, said + (listed + drawn if options_of(report) else ""), ASSUMPTIONS)
+
+
+ASSUMPTIONS = [
+    "Of each kind the fewest that serve, in the layout that its engine takes; more of them would be faster.",
+    "Speeds are typical ones; each name leads to the case with its range and its working.",
+    "Rent is the middle of what sellers ask: "
+    + element("a", "every price with its day and source", href="../../reference/machines/"),
+    "Power is what the boards may draw at most, without the machine around them.",
+]
+
+
+def status(report: Report) -> str:
+    """Return the answer as one sentence."""
+    _, first, rest = headline(report)
+    return f"{first} {rest}"
+
+
+def row(report: Report) -> tuple[str, ...]:
+    """Return the cells of the table of presets."""
+    listed = options_of(report)
+    if not listed:
+        return "none", NOT_KNOWN, NOT_KNOWN
+    return text(name_of(listed[0])), weights(listed[0]), text(money(listed[0], "rent_per_month"))
+
+
+CALCULATOR = Calculator(
+    id="what-hardware",
+    title="What hardware for my model?",
+    question="Which devices serve this model, how many of each, how fast, and for how much?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=question,
+    render=render,
+    status=status,
+    headings=("The first", "Format", "Rent of a month"),
+    row=row,
+    answer=answered,
+)

@@ -1,0 +1,171 @@
+"""What runs on my hardware? Models that fit and are fast enough on devices that a reader has, the largest first."""
+
+from calc.architecture.parameters import parameters_total
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.html import text
+from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.planned import (
+    NOT_KNOWN,
+    devices,
+    each_answer,
+    margin,
+    model_name,
+    option_table,
+    options_of,
+    plan_html,
+    planned,
+    shown_count,
+    taken_out,
+    weights,
+)
+from calc.calculators.rendering import Report, format_words
+from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
+from calc.catalog import catalog
+from calc.scenario import USUAL, known_architecture
+from calc.units import show_large_count
+
+KINDS = (("text", "Models that write"), ("encoder", "Models that read: embeddings, classes"))
+RANKS = (
+    ("size", "Largest"),
+    ("speed", "Tokens written a second"),
+    ("margin", "Most memory left"),
+)
+BILLION = 10**9
+
+INPUTS = (
+    Choice("accelerator", "GPU or computer", "What you have.", "rtx-4090", kind="accelerators"),
+    Number("accelerators", "Number of them", "The model is divided over them.", "1", least=1, most=64),
+    Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
+    Amount(
+        "tokens_per_s_each",
+        "At least so fast",
+        "Tokens a second for each reader; empty for any.",
+        "",
+        least=0,
+        most=100_000,
+    ),
+    Choice(
+        "why_not", "Why not …?", "One model alone: does it run, or what is in its way?", "", kind="models", empty="All"
+    ),
+    Choice("rank_by", "Best first by", "Of those that run.", "size", options=RANKS, topic="Which models"),
+    Choice("kind", "Kind", "What a model does.", "text", options=KINDS, topic="Which models"),
+    Amount("least", "At least", "Billions of parameters.", "", least=0, most=100_000, topic="Which models"),
+    Amount("most", "At most", "Billions of parameters.", "", least=0, most=100_000, topic="Which models"),
+    Choice(
+        "weights",
+        "Number format",
+        "Of the weights.",
+        "",
+        kind="weights",
+        empty="The most that fits",
+        topic="Which models",
+    ),
+    shown_count("Which models", "15"),
+    Number(
+        "sequences",
+        "Readers at once",
+        "Each holds a cache of its own.",
+        "1",
+        least=1,
+        most=1_000_000,
+        topic="Load and engine",
+    ),
+    Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Load and engine"),
+)
+
+PRESETS = (
+    Preset("A computer with an RTX 4090", {}),
+    Preset("Two RTX 3090", {"accelerator": "rtx-3090", "accelerators": "2", "context_tokens": "16384"}),
+    Preset("A Mac with 64 GB, ten tokens a second", {"accelerator": "m4-max-64gb", "tokens_per_s_each": "10"}),
+    Preset("Eight gigabytes", {"accelerator": "rtx-2080", "context_tokens": "4096"}),
+    Preset("One H100 for 32 readers", {"accelerator": "h100-sxm-80gb", "sequences": "32"}),
+    Preset("Llama 3.3 70B on an RTX 5090?", {"accelerator": "rtx-5090", "why_not": "llama-3.3-70b"}),
+)
+
+
+def question(read: dict[str, object]) -> dict[str, object]:
+    """Return the question that a form asks."""
+    have = taken_out(read, ("accelerator", "accelerators"))
+    chosen = taken_out(read, ("least", "most", "kind", "why_not"))
+    low, high = (float(str(chosen.get(name, other))) * BILLION for name, other in (("least", 0), ("most", 100_000)))
+    wanted: dict[str, object] = {"models": {"parameters": [low, high], "kind": chosen["kind"]}}
+    if "why_not" in chosen:
+        wanted = {"model": chosen["why_not"]}
+    need = {**taken_out(read, ("tokens_per_s_each",))}
+    read.setdefault("weights", "any")
+    return {"want": "models", "have": have, "need": need, **wanted, **read}
+
+
+def headline(report: Report) -> tuple[bool | None, str, str]:
+    """Return what runs best, or that nothing does."""
+    have, listed = report["question"]["have"], options_of(report)
+    place = devices(have)
+    if not listed:
+        one = report["question"].get("model")
+        name = model_name({"model": one}) if one else "Nothing"
+        return False, f"{name} does not run on {place}.", "What is in the way stands below."
+    first = listed[0]
+    name, bits = model_name(first["scenario"]), format_words(first["scenario"].get("weights", "published"))
+    if "model" in report["question"]:
+        return True, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader."
+    words = dict(RANKS)[report["question"]["rank_by"]].lower()
+    found = f"{len(listed)} models that run on {place}, best first by: {words}."
+    return True, found, f"The first is {name} in {bits}, {each_answer(first)}."
+
+
+def size(option: Report) -> str:
+    """Return how many parameters an option's model has."""
+    model = option["scenario"]["model"]
+    return (
+        show_large_count(parameters_total(known_architecture(catalog(), model)))
+        if isinstance(model, str)
+        else NOT_KNOWN
+    )
+
+
+def name_of(option: Report) -> str:
+    """Return an option's model."""
+    return model_name(option["scenario"])
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    columns = (("Format", weights), ("Parameters", size), ("Each answer", each_answer), ("Left on each GPU", margin))
+    caption = f"What runs on {devices(report['question']['have'])}"
+    listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns=columns, caption=caption)
+    return plan_html(headline(report), report, listed if options_of(report) else "", ASSUMPTIONS)
+
+
+ASSUMPTIONS = [
+    "Of each model the format with the most bits that fits and is fast enough, not below four.",
+    "Speeds are typical ones; each name leads to the case with its range.",
+    "A tight case is likely to fit and not certain: fewer tokens or bits make it sure.",
+]
+
+
+def status(report: Report) -> str:
+    """Return the answer as one sentence."""
+    _, first, rest = headline(report)
+    return f"{first} {rest}"
+
+
+def row(report: Report) -> tuple[str, ...]:
+    """Return the cells of the table of presets."""
+    listed = options_of(report)
+    first = model_name(listed[0]["scenario"]) if listed else "none"
+    return text(first), weights(listed[0]) if listed else NOT_KNOWN, each_answer(listed[0]) if listed else NOT_KNOWN
+
+
+CALCULATOR = Calculator(
+    id="what-runs",
+    title="What runs on my hardware?",
+    question="Which models run on these devices, in which format, and how fast?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=question,
+    render=render,
+    status=status,
+    headings=("The first", "Format", "Each answer"),
+    row=row,
+    answer=planned,
+)

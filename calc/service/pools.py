@@ -1,0 +1,69 @@
+"""Reading two pools of devices, one for prompts and one for answers: a scenario's `disaggregation`."""
+
+from collections.abc import Mapping
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.records import Engine
+from calc.errors import ScenarioError, nearest
+from calc.memory.budget import Layout
+from calc.planning.layout import check_layout
+from calc.planning.serving_pools import PoolLayouts
+from calc.scenario import DEGREES, MOST_DEGREE, OF_HOST, SHARING_ENGINES, Reader, whole
+
+FIELD = "disaggregation"
+POOLS = ("prefill", "decode")
+POOL_FIELDS = ("accelerators", "parallelism")
+INSTEAD = ("parallelism", "accelerators", "sequences", "arrivals", "cache_offload", *OF_HOST)
+
+
+def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture, facts: Catalog) -> PoolLayouts:
+    """Return the two pools."""
+    value = reader.given[FIELD]
+    if engine is None or engine.id not in SHARING_ENGINES:
+        raise ScenarioError(FIELD, f"does not apply: {', '.join(SHARING_ENGINES)} serve from two pools")
+    if not isinstance(value, Mapping) or not set(POOLS) <= set(value) <= {*POOLS, "link"}:
+        raise ScenarioError(FIELD, f"must be an object with prefill, decode and link, not {value!r:.60}")
+    for name in INSTEAD:
+        if name in reader.given:
+            raise ScenarioError(FIELD, f"does not go together with {name}: each pool says its own")
+    if isinstance(reader.given.get("accelerator"), list):
+        raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
+    if "concurrency" not in reader.given:
+        raise ScenarioError(FIELD, "needs concurrency: how many requests are in both pools at a time?")
+    layouts = [read_pool(value[name], f"{FIELD}.{name}", architecture) for name in POOLS]
+    link = None
+    filled: dict[str, object] = {
+        name: {"accelerators": layout.devices, "parallelism": layout._asdict()}
+        for name, layout in zip(POOLS, layouts, strict=True)
+    }
+    if value.get("link") is not None:
+        if not isinstance(value["link"], str):
+            raise ScenarioError(f"{FIELD}.link", f"must be the name of a link, not {value['link']!r:.60}")
+        link = facts.link(value["link"], f"{FIELD}.link")
+        filled["link"] = link.id
+    reader.filled[FIELD] = filled
+    return PoolLayouts(layouts[0], layouts[1], link)
+
+
+def read_pool(value: object, field: str, architecture: Architecture) -> Layout:
+    """Return how a pool divides the model: its degrees, and copies up to its number of devices."""
+    if not isinstance(value, Mapping) or not set(value) <= set(POOL_FIELDS):
+        raise ScenarioError(field, f"must be an object with {', '.join(POOL_FIELDS)}, not {value!r:.60}")
+    given = value.get("parallelism") or {}
+    if not isinstance(given, Mapping):
+        raise ScenarioError(f"{field}.parallelism", f"must be an object with {', '.join(DEGREES)}, not {given!r:.60}")
+    for name in given:
+        if name not in DEGREES:
+            hint = nearest(str(name), DEGREES)
+            message = f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
+            raise ScenarioError(f"{field}.parallelism.{name}", message)
+    place = f"{field}.parallelism"
+    layout = Layout(**{name: whole(given.get(name, 1), f"{place}.{name}", 1, MOST_DEGREE) for name in DEGREES})
+    devices = whole(value.get("accelerators", layout.devices), f"{field}.accelerators", 1, MOST_DEGREE)
+    if devices % layout.devices:
+        message = f"{devices} are no whole number of copies of the {layout.devices} that its parallelism takes"
+        raise ScenarioError(f"{field}.accelerators", message)
+    layout = layout._replace(data=layout.data * (devices // layout.devices))
+    check_layout(architecture, layout, f"{field}.parallelism")
+    return layout

@@ -1,0 +1,89 @@
+"""The planner's forms: what they ask, and that what they list is what `estimate` answers."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from calc import estimate
+from calc.calculators import CALCULATORS
+from calc.calculators.scatter import Point, axis, scatter_html
+from calc.units import show_gib
+
+PLANS = ("what-runs", "what-hardware", "plan-service", "how-far")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_row_leads_to_its_own_case(name: str) -> None:
+    """The first row's link fills a form that answers with the room that the row shows."""
+    plan = CALCULATORS[name]
+    report = plan.report({})
+    option = report["plan"]["options"][0]
+    (href,) = re.findall(r'<tbody><tr><th[^>]*><a href="([^"]+)"', plan.render(report))
+    address = urlsplit(unescape(href))
+    found = CALCULATORS[address.path.strip("/").rpartition("/")[2]].report(dict(parse_qsl(address.query)))
+    assert found["scenario"]["model"] == option["scenario"]["model"]
+    assert found["scenario"]["accelerator"] == option["scenario"]["accelerator"]
+    assert show_gib(option["margin_bytes"]) in plan.render(report)
+    if option["load"]:
+        comes = found["scenario"]["arrivals"]["requests_per_s"]
+        assert comes == pytest.approx(option["load"]["requests_per_s"], rel=1e-4)
+        return
+    assert found["memory"] == estimate(option["scenario"])["memory"]
+
+
+def test_two_rtx_3090_run_a_70b() -> None:
+    """Llama 3.3 70B in 4 bit is among what runs on them, as issue trackers have it many times over."""
+    plan = CALCULATORS["what-runs"]
+    fields = {"accelerator": "rtx-3090", "accelerators": "2", "why_not": "llama-3.3-70b"}
+    report = plan.report(fields)
+    assert plan.status(report).startswith("Llama 3.3 70B runs on 2 × GeForce RTX 3090 in Q4_K_M:")
+
+
+def test_why_a_model_does_not_run_is_said() -> None:
+    """The weights of a 405B alone are more than a 24 GB card has."""
+    plan = CALCULATORS["what-runs"]
+    report = plan.report({"why_not": "llama-3.1-405b"})
+    assert plan.status(report) == (
+        "Llama 3.1 405B does not run on 1 × GeForce RTX 4090. What is in the way stands below."
+    )
+    assert "It does not fit: " in plan.render(report) and "the weights alone need" in plan.render(report)
+
+
+def test_why_a_device_is_not_in_the_list() -> None:
+    """Llama 3.3 70B in 4 bit is more than one RTX 5090 holds, and two hold it."""
+    plan = CALCULATORS["what-hardware"]
+    report = plan.report({"why_not": "rtx-5090", "weights": "q4_k_m"})
+    assert re.search(
+        r"GeForce RTX 5090: one lacks [\d.]+ GiB in this format; 2 × GeForce RTX 5090 hold it", plan.render(report)
+    )
+
+
+def test_a_service_grows_with_its_people() -> None:
+    """Ten times as many people never take fewer devices, and cost no less."""
+    plan = CALCULATORS["plan-service"]
+    few, many = (plan.report({"users": users})["plan"]["options"][0] for users in ("100", "1000"))
+    assert many["cost"]["rent_per_month"] > few["cost"]["rent_per_month"]
+
+
+def test_the_largest_is_asked_without_a_model() -> None:
+    """Of 64 GB of a Mac three quarters are a program's: a model of 80 billion parameters in 4 bit is the largest."""
+    report = CALCULATORS["how-far"].report({"of": "model", "accelerator": "m4-max-64gb", "tokens_per_s_each": "10"})
+    assert report["model"]["parameters_total"] > 70e9
+    assert 1 / report["plan"]["options"][0]["speed"]["time_per_output_token_s"]["typical"] >= 10
+
+
+def test_points_stand_where_their_figures_are() -> None:
+    """On logarithmic axes ten lies half way between one and a hundred; ticks are ones, twos and fives."""
+    across = axis([1.0, 100.0], 0, 100)
+    assert across.at(10) == 50
+    assert axis([1.0, 10.0], 0, 100).ticks() == [1, 2, 5, 10]
+    points = [
+        Point(cost=1, speed=10, name="A", address="a/", best=True),
+        Point(cost=10, speed=100, name="<B>", address="b/", best=True),
+        Point(cost=10, speed=10, name="C", address="c/", best=False),
+    ]
+    html = scatter_html(points, "Cost", "Speed")
+    assert html.count("<circle") == 3 and html.count('class="scatter-best"') == 2
+    assert "&lt;B&gt;" in html and "<B>" not in html

@@ -1,0 +1,113 @@
+"""Prefill and decoding on pools of their own: what is sent, the balance of both, and published servers."""
+
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import pytest
+
+from calc import ScenarioError, estimate
+from calc.validation.serving_runs import pooled_scores
+
+FOUR = {"parallelism": {"tensor": 4}}
+ASKED: dict[str, Any] = {
+    "model": "llama-3.3-70b",
+    "weights": "fp8",
+    "engine": "vllm",
+    "accelerator": "h100-sxm-80gb",
+    "concurrency": 64,
+    "prompt_tokens": 4000,
+    "output_tokens": 500,
+}
+
+
+def asked(prefill: object = FOUR, decode: object = FOUR, **fields: object) -> Any:
+    """Return the report on two pools."""
+    return estimate({**ASKED, "disaggregation": {"prefill": prefill, "decode": decode, **fields}})
+
+
+def test_cache_is_sent_by_all_ranks_at_once() -> None:
+    """4,000 tokens of 80 layers with 8 heads of 128 in 16 bit, keys and values, a quarter from each rank."""
+    size = 4000 * 80 * 2 * 8 * 128 * 2 / 4
+    seconds = [
+        asked(link=link)["speed"]["disaggregation"]["transfer_s"] for link in ("infiniband-hdr", "infiniband-ndr")
+    ]
+    assert size / 25e9 < seconds[0] < 1.5 * size / 25e9
+    assert seconds[0] == pytest.approx(2 * seconds[1], rel=0.1)
+
+
+def test_the_slower_pool_sets_the_requests() -> None:
+    """Requests a second are at most those of either pool; copies of a reader read in proportion."""
+    found = [asked({"accelerators": 4 * copies, **FOUR})["speed"] for copies in (1, 2, 4)]
+    for speed in found:
+        pools = speed["disaggregation"]
+        assert speed["requests_per_s"] <= min(pools["prefill_requests_per_s"], pools["decode_requests_per_s"])
+        assert pools["balance"] == pytest.approx(pools["decode_requests_per_s"] / pools["prefill_requests_per_s"])
+    for fewer, more in pairwise(speed["disaggregation"] for speed in found):
+        assert more["prefill_requests_per_s"] == pytest.approx(2 * fewer["prefill_requests_per_s"])
+        assert more["balance"] == pytest.approx(fewer["balance"] / 2)
+
+
+def test_no_prompt_joins_a_step() -> None:
+    """With readers enough, tokens come sooner than where prompts and answers share both copies."""
+    together: Any = estimate({**ASKED, "parallelism": {"tensor": 4, "data": 2}})
+    apart = asked()
+    name = "time_per_output_token_s"
+    assert apart["speed"][name]["typical"] < 0.8 * together["speed"][name]["typical"]
+    assert "first-token-of-pools" in [warning["code"] for warning in apart["warnings"]]
+
+
+def test_a_prefill_pool_too_small_does_not_fit() -> None:
+    """In 16 bit 70 billion parameters do not fit one device: the scenario does not, whatever the other pool holds."""
+    report: Any = estimate({**ASKED, "weights": "bf16", "disaggregation": {"prefill": {}, "decode": FOUR}})
+    assert report["memory"]["device_bytes"] < report["memory"]["capacity_bytes"]
+    assert (report["memory"]["prefill_pool"]["fits"], report["memory"]["fits"], report["repairs"]) == (False, False, [])
+
+
+def test_scenario_of_a_report_gives_it_again() -> None:
+    """All that was filled in is in the scenario, and prices are of both pools."""
+    report = asked()
+    again: Any = estimate(report["scenario"])
+    assert {**again, "defaults": None} == {**report, "defaults": None}
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"parallelism": {"tensor": 2}}, "parallelism"),
+        ({"accelerators": 8}, "accelerators"),
+        ({"engine": "llama.cpp"}, "vllm"),
+        ({"accelerator": [{"id": "h100-sxm-80gb", "count": 4}, {"id": "h200-sxm-141gb", "count": 4}]}, "accelerator"),
+        ({"disaggregation": {"prefill": FOUR}}, "decode"),
+        ({"disaggregation": {"prefill": {"accelerators": 3, **FOUR}, "decode": FOUR}}, "3"),
+        ({"disaggregation": {"prefill": {"parallelism": {"tensors": 4}}, "decode": FOUR}}, "tensor"),
+        ({"disaggregation": {"prefill": FOUR, "decode": FOUR, "link": "wire"}}, "wire"),
+        ({"disaggregation": {"prefill": FOUR, "decode": FOUR, "link": 3}}, "link"),
+        ({"disaggregation": {"prefill": {"parallelism": 4}, "decode": FOUR}}, "object"),
+        ({"disaggregation": {"prefill": 4, "decode": FOUR}}, "object"),
+    ],
+)
+def test_refusals_name_what_is_wrong(fields: dict[str, object], named: str) -> None:
+    """What does not go together, what is left out, and what is misspelled."""
+    with pytest.raises(ScenarioError) as caught:
+        estimate({**ASKED, "disaggregation": {"prefill": FOUR, "decode": FOUR}, **fields})
+    assert caught.value.field.split(".")[0] in ("disaggregation", "accelerator")
+    assert named in f"{caught.value.field} {caught.value}"
+
+
+def test_needs_concurrency() -> None:
+    """Without a number of requests there is no steady state."""
+    plain = {name: value for name, value in ASKED.items() if name != "concurrency"}
+    with pytest.raises(ScenarioError, match="concurrency"):
+        estimate({**plain, "disaggregation": {"prefill": FOUR, "decode": FOUR}})
+
+
+def test_published_servers_in_two_pools() -> None:
+    """Tokens come at the computed pace; first tokens are held within a factor that the answer gives as its range."""
+    scores, skipped = pooled_scores()
+    tokens = [abs(score.error) for score in scores if score.what == "time_per_output_token_s"]
+    firsts = [score.low <= score.measured <= score.high for score in scores if score.what == "time_to_first_token_s"]
+    assert len(tokens) > 100
+    assert median(tokens) < 0.2
+    assert sum(firsts) > 0.75 * len(firsts)
+    assert sum(skipped.values()) > len(tokens)
