@@ -11,7 +11,7 @@ SHARE: Bound = ("", 0.01, 1.2)  # of a rate; above 1 where caches of the device 
 FACTOR: Bound = ("", 0.2, 10)
 KERNELS: Bound = ("", 0, 50)
 TOKENS: Bound = ("", 1, 2**17)
-SECONDS: Bound = ("seconds", 0, 1e-2)
+SECONDS: Bound = ("seconds", 0, 2e-2)
 MEBIBYTE = 2**20
 MEMORY: Bound = ("bytes", MEBIBYTE, 2**35)  # or nothing
 ELEMENT: Bound = ("bytes", 1, 64)
@@ -19,7 +19,17 @@ ELEMENT: Bound = ("bytes", 1, 64)
 # By the beginning of a name; what follows in it says of which kernel, number format, era or class of devices it is.
 BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(
-        ("a100_is_large", "expert_workspace", "fuses", "halves_fp32", "loops_experts", "overlap", "overlaps"), FLAG
+        (
+            "a100_is_large",
+            "expert_workspace",
+            "fuses",
+            "fuses_casts",
+            "halves_fp32",
+            "loops_experts",
+            "overlap",
+            "overlaps",
+        ),
+        FLAG,
     ),
     **dict.fromkeys(
         (

@@ -151,7 +151,13 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 
-FAMILY_DEFAULTS: Entry = {"like": "", "matrix_factor": 1.0, "memory_factor": 1.0, "operations_per_byte": 0.0}
+FAMILY_DEFAULTS: Entry = {
+    "like": "",
+    "matrix_factor": 1.0,
+    "memory_factor": 1.0,
+    "operations_per_byte": 0.0,
+    "least_rows": 1.0,
+}
 
 
 def make_kernel_family(entry_id: str, entry: Entry) -> KernelFamily:

@@ -306,6 +306,7 @@ class KernelFamily(NamedTuple):
     matrix_factor: float  # on the share of the rate that the family it is like reaches
     memory_factor: float  # the same of the bandwidth
     operations_per_byte: float  # of bandwidth, where the maker publishes no rate
+    least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
     reason: str
     source: str
     checked: str

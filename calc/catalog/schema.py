@@ -376,6 +376,7 @@ KERNEL_FAMILY_RULES: Rules = {
     "matrix_factor?": (int, float),
     "memory_factor?": (int, float),
     "operations_per_byte?": (int, float),
+    "least_rows?": (int, float),
     "reason": (str,),
     "source": (str,),
     "checked": (str,),

@@ -24,6 +24,7 @@ from calc.performance.kernel_laws import (
 )
 from calc.performance.operations import (
     Attention,
+    CacheCopy,
     Collective,
     Experts,
     HostCopy,
@@ -45,6 +46,8 @@ INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
 RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
 RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
 UNKNOWN_UNITS = 100.0
+UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
+UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
 MEASURED, GENERATION, CARRIED = "measured", "generation", "carried"
 
 
@@ -109,11 +112,13 @@ def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> f
 class Kernels:
     """How fast one device does each kind of operation, under one engine's kernels. Laws are found once and kept."""
 
-    def __init__(self, accelerator: Accelerator, engine: str = "") -> None:
+    def __init__(self, accelerator: Accelerator, engine: str = "", *, fuses_casts: bool = False) -> None:
         self.accelerator = accelerator
         self.engine = engine
+        self.fuses_casts = fuses_casts  # laws of its own products, in which casts stand apart, do not hold
         self.family = family_of(accelerator)
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
+        self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
@@ -131,6 +136,7 @@ class Kernels:
             Attention: self.attention,
             Recurrence: self.recurrence,
             Pointwise: self.pointwise,
+            CacheCopy: self.pointwise,
             Collective: self.collective,
             HostCopy: self.host_copy,
         }
@@ -152,7 +158,9 @@ class Kernels:
         """Return the seconds of a matrix product."""
         _, m, n, k, kernel, weight_bytes, io_bytes = operation
         law = self._products.get(kernel) or self._product_law(kernel)
-        return product_s(law, m=m, k=k, flops=2.0 * m * n * k, moved_bytes=weight_bytes + io_bytes)
+        least = self.least_rows * UNPACKED_ROWS if kernel in UNPACKED else self.least_rows
+        rows = m if m > least else least
+        return product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=weight_bytes + io_bytes)
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
@@ -213,7 +221,7 @@ class Kernels:
             steps=operation.tokens / operation.sequences,
         )
 
-    def pointwise(self, operation: Pointwise) -> float:
+    def pointwise(self, operation: Pointwise | CacheCopy) -> float:
         """Return the seconds of work on each element for itself."""
         law = self._streams.get(POINTWISE) or self._stream_law(POINTWISE)
         return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes, steps=0.0)
@@ -251,7 +259,7 @@ class Kernels:
                 return None
             kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
         else:
-            kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE, Pointwise: POINTWISE}[type(operation)]
+            kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE}.get(type(operation), POINTWISE)
         found = self._find(kind, kernel)
         return Basis(found.law, found.kind)
 
@@ -261,7 +269,7 @@ class Kernels:
         for wanted in (kind, INSTEAD.get(kind, kind)):
             for name in (kernel, PLAIN):
                 for family, rate, memory in self._families(anywhere=kind == MESSAGE):
-                    for engine in (self.engine, ""):
+                    for engine in ("",) if self.fuses_casts and wanted == PRODUCT else (self.engine, ""):
                         law = laws.get((wanted, name, family.id, engine))
                         if law is not None:
                             return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
@@ -399,9 +407,9 @@ def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:
     return found
 
 
-def kernels(accelerator: Accelerator, *, engine: str = "") -> Kernels | None:
+def kernels(accelerator: Accelerator, *, engine: str = "", fuses_casts: bool = False) -> Kernels | None:
     """Return the kernels of a device under an engine, None where neither bandwidth nor any rate is known."""
-    found = Kernels(accelerator, engine)
+    found = Kernels(accelerator, engine, fuses_casts=fuses_casts)
     if not found.bandwidth or not matrix_rate(accelerator, PLAIN, found.family.operations_per_byte):
         return None
     return found

@@ -17,6 +17,7 @@ TOGETHER = 10  # rounds of requests; those of the first come at once, as load te
 BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
 LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
 RARE = 1e-6  # prompts a step below which none meet
+UNEVEN = 0.1  # share of the seconds of an answer over which answers end that began together: load tests vary lengths
 # Of a mean wait, those that half and 95 % of exponentially distributed waits stay below; normal deviates beside them.
 HALF, MOST, DEVIATES = 0.693, 2.996, 1.645
 
@@ -33,6 +34,7 @@ class Load(NamedTuple):
     request_s: float  # on its way through the server, beside the device
     ranks: int  # data ranks that step together
     mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
+    closed: bool = False  # each request is followed by the next at once, and all are of about one length
 
 
 class State(NamedTuple):
@@ -51,6 +53,7 @@ class State(NamedTuple):
     requests_per_s: float
     decoding: PassTime  # a step without prompts
     prompting: PassTime  # what carries a chunk of a prompt
+    wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
 
     @property
     def first_p50_s(self) -> float:
@@ -112,6 +115,10 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     come as often as they can be taken, each waits behind others as at a counter with one clerk and even service
     (Pollaczek and Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step
     together, and wait for whichever of them reads a prompt.
+
+    Where each request is followed by the next and decoding waits while prompts are read, answers that began together
+    end together, and the next prompts come at once: as long as reading them takes longer than the answers' ends lie
+    apart, they wait for one another.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
@@ -133,14 +140,22 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = busy / (2.0 * (1.0 - busy)) * service
-    tokens = max(output - 1, 1)
+    tokens, wave = max(output - 1, 1), 0.0
+    if load.closed and not load.mixes:
+        steps = tokens / passes.expected
+        reading = each * extra * steps  # of all prompts, in the time of an answer
+        queueing = min(queueing, reading / 2.0)
+        wave = max(reading - UNEVEN * steps * plain.total, 0.0) / 2.0
+        between -= wave / steps
+        queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=between / 2.0 + service + queueing,
+        first_s=between / 2.0 + service + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,
+        wave_s=wave,
         service_s=service,
         step_s=token_s,
         spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),

@@ -170,6 +170,24 @@ class Pointwise(NamedTuple):
         return self.kernels
 
 
+class CacheCopy(NamedTuple):
+    """Passes over a cache beside those of attention, in an engine that joins or repeats its entries."""
+
+    name: str
+    bytes: float
+    kernels: float
+
+    @property
+    def flops(self) -> float:
+        """None."""
+        return 0.0
+
+    @property
+    def launches(self) -> float:
+        """Kernels launched."""
+        return self.kernels
+
+
 class Collective(NamedTuple):
     """A message among a group of ranks, of a kind named in `collectives`."""
 
@@ -222,7 +240,9 @@ class HostCopy(NamedTuple):
         return 0.0
 
 
-Operation = Product | Experts | Attention | AttentionBackward | Recurrence | Pointwise | Collective | HostCopy
+Operation = (
+    Product | Experts | Attention | AttentionBackward | Recurrence | Pointwise | CacheCopy | Collective | HostCopy
+)
 
 
 class Counted(NamedTuple):

@@ -102,7 +102,7 @@ class Passes(NamedTuple):
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
-        if joins and (self.schedule.cache_passes or self.schedule.repeats_heads):
+        if joins and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
         return pass_time(
             operations,
@@ -213,7 +213,7 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine)
+        found = device_kernels(accelerator, layout, engine, fuses_casts=bool(values["fuses_casts"]))
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -255,9 +255,9 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
 
 
-def device_kernels(accelerator: Accelerator, layout: Layout, engine: str) -> Kernels | None:
+def device_kernels(accelerator: Accelerator, layout: Layout, engine: str, *, fuses_casts: bool) -> Kernels | None:
     """Return the kernels of a device whose ranks are joined as a layout has it."""
-    found = kernels(accelerator, engine=engine)
+    found = kernels(accelerator, engine=engine, fuses_casts=fuses_casts)
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

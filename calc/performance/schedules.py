@@ -11,6 +11,7 @@ from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
 from calc.performance.kernels import PLAIN, Kernels
 from calc.performance.operations import (
     Attention,
+    CacheCopy,
     Collective,
     Counted,
     Experts,
@@ -249,16 +250,16 @@ def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
     """Return the passes over the cache that an engine makes in a pass beside those of attention.
 
     Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
-    them are written and read for each of these.
+    them are written and read for each of these as well.
     """
     found: list[Counted] = []
     for operation, times in operations:
         if isinstance(operation, Attention):
-            passes = schedule.cache_passes
+            passes, kernels = schedule.cache_passes, 2.0
             if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
-                passes += 2.0 * operation.heads / operation.kv_heads
+                passes, kernels = passes * (1.0 + operation.heads / operation.kv_heads), 4.0
             if passes:
-                found.append(Counted(Pointwise("Copies of the cache", passes * operation.cache_bytes, 2.0), times))
+                found.append(Counted(CacheCopy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
     return tuple(found)
 
 

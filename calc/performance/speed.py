@@ -116,14 +116,17 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
 
 
 def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
-    """Return the speed under an engine's coefficients, None where the device's rates are not known.
+    """Return the speed under an engine's coefficients, None where the device's rates are not known."""
+    passes = passes_for(question, values)
+    return None if passes is None else speed_in(passes, question, values)
+
+
+def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) -> Speed:
+    """Return the speed that passes make up.
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     """
     demand, layout = question.demand, question.layout
-    passes = passes_for(question, values)
-    if passes is None:
-        return None
     waves = ceil(demand.sequences / question.most) if question.most else 1
     sequences = ceil(demand.sequences / waves / layout.data)
     first = prefill(

@@ -36,7 +36,7 @@ def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server 
     if question is None or passes is None:
         return None
     load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
-    return Server(passes, load, served.layout.data)
+    return Server(passes, load._replace(closed=True), served.layout.data)
 
 
 def loaded_speed(
@@ -125,10 +125,13 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     )
     formula = r"t + \rho \cdot t_{\text{more}}"
     numbers = f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
+    tokens = max(load.output_tokens - 1, 1)
+    if found.wave_s:  # what the first token has waited for, the others need not
+        formula += r" - \frac{t_{\text{wave}}}{n_{\text{steps}}}"
+        numbers += f" − {show_number(found.wave_s, 4)} / {show_number(tokens / expected, 5)}"
     if expected > 1:
         formula, numbers = rf"\frac{{{formula}}}{{n_{{\text{{tokens}}}}}}", f"({numbers}) / {show_number(expected, 5)}"
     add("Time per output token", formula, numbers, found.step_s)
-    tokens = max(load.output_tokens - 1, 1)
     rate = found.requests_per_s
     add(
         "Requests a second, each replica",
@@ -145,13 +148,16 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
             f"{show_number(over, 5)} / {show_number(rate, 5)}",
             found.waiting_s,
         )
+    behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
+    if found.wave_s:
+        behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
     add(
         "Time to the first token",
-        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}}"
-        r" + t_{\text{queue}} + t_{\text{burst}}",
+        r"t_{\text{server}} + t_{\text{slot}} + \frac{t_{\text{step}}}{2} + t_{\text{prompt}} + "
+        + " + ".join(symbol for symbol, _ in behind),
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
-        f"{show_number(found.step_s * expected, 5)} / 2"
-        f" + {show_number(found.service_s, 5)} + {show_number(found.queueing_s, 5)} + {show_number(found.burst_s, 5)}",
+        f"{show_number(found.step_s * expected, 5)} / 2 + {show_number(found.service_s, 5)} + "
+        + " + ".join(show_number(seconds, 5) for _, seconds in behind),
         found.first_s,
     )
     add(

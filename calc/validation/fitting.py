@@ -1,33 +1,28 @@
-"""Coefficients estimated from measured rows: least absolute logarithms of predicted over measured.
+"""Coefficients estimated from measured rows: what makes the errors of sources least, each source counting once.
 
-Each source counts once, and within it each group of rows: those of one figure and kind of kernel. The estimate goes by
-Gauss's method on a matrix of sensitivities, weighted so that the sum of absolute errors falls. A coefficient for one
-kernel or generation is drawn towards the plain one, and a plain one towards its start, a twentieth as strongly as a
-source can draw: what no row speaks for is as for any new device.
+Within a source each group of rows counts alike: those of one figure and kind of kernel. Coefficients are tried one
+after the other, a step up and down, with ever smaller steps. One for a kernel or generation is a factor on the plain
+one, and a plain one a factor on its start: such factors are drawn to one, and stay at one where rows do not speak for
+more. What no row speaks for is as for any new device.
 
-A source is left out by solving again without its rows, a few times over, from where all rows led. That needs no new
-sensitivities: the rows of one source move coefficients little.
+A source is left out by trying again without its rows, from where all rows led.
 """
 
 import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[np.float64]]
+from typing import NamedTuple
 
 Values = dict[str, float]
-MOST_ROWS = 60  # of a group that an estimate looks at
-STEP = 0.02  # of a logarithm, for sensitivities
-SMALLEST = 0.02  # an error below this pulls no harder than one of this size
-LARGEST = 1.0  # an error above this pulls no harder: something else was run
-HOLD = 0.05  # how strongly a coefficient is drawn to the one above it, a source being 1
-NEAREST = 0.1  # of a logarithm: nearer than this it is drawn no harder
-ROUNDS, AGAIN, WEIGHINGS = 8, 3, 15
+MOST_ROWS = 20  # of a group that an estimate looks at
+FEW = 4  # rows of a source that counts half of one with many
+SMALLEST = 0.02  # an error below this pulls less the smaller it is
+LARGEST = 1.0  # an error above this pulls less the larger it is: something else was run
+HOLD = 0.05  # how strongly a factor is drawn to one, a source being 1
+STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
+SWEEPS = 3  # over all coefficients, with one step
+OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
 SHARE_LIMIT = 0.999  # of what the hardware could do
 
 
@@ -47,30 +42,15 @@ class Item(NamedTuple):
         return math.log(self.predict(values) / self.measured)
 
 
-class Ties(NamedTuple):
-    """What coefficients are drawn to: each row of the matrix is one of them less the one above it."""
-
-    matrix: "Array"
-    targets: "Array"  # logarithms: of the start over that of the one above it, or of the start where none is above
-    hold: float  # how strongly, a source being 1
-
-    def away(self, values: Mapping[str, float], names: Sequence[str]) -> "Array":
-        """Return how far each coefficient is from what it is drawn to, as a logarithm."""
-        import numpy as np
-
-        found: Array = self.matrix @ np.array([math.log(values[name]) for name in names]) - self.targets
-        return found
-
-
 class Fit(NamedTuple):
-    """Coefficients, and what solving again without some rows needs."""
+    """Coefficients, and what trying again without some rows needs."""
 
     values: Values
-    names: tuple[str, ...]  # those estimated
-    ties: "Ties"
+    known: Values  # of coefficients that are not estimated, too
+    start: Mapping[str, float]
+    moved: Values  # logarithms of the factors
+    hold: float
     items: tuple[Item, ...]  # those that the estimate looked at
-    sensitivities: "Array"
-    errors: "Array"  # of the items under the values
 
 
 def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
@@ -87,72 +67,112 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
 
 def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD) -> Fit:
     """Return the coefficients named by `start` estimated from items, all others as in `values`."""
-    import numpy as np  # what a build computes needs none of it
-
-    looked_at, names, ties = chosen(items), tuple(start), ties_of(start, hold)
-    found = {**values, **start}
-    matrix, errors = np.empty((0, 0)), np.empty(0)
-    for _ in range(ROUNDS):
-        errors = np.array([item.error(found) for item in looked_at])
-        matrix = sensitivities(looked_at, found, names, errors)
-        moved = moves(matrix, errors, looked_at, found, names, ties)
-        found = better(looked_at, found, names, moved, ties)
-        if float(np.abs(moved).max(initial=0)) < STEP / 2:
-            break
-    errors = np.array([item.error(found) for item in looked_at])
-    return Fit(found, names, ties, looked_at, matrix, errors)
+    search = Search(chosen(items), values, start, dict.fromkeys(start, 0.0), hold)
+    search.run(STEPS)
+    return Fit(search.values(), dict(values), start, search.moved, hold, search.items)
 
 
 def without(fitted: Fit, source: str) -> Values:
     """Return the coefficients as estimated from the rows of all other sources."""
-    import numpy as np
+    others = tuple(item for item in fitted.items if item.source != source)
+    search = Search(others, fitted.known, fitted.start, dict(fitted.moved), fitted.hold)
+    search.run(STEPS[1:])
+    return search.values()
 
-    kept = [place for place, item in enumerate(fitted.items) if item.source != source]
-    others = tuple(fitted.items[place] for place in kept)
-    matrix, errors, found = fitted.sensitivities[kept], fitted.errors[kept], fitted.values
-    for _ in range(AGAIN):
-        moved = moves(matrix, errors, others, found, fitted.names, fitted.ties)
-        reached = better(others, found, fitted.names, moved, fitted.ties)
-        if reached is found:
-            break
-        found, errors = reached, np.array([item.error(reached) for item in others])
-    return found
+
+class Search:
+    """Coefficients that are moved one after the other while that makes the errors less."""
+
+    def __init__(
+        self,
+        items: tuple[Item, ...],
+        known: Mapping[str, float],
+        start: Mapping[str, float],
+        moved: Values,
+        hold: float,
+    ) -> None:
+        self.items, self.known, self.start, self.moved, self.hold = items, known, start, moved, hold
+        self.above = {name: above_of(name, start) for name in start}
+        self.holds = {name: hold * (OF_A_KIND if "@" in name else 1.0) for name in start}
+        self.weights = weights(items)
+        self.errors = self.errors_under(range(len(items)))
+
+    def values(self) -> Values:
+        """Return all coefficients; a share stays below one."""
+        found = {**self.known}
+        for name, size in self.start.items():
+            factor, above = self.moved[name], self.above[name]
+            while above is not None:
+                factor, above = factor + self.moved[above], self.above[above]
+            size *= math.exp(factor)
+            found[name] = min(size, SHARE_LIMIT) if "share" in name else size
+        return found
+
+    def errors_under(self, places: Iterable[int]) -> list[float]:
+        """Return the errors of the items at some places."""
+        values = self.values()
+        return [self.items[place].error(values) for place in places]
+
+    def run(self, steps: Sequence[float]) -> None:
+        """Try all steps on all coefficients, until none makes the errors less."""
+        touched = {name: self.touched(name, steps[0]) for name in self.start}
+        for step in steps:
+            for _ in range(SWEEPS):
+                moved = [self.better(name, step, touched[name]) for name in self.start]
+                if not any(moved):
+                    break
+
+    def touched(self, name: str, step: float) -> list[int]:
+        """Return the places of the items whose errors a coefficient changes, a step up."""
+        self.moved[name] += step
+        errors = self.errors_under(range(len(self.items)))
+        self.moved[name] -= step
+        return [place for place, error in enumerate(errors) if error != self.errors[place]]
+
+    def better(self, name: str, step: float, touched: Sequence[int]) -> bool:
+        """Move a coefficient up or down as long as that makes the errors less; return whether it moved.
+
+        What stands on it moves along, or stays where it is.
+        """
+        below = [other for other, above in self.above.items() if above == name]
+        for way in (step, -step):
+            for still in ([], below) if below else ([],):
+                moved = False
+                while self.moves({name: way, **dict.fromkeys(still, -way)}, touched):
+                    moved = True
+                if moved:
+                    return True
+        return False
+
+    def moves(self, ways: Mapping[str, float], touched: Sequence[int]) -> bool:
+        """Move coefficients if that makes the errors less."""
+        before = dict(self.moved)
+        for name, way in ways.items():
+            self.moved[name] += way
+        errors = self.errors_under(touched) if touched else []
+        gained = sum(
+            self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place])))
+            for place, error in zip(touched, errors, strict=True)
+        )
+        drawn = sum(self.holds[name] * (abs(self.moved[name]) - abs(before[name])) for name in ways)
+        if gained + drawn >= -1e-9:
+            self.moved = before
+            return False
+        for place, error in zip(touched, errors, strict=True):
+            self.errors[place] = error
+        return True
 
 
 def weights(items: Sequence[Item]) -> list[float]:
-    """Return what each item counts: 1 for a source, in equal parts for its groups, and for the items of a group."""
-    sizes = Counter(item.group for item in items)
-    groups = Counter(source for source, _ in {(item.source, item.group) for item in items})
-    return [1 / (groups[item.source] * sizes[item.group]) for item in items]
+    """Return what each item counts: 1 for a source, in equal parts for its groups, and for the items of a group.
 
-
-def sensitivities(items: Sequence[Item], values: Values, names: Sequence[str], errors: "Array") -> "Array":
-    """Return how the logarithm of each prediction grows with the logarithm of each coefficient."""
-    import numpy as np
-
-    columns = []
-    for name in names:
-        step = -STEP if "share" in name and values[name] * (1 + STEP) >= SHARE_LIMIT else STEP
-        tried = {**values, name: values[name] * math.exp(step)}
-        columns.append((np.array([item.error(tried) for item in items]) - errors) / step)
-    return np.array(columns).T.reshape(len(items), len(names))
-
-
-def ties_of(start: Mapping[str, float], hold: float = HOLD) -> Ties:
-    """Return what coefficients are drawn to, by their names.
-
-    >>> ties_of({"share": 0.5, "share_awq": 0.5, "share_awq@Hopper": 0.5}).matrix.tolist()
-    [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
+    A source of few rows counts less, for each of them may be about something else: `FEW` rows count half.
     """
-    import numpy as np
-
-    names = list(start)
-    matrix, targets = np.eye(len(names)), np.array([math.log(value) for value in start.values()])
-    for place, name in enumerate(names):
-        if above := above_of(name, names):
-            matrix[place, names.index(above)] = -1
-            targets[place] = math.log(start[name] / start[above])
-    return Ties(matrix, targets, hold)
+    sizes = Counter(item.group for item in items)
+    rows = Counter(item.source for item in items)
+    groups = Counter(source for source, _ in {(item.source, item.group) for item in items})
+    whole = {source: count / (count + FEW) for source, count in rows.items()}
+    return [whole[item.source] / (groups[item.source] * sizes[item.group]) for item in items]
 
 
 def above_of(name: str, names: Iterable[str]) -> str | None:
@@ -165,45 +185,12 @@ def above_of(name: str, names: Iterable[str]) -> str | None:
     return max(begins, key=len, default=None)
 
 
-def moves(
-    matrix: "Array", errors: "Array", items: Sequence[Item], values: Values, names: Sequence[str], ties: Ties
-) -> "Array":
-    """Return the change of each coefficient's logarithm that makes the sum of absolute errors least."""
-    import numpy as np
+def felt(size: float) -> float:
+    """Return what an error counts: its size, less of a small one, and of a large one its logarithm.
 
-    weight = np.array(weights(items))
-    away, moved = ties.away(values, names), np.zeros(len(names))
-    for _ in range(WEIGHINGS):
-        left = np.abs(errors + matrix @ moved)
-        pull = weight / np.clip(left, SMALLEST, None) * np.where(left > LARGEST, LARGEST / np.maximum(left, 1e-9), 1)
-        hold = ties.hold / np.clip(np.abs(away + ties.matrix @ moved), NEAREST, None)
-        normal = matrix.T @ (pull[:, None] * matrix) + ties.matrix.T @ (hold[:, None] * ties.matrix)
-        moved = np.linalg.solve(normal, -(matrix.T @ (pull * errors)) - ties.matrix.T @ (hold * away))
-    return moved
-
-
-def better(items: Sequence[Item], values: Values, names: Sequence[str], moved: "Array", ties: Ties) -> Values:
-    """Return coefficients moved as far as the loss falls: the whole way, half of it, a quarter, or not at all."""
-    least = loss(items, values, names, ties)
-    for share in (1.0, 0.5, 0.25):
-        tried = changed(values, names, moved * share)
-        if loss(items, tried, names, ties) < least:
-            return tried
-    return values
-
-
-def changed(values: Values, names: Sequence[str], moved: "Array") -> Values:
-    """Return coefficients after a change of their logarithms; a share stays below one."""
-    found = dict(values)
-    for name, move in zip(names, moved, strict=True):
-        size = values[name] * math.exp(min(max(float(move), -1.5), 1.5))
-        found[name] = min(size, SHARE_LIMIT) if "share" in name else size
-    return found
-
-
-def loss(items: Sequence[Item], values: Mapping[str, float], names: Sequence[str], ties: Ties) -> float:
-    """Return the sum over sources of the mean absolute error, and of how far coefficients are from what draws them."""
-    errors = sum(
-        weight * min(abs(item.error(values)), LARGEST) for weight, item in zip(weights(items), items, strict=True)
-    )
-    return errors + ties.hold * float(abs(ties.away(values, names)).sum())
+    >>> felt(0.01), felt(0.5), felt(1.0), round(felt(math.e), 3)
+    (0.0025, 0.49, 0.99, 1.99)
+    """
+    if size < SMALLEST:
+        return size * size / (2.0 * SMALLEST)
+    return (size if size <= LARGEST else LARGEST * (1.0 + math.log(size / LARGEST))) - SMALLEST / 2.0

@@ -1,16 +1,33 @@
 """Rows of inference speed as items of a fit: a demand is settled once, and an engine's coefficients are tried on it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.estimate import read_question
+from calc.performance.kernels import device_class
+from calc.performance.load import steady_state
+from calc.performance.schedules import Schedule, schedule_of
+from calc.performance.speed import Question, passes_for, speed_in
 from calc.planning.measured import bucket, format_of
-from calc.planning.serving_report import serve, served_bucket, serving_fit, serving_parts, serving_speed, serving_totals
+from calc.planning.serving_load import figures as loaded_figures
+from calc.planning.serving_load import load_of
+from calc.planning.serving_report import (
+    Served,
+    serve,
+    served_bucket,
+    serving_fit,
+    serving_parts,
+    serving_totals,
+    speed_question,
+)
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
+from calc.validation.summed_passes import SummedPasses
+
+Predict = Callable[[Mapping[str, float]], float]
 
 # What is estimated, everything measured that is not set by an engine's code, and where an estimate begins,
 # whatever the catalogue says.
@@ -21,13 +38,13 @@ START = {
     "attention_factor": 1.0,
     "expert_reading_factor": 1.0,
     "expert_factor": 1.0,
-    "links_factor": 1.0,
+    "links_factor": 0.6,
     "product_launches": 1.0,
-    "cache_passes": 2.0,
+    "cache_passes": 4.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
-    "launch_s": 5e-6,
-    "request_s": 0.03,
+    "launch_s": 1e-5,
+    "request_s": 0.08,
     "processor_read_share": 0.9,
     "processor_rate_share": 0.3,
     "processor_unpack": 2.0,
@@ -39,9 +56,12 @@ CODE = {
     "attention_factor_eager": 3.0,
     "cache_factor_eager": 2.0,
     "launch_s@2023": 2e-5,
+    "weights_factor_w4a16@2023": 2.0,
+    "step_s@2023": 1.3e-2,
+    "step_s@V0": 2e-3,
 }
 EAGER = {
-    "launch_s": 2e-5,
+    "launch_s": 2.5e-5,
     "weights_factor_quantized": 2.0,
     "matrix_factor_quantized": 1.5,
     "matrix_factor_awq": 2.0,
@@ -106,20 +126,50 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         raise SkipError("no engine")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
-
-    def predict(values: Mapping[str, float]) -> float:
-        serving.engine = engine.valued(values)
-        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
-        if found is None:
-            raise SkipError("no speed")
-        figures: Any = found[0]
-        return float(figures[figure]["typical"])
-
+    predict = speed_predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
     group = (row["source_key"], figure, format_of(demand.weights))
     return Item(
         row["id"], row["source_key"], group, PHASES.get(figure, "decode"), served_bucket(served), measured, predict
     )
+
+
+def schedule_for(question: Question, values: Mapping[str, float]) -> Schedule:
+    """Return the schedule of a question on devices under some coefficients."""
+    device = question.accelerator
+    return schedule_of(
+        values,
+        era=question.era,
+        weights=question.demand.weights,
+        accelerator=device,
+        market=device_class(device) if device else "",
+        attention=question.attention,
+    )
+
+
+def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:
+    """Return what gives a figure of speed from coefficients; raises SkipError where its speed is not modelled."""
+    asked = speed_question(served, output_tokens, cached_tokens)
+    engine, concurrency = served.serving.engine, served.serving.concurrency
+    passes = passes_for(asked, engine.values) if asked else None
+    if asked is None or passes is None:
+        raise SkipError("no speed")
+    question, summed = asked, SummedPasses(passes) if SummedPasses.serve(passes) else None
+    writes = served.demand.architecture.writes
+    load = load_of(served, question, concurrency or 1, mixes=bool(passes.schedule.of("mixes_prompts")))
+    load = load._replace(closed=True)
+    busy = min(concurrency or 1, served.layout.data)
+
+    def predict(values: Mapping[str, float]) -> float:
+        known = engine.valued(values).values
+        tried: Any = summed.under(schedule_for(question, known)) if summed else passes_for(question, known)
+        if concurrency is not None and writes:
+            asked_load = load._replace(request_s=known["request_s"])
+            found = loaded_figures(steady_state(tried, asked_load), asked_load, busy, step=1.0, first=1.0)
+            return next(value for name, value, _ in found if name == figure)
+        return speed_in(tried, question, known).figures()[figure]
+
+    return predict
 
 
 def memory_item_of(row: Row) -> Item:

@@ -7,7 +7,7 @@ source, and writes the logarithms of predicted over measured. Accuracy pages and
 import argparse
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -31,13 +31,15 @@ from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, re
 from calc.validation.training_fitting import start_of as training_start
 
 Scenario = Mapping[str, Any]
-STIFF = 0.15  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
+STIFF = 0.3  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
-def inference_items() -> dict[str, list[Item]]:
-    """Return the rows of inference speed, of servers and of people's own machines as items, by engine."""
+def inference_items(engines: Container[str] | None = None) -> dict[str, list[Item]]:
+    """Return the rows of inference speed, of servers and of people's own machines as items, by engine; or of some."""
     found: dict[str, list[Item]] = {}
     for row, scenario, figure, measured in inference_rows():
+        if engines is not None and scenario["engine"] not in engines:
+            continue
         try:
             found.setdefault(scenario["engine"], []).append(item_of(row, scenario, figure, measured))
         except (SkipError, ScenarioError):

@@ -173,3 +173,23 @@ def test_fewer_bytes_of_weights_are_read_faster() -> None:
         for kernel, each in (("bf16", 2.0), ("fp8", 1.0), ("w4a16", 0.5))
     )
     assert four < eight < sixteen
+
+
+def test_few_rows_cost_a_whole_instruction() -> None:
+    """An H20 has 37 operations for each byte: 64 rows of an instruction take longer than reading weights of 16 bit.
+
+    One token takes what 64 do but for their own bytes; on an H100, with 295 for each byte, reading bounds it.
+    """
+    slow, fast = of("h20-96gb"), of("h100-sxm-80gb")
+    assert slow.seconds(product(1.0)) > 0.95 * slow.seconds(product(64.0))
+    one = product(1.0)
+    arithmetic = 2.0 * 64 * one.n * one.k / slow.rate("bf16")
+    assert slow.seconds(one) > arithmetic > one.bytes / slow.bandwidth
+    assert fast.seconds(one) < 1.5 * one.bytes / fast.bandwidth + 1e-5
+
+
+def test_a_cast_that_is_fused_leaves_the_plain_law() -> None:
+    """TensorRT-LLM's measured FP8 products have casts in kernels of their own; fused, the plain law holds."""
+    device, asked = catalog().accelerator("h100-sxm-80gb"), product(16.0, "fp8", 1.0)
+    apart, fused = (Kernels(device, "tensorrt-llm", fuses_casts=fuses).seconds(asked) for fuses in (False, True))
+    assert fused == Kernels(device).seconds(asked) < apart

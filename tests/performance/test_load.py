@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
-from calc.performance.load import Load, State, held, steady_state
+from calc.performance.load import UNEVEN, Load, State, held, state, steady_state
 from tests.performance.test_speed import passes
 
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
@@ -64,6 +64,21 @@ def test_prompts_that_stop_decoding_make_tokens_late() -> None:
     """SGLang reads prompts between steps, vLLM along with them: the mean token waits longer for the first."""
     between, along = (loaded(256, mixes=mixes).step_s for mixes in (False, True))
     assert between > along
+
+
+def test_prompts_that_come_together_wait_for_one_another() -> None:
+    """Long prompts, short answers, prompts before decoding: the first token waits for half of all prompts' reading."""
+    load = Load(64, 1e9, 4096, 128, 0, 8192, 0.0, 1, mixes=False)
+    alone, together = (state(passes(), load._replace(closed=closed), 64.0) for closed in (False, True))
+    tokens = load.output_tokens - 1
+    reading = alone.share * alone.extra_s * tokens
+    assert together.wave_s == pytest.approx((reading - UNEVEN * tokens * alone.decoding.total) / 2)
+    assert together.first_s > reading / 2 > 10 * alone.service_s
+    # Whatever the first token waits for longer, the others need not wait for.
+    assert together.step_s == pytest.approx(alone.step_s - together.wave_s / tokens)
+    # Short prompts are read before the next answers end.
+    short = load._replace(prompt_tokens=64, output_tokens=1024, closed=True)
+    assert state(passes(), short, 64.0).wave_s == 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)

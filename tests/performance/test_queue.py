@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests
 from calc.performance.load import Load, steady_state
 from calc.performance.queue import UNBOUNDED, Run, Server, run_queue
@@ -59,7 +60,7 @@ def test_one_request_takes_what_estimate_says() -> None:
     seldom: Any = estimate({**SERVED, "arrivals": {"requests_per_s": 0.001}})["speed"]
     token, first = "time_per_output_token_s", "time_to_first_token_p50_s"
     assert seldom[token]["typical"] == pytest.approx(alone[token]["typical"], rel=0.01)
-    beside = 0.03
+    beside = catalog().engine("vllm").of_version().values["request_s"]
     expected = alone["time_to_first_token_s"]["typical"] + beside
     assert seldom[first]["typical"] == pytest.approx(expected, rel=0.01)
 

@@ -1,0 +1,111 @@
+"""Passes for trying coefficients: operations are timed once, and summed by what coefficients act on alike.
+
+A pass is linear in the factors of its kernels, so a few sums give its seconds under any of them, many times faster than
+the list of its operations does.
+"""
+
+from calc.memory.budget import Demand, Layout
+from calc.performance.forward import Segment, forward
+from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
+from calc.performance.passes import Passes
+from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined, copies_of_cache
+
+Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
+
+
+class SummedPasses:
+    """The passes of a demand on a device, under whatever schedule is tried; none that draft or need a processor."""
+
+    queries, expected = 1, 1.0
+
+    @staticmethod
+    def serve(passes: Passes) -> bool:
+        """Return whether passes are on devices alone that are alike, with nothing beside the model."""
+        return passes.kernels is not None and (passes.host, passes.behind, passes.adapters, passes.draft) == (
+            None,
+            (),
+            None,
+            None,
+        )
+
+    def __init__(self, passes: Passes) -> None:
+        self.passes, self.schedule = passes, passes.schedule
+        self.demand: Demand = passes.demand
+        self.layout: Layout = passes.layout
+        assert passes.kernels is not None
+        self.kernels = passes.kernels
+        self.known: dict[tuple[object, ...], tuple[Sums, float, float]] = {}
+        self.found: dict[tuple[type, str], Factors] = {}
+
+    def under(self, schedule: Schedule) -> "SummedPasses":
+        """Return the passes under a schedule."""
+        self.schedule, self.found = schedule, {}
+        return self
+
+    def time(self, *segments: Segment) -> PassTime:
+        """Return the seconds of a pass as `Passes.time` does, without the list of its parts."""
+        schedule = self.schedule
+        key = (*segments, schedule.cache_passes)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.summed(segments)
+        sums, sequences, decoding = found
+        device = launches = 0.0
+        for group, (reading, working, times, each) in sums.items():
+            factors = self.found.get(group) or self.found.setdefault(group, self.factors(*group))
+            device += reading * factors.reading + working * factors.working
+            launches += times + each * factors.launches
+        alone = decoding == sequences and decoding <= schedule.captured_sequences
+        host = 0.0 if alone else launches * schedule.launch_s
+        return PassTime((), device, host, schedule.step_s + sequences * schedule.sequence_s)
+
+    def factors(self, kind: type, kernel: str) -> Factors:
+        """Return how an engine's kernels of a kind compare with the law's."""
+        schedule = self.schedule
+        if kind is Product:
+            return schedule.product(kernel)
+        if kind is Experts:
+            return combined(schedule.product(kernel), schedule.experts)
+        if kind is Attention:
+            return schedule.attention
+        if kind is Collective:
+            return Factors(schedule.links, schedule.links)
+        if kind is Pointwise:
+            return Factors(schedule.pointwise_kernels, schedule.pointwise_kernels, schedule.pointwise_kernels)
+        return UNCHANGED
+
+    def summed(self, segments: tuple[Segment, ...]) -> tuple[Sums, float, float]:
+        """Return the sums of a pass, its sequences, and how many of them decode."""
+        operations = forward(self.passes.model, *segments)
+        sequences = sum(segment.sequences for segment in segments)
+        decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
+        if self.schedule.cache_passes and any(segment.keys for segment in segments):
+            operations += copies_of_cache(operations, self.schedule)
+        kernels, sums = self.kernels, Sums()
+        rate = kernels.rate("bf16")
+        for operation, times in operations:
+            kind = type(operation)
+            found = sums.setdefault((kind, getattr(operation, "kernel", "")), [0.0, 0.0, 0.0, 0.0])
+            seconds = times * kernels.seconds(operation)
+            moved, flops = operation.bytes / kernels.bandwidth, operation.flops / rate
+            working = flops / (flops + moved) if flops else 0.0
+            found[0] += seconds * (1.0 - working)
+            found[1] += seconds * working
+            if isinstance(operation, Experts) and self.schedule.loops_experts:
+                found[2] += times * operation.experts * 2.0
+                found[3] += times * operation.experts * operation.matrices
+            elif isinstance(operation, Product):
+                found[3] += times
+            elif isinstance(operation, Pointwise):
+                found[3] += times * operation.launches
+            else:
+                found[2] += times * operation.launches
+        return sums, sequences, decoding
+
+    def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
+        """Return a piece of each prompt."""
+        return self.passes.prompt(sequences=sequences, tokens=tokens, before=before)
+
+    def step(self, *, sequences: float, context: int) -> Segment:
+        """Return the next token of each sequence."""
+        return self.passes.step(sequences=sequences, context=context)
