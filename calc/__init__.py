@@ -30,7 +30,7 @@ def launch(scenario: Mapping[str, object], *, replicas: int = 1) -> dict[str, ob
     The fields are documented on the page "Launch". Raises ScenarioError for a scenario that is wrong, or that asks for
     no engine.
     """
-    from calc.launch.starting import starting  # an estimate needs it not
+    from calc.launching.starting import starting  # an estimate needs it not
 
     return starting(scenario, replicas)
 

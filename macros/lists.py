@@ -14,8 +14,8 @@ from calc.scenario import known_architecture
 from calc.units import show_large_count
 
 FOLDER = "assets/lists"
-# Value, label, note beside it, further names to find it by, one after a bar, and of a model when it came out: of several
-# that are sought by a part of their name the newest is meant.
+# Value, label, note beside it, further names to find it by, parted by bars, and when a model came out: of several that
+# are sought by a part of their name the newest is meant.
 Entry = tuple[str, str, str, str, str]
 
 

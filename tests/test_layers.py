@@ -18,7 +18,7 @@ FLOORS = (
     ("training",),
     ("estimate",),
     ("planner",),
-    ("launch",),
+    ("launching",),
     ("files", "lines"),
     ("calculators",),
     ("plots",),

@@ -427,3 +427,12 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     page.click(".calc-reset")
     page.goto(site + FIT)
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
+
+
+def test_a_name_finds_what_people_mean(watched: Watched, site: str) -> None:
+    """DeepSeek R1 itself before its distillations, whose names are shorter."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    field = page.get_by_role("combobox", name="Model", exact=True)
+    field.fill("deepseek r1")
+    expect(page.locator("#will-it-fit-model-list [role=option]").first).to_contain_text("DeepSeek R1 671B")

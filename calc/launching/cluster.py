@@ -1,7 +1,7 @@
 """Commands on more than one machine: by hand, under Slurm, and on Kubernetes."""
 
-from calc.launch.command import command_text
-from calc.launch.serving import HEAD, RAY_PORT, Served
+from calc.launching.command import command_text
+from calc.launching.serving import HEAD, RAY_PORT, Served
 
 GPUS = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
 LEADER, NUMBER = "$LWS_LEADER_ADDRESS", "$LWS_WORKER_INDEX"  # as LeaderWorkerSet names them

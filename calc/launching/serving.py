@@ -8,7 +8,7 @@ from calc.catalog import Catalog
 from calc.catalog.launchers import Launcher
 from calc.catalog.records import Accelerator, Mixture, NumberFormat, Recipe
 from calc.derivation import INFO, Warn
-from calc.launch.command import Said, flags_of
+from calc.launching.command import Said, flags_of
 from calc.memory.published_formats import published_format
 from calc.performance.fabric import joined
 from calc.scenario import PUBLISHED, known_architecture

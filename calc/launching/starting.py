@@ -7,10 +7,10 @@ from calc.catalog import catalog
 from calc.derivation import WRONG, Warn
 from calc.errors import ScenarioError
 from calc.estimate import estimate
-from calc.launch.cluster import by_machine, everywhere, kubernetes, slurm
-from calc.launch.command import Said, command_text
-from calc.launch.serving import first_device, served
-from calc.launch.training import PORT, Trained, trained
+from calc.launching.cluster import by_machine, everywhere, kubernetes, slurm
+from calc.launching.command import Said, command_text
+from calc.launching.serving import first_device, served
+from calc.launching.training import PORT, Trained, trained
 from calc.scenario import whole
 
 Answer = dict[str, object]

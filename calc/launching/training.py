@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Warn
-from calc.launch.command import Said, flags_of
+from calc.launching.command import Said, flags_of
 from calc.performance.fabric import joined
 
 PORT = 29500
