@@ -3,7 +3,16 @@
 from calc.catalog.records import Engine
 from calc.derivation import Step
 from calc.memory.drafts import Draft
-from calc.performance.operations import Attention, Collective, Experts, HostCopy, Pointwise, Product, Recurrence
+from calc.performance.operations import (
+    Attention,
+    CacheCopy,
+    Collective,
+    Experts,
+    HostCopy,
+    Pointwise,
+    Product,
+    Recurrence,
+)
 from calc.performance.schedules import HOST, PassTime, Timed
 from calc.performance.speed import Speed
 from calc.units import show_count, show_number
@@ -13,7 +22,7 @@ KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Matrix products", (Product,)),
     ("Products of experts", (Experts,)),
     ("Attention and states", (Attention, Recurrence)),
-    ("Norms, activations and copies", (Pointwise,)),
+    ("Norms, activations and copies", (Pointwise, CacheCopy)),
     ("Messages between devices", (Collective,)),
     ("Copies between host and device", (HostCopy,)),
 )
