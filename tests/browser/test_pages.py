@@ -1,5 +1,7 @@
 """Every page of the site: nothing leaves the origin, nothing complains, everybody can read it."""
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import Browser
 
@@ -10,10 +12,9 @@ DOCS = ROOT / "docs"
 SOURCES = [path.relative_to(DOCS).as_posix().removesuffix(".md") for path in DOCS.rglob("*.md")]
 PAGES = sorted(source.removesuffix("index").rstrip("/") for source in SOURCES)
 AXE = (ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-# By the name that the theme has for it; the light one first, as a page begins.
-SCHEMES: dict[str, dict[str, object]] = {
-    "default": {"resultTypes": ["violations"]},  # and no selectors of the thousands that pass
-    "slate": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
+SCHEMES: dict[Literal["light", "dark"], dict[str, object]] = {
+    "light": {"resultTypes": ["violations"]},  # and no selectors of the thousands that pass
+    "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
 }
 
 
@@ -57,21 +58,29 @@ OPENED = """() => {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(chromium: Browser, site: str, name: str) -> None:
-    """No violation of the rules that axe-core checks; in the dark scheme of those that a colour can break."""
-    page = chromium.new_context().new_page()
-    page.goto(address(site, name))
-    page.evaluate(OPENED)
-    page.evaluate(AXE)
-    broken = []
+    """No violation of the rules that axe-core checks; in the dark scheme of those that a colour can break.
+
+    Pages of prose are made of what pages with calculators and tables have too, and are looked at in the light alone.
+    """
+    pages = []
     for scheme, rules in SCHEMES.items():
-        page.evaluate("scheme => document.body.setAttribute('data-md-color-scheme', scheme)", scheme)
-        broken += [
-            f"{scheme}: {violation['id']}: {node['html'][:120]} {node['failureSummary'][:160]}"
-            for violation in page.evaluate("rules => axe.run(rules)", rules)["violations"]
-            for node in violation["nodes"][:3]
-        ]
+        if scheme == "dark" and not name.startswith(("calculators", "reference", "start", "about")) and name:
+            continue
+        page = chromium.new_context(color_scheme=scheme).new_page()
+        page.goto(address(site, name))
+        page.evaluate(OPENED)
+        page.evaluate(AXE)
+        page.evaluate("rules => { window.checking = axe.run(rules); }", rules)  # both at once, on two processors
+        pages.append(page)
+    broken = [
+        f"{violation['id']}: {node['html'][:120]} {node['failureSummary'][:160]}"
+        for page in pages
+        for violation in page.evaluate("window.checking")["violations"]
+        for node in violation["nodes"][:3]
+    ]
     assert broken == []
-    page.context.close()
+    for page in pages:
+        page.context.close()
 
 
 def test_the_page_for_lost_readers_works_at_any_depth(watched: Watched, site: str) -> None:
