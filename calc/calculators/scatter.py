@@ -78,6 +78,6 @@ def dot(point: Point, x: Axis, y: Axis) -> str:
     """Return a point as a link with its figures."""
     said = f"{point.name}: {show_number(point.cost)}, {show_number(point.speed)}"
     circle = element("circle", element("title", text(said)), cx=f"{x.at(point.cost)}", cy=f"{y.at(point.speed)}", r=6)
-    return element(
-        "a", circle, href=point.address, aria_label=said, class_="scatter-best" if point.best else "scatter-other"
-    )
+    class_ = "scatter-best" if point.best else "scatter-other"
+    # The theme writes the `href` of every link of a page anew, which a link in a drawing does not let it.
+    return element("a", circle, aria_label=said, class_=class_, **{"xlink:href": point.address})
