@@ -9,10 +9,12 @@ from calc.calculators.planned import (
     each_answer,
     margin,
     model_name,
+    model_of,
     option_table,
     options_of,
     plan_html,
     planned,
+    spoken,
     taken_out,
     weights,
 )
@@ -72,7 +74,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks, without what is pushed."""
     have = taken_out(read, ("accelerator", "accelerators"))
     of = str(read["of"])
-    need = {**taken_out(read, ("tokens_per_s_each",))}
+    need = taken_out(read, ("tokens_per_s_each",))
     first = taken_out(read, ("ttft_s",))
     if of == "users":
         need |= first
@@ -105,18 +107,13 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     return True, f"{words} on {place}: {reached(report)}.", f"Each answer is then written at {each_answer(first)}."
 
 
-def name_of(option: Report) -> str:
-    """Return an option's model."""
-    return model_name(option["scenario"])
-
-
 def render(report: Report) -> str:
     """Return the answer's HTML."""
     columns = (("Format", weights), ("Each answer", each_answer), ("Left on each GPU", margin))
     caption = f"As far as {devices(report['question']['have'])} goes"
     listed = ""
     if options_of(report):
-        listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns=columns, caption=caption)
+        listed = option_table(report, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 
@@ -124,12 +121,6 @@ ASSUMPTIONS = [
     "More of the quantity never serves better: the most is halved in upon.",
     "At the very edge a case is tight: leave room for what is not computed.",
 ]
-
-
-def status(report: Report) -> str:
-    """Return the answer as one sentence."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
 
 
 def row(report: Report) -> tuple[str, ...]:
@@ -146,7 +137,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=question,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The most", "Each answer"),
     row=row,
     answer=planned,

@@ -7,18 +7,21 @@ from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.planned import (
     NOT_KNOWN,
     amount,
-    devices,
+    dollars,
+    fleet,
     limited,
     maker,
     margin,
     model_name,
     money,
+    most_devices,
     option_table,
     options_of,
     plan_html,
     planned,
     segment,
     shown_count,
+    spoken,
     taken_out,
 )
 from calc.calculators.rendering import Report
@@ -40,22 +43,12 @@ INPUTS = (
         most=10**15,
     ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
-    Number(
-        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
-    ),
+    most_devices("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs"),
     Amount("days", "Done within", "Days; empty for any.", "", least=0, most=10_000, topic="Time and money"),
-    Amount(
-        "price_per_run",
-        "Rent of the run at most",
-        "US dollars; empty for any.",
-        "",
-        least=0,
-        most=10**9,
-        topic="Time and money",
-    ),
+    dollars("price_per_run", "Rent of the run at most", "Time and money"),
 )
 
 PRESETS = (
@@ -100,12 +93,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return False, f"Nothing trains {name} so.", "What is in the way stands below."
     first = listed[0]
     rest = f"{method(first)}: {lasts(first)}, {money(first, 'rent_per_run')} of rent."
-    return True, f"{name}: {devices(first['scenario'])}.", rest
-
-
-def name_of(option: Report) -> str:
-    """Return an option's devices."""
-    return devices(option["scenario"])
+    return True, f"{name}: {fleet(first)}.", rest
 
 
 def render(report: Report) -> str:
@@ -119,7 +107,7 @@ def render(report: Report) -> str:
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
     listed = (
-        option_table(report, "Devices", name_of, FINE_TUNE, columns=columns, caption=caption)
+        option_table(report, "Devices", fleet, FINE_TUNE, columns=columns, caption=caption)
         if options_of(report)
         else ""
     )
@@ -133,18 +121,12 @@ ASSUMPTIONS = [
 ]
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     listed = options_of(report)
     if not listed:
         return "none", NOT_KNOWN, NOT_KNOWN
-    return text(name_of(listed[0])), method(listed[0]), text(money(listed[0], "rent_per_run"))
+    return text(fleet(listed[0])), method(listed[0]), text(money(listed[0], "rent_per_run"))
 
 
 CALCULATOR = Calculator(
@@ -155,7 +137,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=question,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The first", "Method", "Rent of the run"),
     row=row,
     answer=planned,

@@ -5,8 +5,9 @@ from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.planned import (
     NOT_KNOWN,
-    devices,
+    dollars,
     each_answer,
+    fleet,
     limited,
     maker,
     margin,
@@ -14,12 +15,15 @@ from calc.calculators.planned import (
     money,
     option_table,
     options_of,
+    paid,
+    pay,
     plan_html,
     planned,
     plot,
     power,
     segment,
     shown_count,
+    spoken,
     taken_out,
     weights,
 )
@@ -29,7 +33,6 @@ from calc.scenario import USUAL
 from calc.units import show_count, show_number
 
 RANKS = (("cost", "Least cost"), ("energy", "Least energy for a token"), ("devices", "Fewest devices"))
-PAID = (("rent", "Rent"), ("buy", "To buy"))
 HABITS = (
     "users",
     "requests_each_hour",
@@ -92,18 +95,8 @@ INPUTS = (
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs"),
-    Choice(
-        "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
-    ),
-    Amount(
-        "price_per_month",
-        "Rent of a month at most",
-        "US dollars; empty for any.",
-        "",
-        least=0,
-        most=10**9,
-        topic="Money",
-    ),
+    pay("Money"),
+    dollars("price_per_month", "Rent of a month at most", "Money"),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine"),
 )
 
@@ -138,11 +131,6 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     return True, f"{name}: {fleet(first)}.", rest
 
 
-def fleet(option: Report) -> str:
-    """Return an option's replicas and devices."""
-    return devices(option["scenario"], option["replicas"])
-
-
 def load_facts(report: Report) -> str:
     """Return what comes to each replica of the first option, what hosted tokens cost, and what its site emits."""
     first = options_of(report)[0]
@@ -168,7 +156,7 @@ def load_facts(report: Report) -> str:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    paid = ("To buy", "purchase") if report["question"]["limits"].get("buy") else ("Rent of a month", "rent_per_month")
+    spent, field = paid(report)
     columns = (
         ("Format", weights),
         ("Each answer", each_answer),
@@ -181,7 +169,7 @@ def render(report: Report) -> str:
     listed = ""
     if options_of(report):
         listed = load_facts(report) + option_table(report, "Devices", fleet, SPEED, columns=columns, caption=caption)
-        listed += plot(report, fleet, SPEED, cost=paid[1], words=f"{paid[0]}, USD")
+        listed += plot(report, fleet, SPEED, cost=field, words=f"{spent}, USD")
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 
@@ -191,12 +179,6 @@ ASSUMPTIONS = [
     "Its times are those of a busy moment, not of the mean; a name leads to them.",
     element("a", "How a load is shared", href="../../about/plan/#how-a-load-is-shared") + " has the reasoning.",
 ]
-
-
-def status(report: Report) -> str:
-    """Return the answer as one sentence."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
 
 
 def row(report: Report) -> tuple[str, ...]:
@@ -213,7 +195,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=question,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The first", "Rent of a month"),
     row=row,
     answer=planned,

@@ -5,7 +5,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.line_link import address_of, form_values
 from calc.calculators.rendering import Report, answer_html, details, format_words
 from calc.calculators.scatter import Point, scatter_html
@@ -24,6 +24,7 @@ SEGMENTS = (
     ("soc", "With memory shared by a whole computer"),
     ("cloud", "In a cloud alone"),
 )
+PAID = (("rent", "Rent"), ("buy", "To buy"))
 REASONS = {
     "memory": "It does not fit",
     "speed": "It is too slow",
@@ -51,6 +52,23 @@ def segment(topic: str) -> Choice:
     return Choice(
         "segment", "Made for", "Where makers mean them to stand.", "", options=SEGMENTS, empty="Anything", topic=topic
     )
+
+
+def pay(topic: str) -> Choice:
+    """Return the input of whether devices are rented or bought."""
+    help_ = "Cost is the rent of a month, or the price."
+    return Choice("pay", "Pay by", help_, "", options=PAID, empty="Rent", topic=topic)
+
+
+def dollars(name: str, label: str, topic: str) -> Amount:
+    """Return the input of the most that may be spent."""
+    return Amount(name, label, "US dollars; empty for any.", "", least=0, most=10**9, topic=topic)
+
+
+def most_devices(topic: str) -> Number:
+    """Return the input of how many devices of a kind are tried."""
+    help_ = "Kinds of which it takes more are left out."
+    return Number("devices", "Most GPUs", help_, "8", least=1, most=64, topic=topic)
 
 
 def shown_count(topic: str, many: str = "10") -> Number:
@@ -106,6 +124,22 @@ def devices(scenario: Any, replicas: int = 1) -> str:
     return f"{show_count(replicas)} of {each}" if replicas > 1 else each
 
 
+def fleet(option: Any) -> str:
+    """Return an option's devices, of all its replicas."""
+    return devices(option["scenario"], option["replicas"])
+
+
+def model_of(option: Any) -> str:
+    """Return an option's model by name."""
+    return model_name(option["scenario"])
+
+
+def paid(report: Report) -> tuple[str, str]:
+    """Return what a question's cost is, in words and as a field of an option's costs."""
+    bought = report["question"]["limits"].get("buy")
+    return ("To buy", "purchase") if bought else ("Rent of a month", "rent_per_month")
+
+
 def weights(option: Any) -> str:
     """Return an option's number format of the weights."""
     return text(format_words(option["scenario"].get("weights", PUBLISHED)))
@@ -124,9 +158,8 @@ def each_answer(option: Any) -> str:
 
 def money(option: Any, name: str) -> str:
     """Return an amount of an option's costs; a range has its typical one shown."""
-    amount = option["cost"].get(name)
-    amount = amount["typical"] if isinstance(amount, dict) else amount
-    return NOT_KNOWN if amount is None else f"{show_number(amount)} {option['cost']['currency']}"
+    spent = amount(option["cost"], name)
+    return NOT_KNOWN if spent is None else f"{show_number(spent)} {option['cost']['currency']}"
 
 
 def power(option: Any) -> str:
@@ -213,3 +246,13 @@ def plan_html(verdict: tuple[bool | None, str, str], report: Report, listed: str
     working = f"The working is that of the first option: {devices(options_of(report)[0]['scenario'])}" if listed else ""
     said = [*assumptions, *([text(working + ".")] if working else [])]
     return answer_html(verdict, report, facts=listed + why_not(report) + counted, assumptions=said)
+
+
+def spoken(headline: Callable[[Report], tuple[bool | None, str, str]]) -> Callable[[Report], str]:
+    """Return what says a headline as one sentence."""
+
+    def status(report: Report) -> str:
+        _, first, rest = headline(report)
+        return f"{first} {rest}"
+
+    return status

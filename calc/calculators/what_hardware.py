@@ -6,21 +6,26 @@ from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.planned import (
     NOT_KNOWN,
-    devices,
+    dollars,
     each_answer,
+    fleet,
     limited,
     maker,
     margin,
     model_name,
     money,
+    most_devices,
     option_table,
     options_of,
+    paid,
+    pay,
     plan_html,
     planned,
     plot,
     power,
     segment,
     shown_count,
+    spoken,
     taken_out,
     weights,
 )
@@ -40,7 +45,6 @@ RANKS = (
     ("devices", "Fewest devices"),
     ("margin", "Most memory left"),
 )
-PAID = (("rent", "Rent"), ("buy", "To buy"))
 
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.3-70b", kind="models"),
@@ -59,25 +63,13 @@ INPUTS = (
     Choice(
         "why_not", "Why not …?", "What a device lacks that is not in the list.", "", kind="accelerators", empty="None"
     ),
-    Number(
-        "devices", "Most GPUs", "Kinds of which it takes more are left out.", "8", least=1, most=64, topic="Which GPUs"
-    ),
+    most_devices("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs", "15"),
-    Choice(
-        "pay", "Pay by", "Cost is the rent of a month, or the price.", "", options=PAID, empty="Rent", topic="Money"
-    ),
-    Amount("price", "Price of all at most", "US dollars; empty for any.", "", least=0, most=10**9, topic="Money"),
-    Amount(
-        "price_per_month",
-        "Rent of a month at most",
-        "US dollars; empty for any.",
-        "",
-        least=0,
-        most=10**9,
-        topic="Money",
-    ),
+    pay("Money"),
+    dollars("price", "Price of all at most", "Money"),
+    dollars("price_per_month", "Rent of a month at most", "Money"),
     Amount("power_w", "Power at most", "Watts of all boards; empty for any.", "", least=0, most=10**7, topic="Money"),
     Choice("engine", "Engine", "Which program runs it.", USUAL, kind="usual-engines", topic="Engine and cache"),
     *cache_formats("Engine and cache"),
@@ -121,7 +113,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return False, f"Nothing serves {name} so.", "More devices, fewer bits or shorter texts would make a difference."
     first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
     rest = f"{words}, {each_answer(first)} for each reader, {money(first, 'rent_per_hour')} an hour."
-    return True, f"{name}: {devices(first['scenario'], first['replicas'])}.", rest[0].upper() + rest[1:]
+    return True, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:]
 
 
 def lacking(asked: Report, other: str) -> str:
@@ -152,15 +144,9 @@ def rate(found: Report) -> str:
     return f", at {show_tokens_per_s(1 / each['typical'])} for each reader" if each else ""
 
 
-def name_of(option: Report) -> str:
-    """Return an option's devices."""
-    return devices(option["scenario"], option["replicas"])
-
-
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    bought = bool(report["question"]["limits"].get("buy"))
-    paid = ("To buy", "purchase") if bought else ("Rent of a month", "rent_per_month")
+    spent, field = paid(report)
     columns = (
         ("Format", weights),
         ("Each answer", each_answer),
@@ -171,8 +157,8 @@ def render(report: Report) -> str:
         ("Power", power),
     )
     caption = f"What serves {model_name(report['question'])}, best first"
-    listed = option_table(report, "Devices", name_of, WILL_IT_FIT, columns=columns, caption=caption)
-    drawn = plot(report, name_of, WILL_IT_FIT, cost=paid[1], words=f"{paid[0]}, USD")
+    listed = option_table(report, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
+    drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{spent}, USD")
     said = element("p", text(report["other"])) if report["other"] else ""
     return plan_html(headline(report), report, said + (listed + drawn if options_of(report) else ""), ASSUMPTIONS)
 
@@ -186,18 +172,12 @@ ASSUMPTIONS = [
 ]
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     listed = options_of(report)
     if not listed:
         return "none", NOT_KNOWN, NOT_KNOWN
-    return text(name_of(listed[0])), weights(listed[0]), text(money(listed[0], "rent_per_month"))
+    return text(fleet(listed[0])), weights(listed[0]), text(money(listed[0], "rent_per_month"))
 
 
 CALCULATOR = Calculator(
@@ -208,7 +188,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=question,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The first", "Format", "Rent of a month"),
     row=row,
     answer=answered,

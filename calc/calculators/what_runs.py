@@ -10,11 +10,13 @@ from calc.calculators.planned import (
     each_answer,
     margin,
     model_name,
+    model_of,
     option_table,
     options_of,
     plan_html,
     planned,
     shown_count,
+    spoken,
     taken_out,
     weights,
 )
@@ -91,7 +93,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     wanted: dict[str, object] = {"models": {"parameters": [low, high], "kind": chosen["kind"]}}
     if "why_not" in chosen:
         wanted = {"model": chosen["why_not"]}
-    need = {**taken_out(read, ("tokens_per_s_each",))}
+    need = taken_out(read, ("tokens_per_s_each",))
     read.setdefault("weights", "any")
     return {"want": "models", "have": have, "need": need, **wanted, **read}
 
@@ -105,7 +107,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         name = model_name({"model": one}) if one else "Nothing"
         return False, f"{name} does not run on {place}.", "What is in the way stands below."
     first = listed[0]
-    name, bits = model_name(first["scenario"]), format_words(first["scenario"].get("weights", "published"))
+    name, bits = model_of(first), format_words(first["scenario"].get("weights", "published"))
     if "model" in report["question"]:
         return True, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader."
     words = dict(RANKS)[report["question"]["rank_by"]].lower()
@@ -123,16 +125,11 @@ def size(option: Report) -> str:
     )
 
 
-def name_of(option: Report) -> str:
-    """Return an option's model."""
-    return model_name(option["scenario"])
-
-
 def render(report: Report) -> str:
     """Return the answer's HTML."""
     columns = (("Format", weights), ("Parameters", size), ("Each answer", each_answer), ("Left on each GPU", margin))
     caption = f"What runs on {devices(report['question']['have'])}"
-    listed = option_table(report, "Model", name_of, WILL_IT_FIT, columns=columns, caption=caption)
+    listed = option_table(report, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed if options_of(report) else "", ASSUMPTIONS)
 
 
@@ -143,16 +140,10 @@ ASSUMPTIONS = [
 ]
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     listed = options_of(report)
-    first = model_name(listed[0]["scenario"]) if listed else "none"
+    first = model_of(listed[0]) if listed else "none"
     return text(first), weights(listed[0]) if listed else NOT_KNOWN, each_answer(listed[0]) if listed else NOT_KNOWN
 
 
@@ -164,7 +155,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=question,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The first", "Format", "Each answer"),
     row=row,
     answer=planned,
