@@ -34,11 +34,6 @@ class Segment(NamedTuple):
     encoded: int = 0  # tokens of each whose keys a decoder has from an encoder
 
 
-def whole_rank(demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
-    """Return a demand's whole model on one rank, as if its pipeline stages were one."""
-    return rank_of(Stage(demand.architecture, 0, demand.architecture.layer_count), demand, layout, fuses=fuses)
-
-
 def rank_of(stage: Stage, demand: Demand, layout: Layout, *, fuses: bool = True) -> RankModel:
     """Return some layers of a demand's model on one rank."""
     return rank_model(

@@ -168,13 +168,6 @@ class Passes(NamedTuple):
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
         return Segment(sequences, self.queries, context, float(self.queries))
 
-    def mixed_step_s(self, *, prompt_tokens: int, before: int, sequences: float, context: int) -> float:
-        """Return the seconds of a step that takes `prompt_tokens` of a prompt along with decoding sequences."""
-        segments = [self.step(sequences=sequences, context=context)] if sequences else []
-        if prompt_tokens:
-            segments.append(self.prompt(sequences=1, tokens=prompt_tokens, before=before))
-        return self.time(*segments).total
-
 
 def passes_of(
     *,
