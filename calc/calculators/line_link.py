@@ -3,12 +3,11 @@
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, text
+from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
 from calc.scenario import OUTPUT_TOKENS
 
 FOLDER = "calculators"  # of the site, from its first page
-KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
 def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
@@ -33,11 +32,6 @@ def address_of(calculator: Calculator, values: Values) -> str:
     defaults = {field.name: field.default for field in calculator.inputs}
     pairs = [f"{name}={escaped(value)}" for name, value in values.items() if value != defaults[name]]
     return f"{FOLDER}/{calculator.id}/" + (f"?{'&'.join(pairs)}" if pairs else "")
-
-
-def escaped(value: str) -> str:
-    """Return a value as an address has it; the standard library's `urllib` would not be small."""
-    return "".join(sign if sign in KEPT else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in value)
 
 
 def link_to(calculator: Calculator, values: Values, label: str) -> str:

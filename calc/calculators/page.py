@@ -9,6 +9,7 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, fields_html
+from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.errors import ScenarioError, nearest
 
@@ -34,6 +35,7 @@ class Calculators(Mapping[str, Calculator]):
         "training-time",
         "scaling-laws",
         "interconnect",
+        "your-measurement",
     )
 
     def __getitem__(self, name: str) -> Calculator:
@@ -64,12 +66,6 @@ FORM_FIELDS = {
 }
 OWN_VALUES = "Your own values"
 WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
-TAKEN = element(
-    "p",
-    "Take it along: " + " ".join(element("button", label, type="button", data_take=way) for way, label in WAYS),
-    class_="calc-take",
-    hidden=True,
-)
 WITHOUT_SCRIPTS = "Without scripts, this page shows the answer to the values above; the worked examples show others."
 
 
@@ -96,11 +92,22 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     heading = element("legend", text(calculator.question)) + examples_html(calculator, identity)
     form = element("form", element("fieldset", heading + fields) + reset, class_="calc-form", id=identity, method="get")
     live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
-    asked = element("div", form + import_html(calculator.inputs, identity) + live + TAKEN, class_="calc-asked")
+    brought = import_html(calculator, identity)
+    parts = (brought, form) if calculator.pasted else (form, brought)  # what is pasted fills in the form
+    asked = element("div", "".join((*parts, live, taken_html(calculator))), class_="calc-asked")
     answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
     inner = asked + answer
     attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None, "data_catalog": catalog().version}
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
+
+
+def taken_html(calculator: Calculator) -> str:
+    """Return the ways to take a calculator's answer along; it is hidden until scripts run."""
+    from calc.calculators.taking import ways  # the page has it already
+
+    known = ("link", *ways(calculator), "print")
+    buttons = [element("button", label, type="button", data_take=way) for way, label in WAYS if way in known]
+    return element("p", f"Take it along: {' '.join(buttons)}", class_="calc-take", hidden=True)
 
 
 def examples_html(calculator: Calculator, prefix: str) -> str:
@@ -132,7 +139,8 @@ def answer(request: str) -> str:
     In: `{"calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "html", "status", "options"}`, or
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
-    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. `corrections`
+    are what the reader has measured, each with its `accelerator`, `engine` and `correction`.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
@@ -151,13 +159,24 @@ def answer(request: str) -> str:
 
             copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
-        report = calculator.report(fields)
+        report = (
+            corrected(calculator, fields, asked["corrections"])
+            if asked.get("corrections")
+            else calculator.report(fields)
+        )
     except ScenarioError as error:
         errors = [shown_problem(field, message, inputs) for field, message in error.problems]
         return json.dumps({"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])})
     options = list(offered(calculator.inputs, calculator.values(fields), report))
     found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
     return json.dumps(found)
+
+
+def corrected(calculator: Calculator, fields: Values, kept: list[dict[str, Any]]) -> Report:
+    """Return the report on a form's fields, corrected by what the reader has measured where that holds for it."""
+    from calc.calculators.corrected import corrected_report  # most readers have measured nothing
+
+    return corrected_report(calculator, fields, kept)
 
 
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:
@@ -176,4 +195,4 @@ def imported(request: str, heads: Sequence[bytes]) -> str:
     `{"ok": false, "errors", "status", "more"}` where `more` says that further files would help.
     """
     asked: dict[str, Any] = json.loads(request)
-    return json.dumps(read_import(calculator_named(str(asked["calculator"])).inputs, asked, heads))
+    return json.dumps(read_import(calculator_named(str(asked["calculator"])), asked, heads))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, table, text
+from calc.calculators.html import ROOT, element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.line_link import address_of, form_values
 from calc.calculators.rendering import Report, answer_html, details, format_words
@@ -16,7 +16,6 @@ from calc.planner.answer import answer
 from calc.scenario import PUBLISHED
 from calc.units import show_count, show_gib, show_number, show_tokens_per_s
 
-ROOT = "../../"  # every page with a calculator stands two deep
 SEGMENTS = (
     ("data-center", "Data centre"),
     ("workstation", "Workstation"),

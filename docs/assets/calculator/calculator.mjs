@@ -1,11 +1,11 @@
 // The calculators of a page. What a reader enters goes to Python in a worker; the HTML that comes back replaces the answer.
 // This module holds no fact and no formula. It runs once in a tab: instant navigation keeps it, and with it the worker.
 
-import { carried, carry, forget } from "./carrying.mjs";
+import { carried, carry, corrections, forget } from "./carrying.mjs";
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { runtime } from "./runtime.mjs";
-import { before, offerTaking } from "./taking.mjs";
+import { before, offerReport, offerTaking } from "./taking.mjs";
 
 const OWN = "own"; // values that are no worked example
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
@@ -18,6 +18,7 @@ const WRONG_TEXT = "What stands here still answers the last valid values.";
 const LATE_TEXT = "Being computed: what stands here answers the values before your change.";
 const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNANSWERED_TEXT = "There is no answer to these values yet.";
+const UNKEPT_TEXT = "The browser does not let this page keep it.";
 const KEPT_TEXT = "What is shown answers the values before.";
 
 class Calculator extends HTMLElement {
@@ -64,7 +65,7 @@ class Calculator extends HTMLElement {
     this.#offerExamples(listen);
     this.#startWhenLookedAt();
     this.#tellOrigin(before(this));
-    if (this.#readAddress() || this.#takeCarried()) {
+    if (this.#readAddress() || this.#takeCarried() || corrections().length) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
     }
@@ -273,7 +274,8 @@ class Calculator extends HTMLElement {
     clearTimeout(this.#late);
     this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
     this.#count();
-    const request = { calculator: this.dataset.calculator, fields: this.#fields };
+    const kept = corrections();
+    const request = { calculator: this.dataset.calculator, fields: this.#fields, ...(kept.length && { corrections: kept }) };
     runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); });
     this.#sayState();
   }
@@ -290,6 +292,7 @@ class Calculator extends HTMLElement {
       const open = new Set([...this.#answer.querySelectorAll("details[open]")].map((part) => part.dataset.key));
       const focused = this.#answer.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.key;
       this.#answer.innerHTML = answer.html;
+      offerReport(this.#answer);
       for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
       if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
     }
@@ -347,8 +350,13 @@ class Calculator extends HTMLElement {
     }
   }
 
-  // Where the verdict stays at the lower edge of a narrow page, pressing it shows the whole answer.
+  // Buttons of an answer, and the verdict: where it stays at the lower edge of a narrow page, pressing it shows the rest.
   #open(event) {
+    const button = event.target.closest("[data-correct], [data-uncorrect]");
+    if (button) {
+      import("./correcting.mjs").then(({ press }) => { this.#told = press(button); this.#ask(); }, () => this.#say(UNKEPT_TEXT));
+      return;
+    }
     const verdict = event.target.closest(".calc-verdict");
     if (verdict && getComputedStyle(verdict).position === "sticky") verdict.nextElementSibling?.scrollIntoView({ block: "center" });
   }

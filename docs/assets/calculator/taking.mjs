@@ -51,3 +51,13 @@ export function before(calculator) {
   if (!catalog || catalog === calculator.dataset.catalog) return "";
   return `This link was made with the facts of ${catalog}, and answered then: ${was ?? "nothing that it kept."} Now it answers with those of ${calculator.dataset.catalog}.`;
 }
+
+// A report is opened as an issue of the guide's repository, which the theme links to; without one its text can be copied.
+export function offerReport(answer) {
+  const link = answer.querySelector("[data-send]");
+  const repository = /** @type {HTMLAnchorElement} */ (document.querySelector("a.md-source"))?.href;
+  if (!link || !repository) return;
+  const asked = new URLSearchParams({ title: link.dataset.send, body: link.closest("details").querySelector("pre").textContent });
+  link.href = `${repository.replace(/\/$/, "")}/issues/new?${asked}`;
+  link.hidden = false;
+}
