@@ -8,7 +8,6 @@ from calc.catalog.records import Accelerator
 from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
-from calc.memory.runtime import NOT_USED
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 
@@ -59,8 +58,7 @@ class Placed(NamedTuple):
         if serving is None:
             return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
         runtime = serving.fullest(demand, self.layout)[1]
-        used = sum(amount.bytes for amount in runtime.amounts if amount.id not in NOT_USED)
-        return Need(used, None if runtime.limit is None else runtime.limit + used - runtime.needed)
+        return Need(runtime.used, runtime.usable)
 
     def where(self) -> str:
         """Return on what the model stands, in words; empty without a device."""
