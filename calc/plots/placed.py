@@ -74,7 +74,7 @@ def place(scenario: Mapping[str, object]) -> Placed:
     reader = Reader(scenario)
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, catalog())
-    sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
+    sequences = asked.concurrency or whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
     by_layers = asked.engine is not None and asked.engine.splits_layers
     layout = settle_layout(reader, demand, splits_layers=by_layers)
