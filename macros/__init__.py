@@ -86,7 +86,16 @@ from macros.link_tables import (
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, calculator_list, presets, question, version
+from macros.pages import (
+    benchmark,
+    calculator,
+    calculator_list,
+    embedding_table,
+    presets,
+    question,
+    side_by_side,
+    version,
+)
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.pool_numbers import pools_error
@@ -244,7 +253,9 @@ MACROS = (
     planned,
     plot,
     precision_table,
+    embedding_table,
     presets,
+    side_by_side,
     question,
     hosted_table,
     price_table,

@@ -66,7 +66,15 @@ FORM_FIELDS = {
     "start": "start_from",
 }
 OWN_VALUES = "Your own values"
-WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
+WAYS = (
+    ("link", "Link"),
+    ("markdown", "Markdown"),
+    ("json", "JSON"),
+    ("python", "Python"),
+    ("print", "Print"),
+    ("compare", "Compare"),
+    ("embed", "Embed"),
+)
 WITHOUT_SCRIPTS = "Without scripts, this page shows the answer to the values above; the worked examples show others."
 
 
@@ -106,7 +114,7 @@ def taken_html(calculator: Calculator) -> str:
     """Return the ways to take a calculator's answer along; it is hidden until scripts run."""
     from calc.calculators.taking import ways  # the page has it already
 
-    known = ("link", *ways(calculator), "print")
+    known = ("link", *ways(calculator), "print", "compare", "embed")
     buttons = [element("button", label, type="button", data_take=way) for way, label in WAYS if way in known]
     return element("p", f"Take it along: {' '.join(buttons)}", class_="calc-take", hidden=True)
 
@@ -142,7 +150,8 @@ def answer(request: str) -> str:
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. `corrections`
     are what the reader has measured, each with its `accelerator`, `engine` and `correction`.
-    `{"line": text}` in place of all that is a question in one line, which has no form and no options.
+    `{"line": text}` in place of all that is a question in one line, which has no form and no options; `{"pinned":
+    [{"calculator", "fields"}]}` are answers to set side by side.
     """
     fields: Values = {}
     inputs: set[str] = set()
@@ -152,6 +161,9 @@ def answer(request: str) -> str:
             from calc.calculators.line import answer_line  # only the first page has one
 
             return json.dumps(answer_line(asked["line"]))
+        if "pinned" in asked:
+            html, status = compared(asked["pinned"])
+            return json.dumps({"ok": True, "html": html, "status": status})
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -171,6 +183,26 @@ def answer(request: str) -> str:
     options = list(offered(calculator.inputs, calculator.values(fields), report))
     found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
     return json.dumps(found)
+
+
+def compared(pinned: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return answers side by side, and a sentence on them. Raises ScenarioError for a wrong one."""
+    from calc.calculators.side_by_side import Pinned, side_by_side  # one page has them
+
+    found = []
+    for entry in pinned:
+        calculator = calculator_named(str(entry.get("calculator")))
+        values = {str(name): str(value) for name, value in entry.get("fields", {}).items()}
+        found.append(Pinned(calculator, values, calculator.report(values)))
+    return side_by_side(found)
+
+
+def render_comparison(pinned: Sequence[Mapping[str, Any]]) -> str:
+    """Return the element of answers side by side, which begins with those given."""
+    html, _ = compared(pinned)
+    answered = element("div", html, class_="calc-answer")
+    status = element("p", "", class_="calc-status", role="status")
+    return element("gpu-comparison", status + answered, data_first=json.dumps(list(pinned)))
 
 
 def corrected(calculator: Calculator, fields: Values, kept: list[dict[str, Any]]) -> Report:

@@ -58,17 +58,20 @@ class Calculator extends HTMLElement {
     });
     offerTaking(this, listen, {
       fields: () => this.#fields,
+      changed: () => this.#changed,
       address: () => this.#address().href,
       status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
       say: (text) => this.#say(text),
     });
     this.#offerExamples(listen);
     this.#startWhenLookedAt();
-    this.#tellOrigin(before(this));
+    this.#tellOrigin(...before(this));
     if (this.#readAddress() || this.#takeCarried() || corrections().length) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
     }
+    const now = this.querySelector(".calc-now");
+    if (now && !this.#asked) now.textContent = this.#answer.querySelector(".calc-verdict")?.textContent ?? "";
     this.#count();
     this.#sayState();
   }
@@ -89,6 +92,11 @@ class Calculator extends HTMLElement {
 
   get #fields() {
     return { ...Object.fromEntries(new FormData(this.#form)), ...this.#linked };
+  }
+
+  get #changed() {
+    const changed = this.#controls.filter((control) => this.#value(control) !== initial(control));
+    return Object.fromEntries(changed.map((control) => [control.name, this.#value(control)]));
   }
 
   // Loading begins before the first keystroke, but not for a page that is only scrolled past, nor where data is saved.
@@ -136,8 +144,7 @@ class Calculator extends HTMLElement {
 
   #carry() {
     const values = this.#controls.map((control) => ({ name: control.name, value: this.#value(control), first: initial(control) }));
-    const changed = values.filter(({ value, first }) => value !== first);
-    carry(Object.fromEntries(changed.map(({ name, value }) => [name, value])), values.filter(({ value, first }) => value === first).map(({ name }) => name));
+    carry(this.#changed, values.filter(({ value, first }) => value === first).map(({ name }) => name));
   }
 
   #set(control, value) {
@@ -202,10 +209,14 @@ class Calculator extends HTMLElement {
     this.#examples.value = known?.value ?? OWN;
   }
 
-  // Say above the answer's state where the form's values are from.
-  #tellOrigin(told) {
+  // Say above the answer's state where the form's values are from: a line, or two of which the second ends with the answer.
+  #tellOrigin(...lines) {
     this.querySelector(".calc-before")?.remove();
-    if (told) this.#line.before(Object.assign(document.createElement("p"), { className: "calc-before", textContent: told }));
+    if (!lines.length) return;
+    const told = Object.assign(document.createElement("div"), { className: "calc-before" });
+    for (const text of lines) told.append(Object.assign(document.createElement("p"), { textContent: text }));
+    if (lines.length > 1) told.lastElementChild.append(Object.assign(document.createElement("span"), { className: "calc-now" }));
+    this.#line.before(told);
   }
 
   #edit(event) {
@@ -253,7 +264,7 @@ class Calculator extends HTMLElement {
   #reset() {
     this.#linked = {};
     forget();
-    this.#tellOrigin("");
+    this.#tellOrigin();
     for (const control of this.#controls) if (control.dataset.list) show(control);
     this.#editing = null;
     this.#ask();
@@ -296,6 +307,8 @@ class Calculator extends HTMLElement {
       for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
       if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
     }
+    const now = this.querySelector(".calc-now");
+    if (now && answer.ok) now.textContent = answer.status;
     this.#say(`${this.#told} ${answer.status}`.trim());
     this.#told = "";
     this.#sayState();
