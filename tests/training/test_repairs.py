@@ -217,7 +217,7 @@ def test_a_report_lists_them() -> None:
 
 
 def test_fewer_devices_come_first() -> None:
-    """LoRA of a 70B fits on two tensor-parallel H100s, and on four with FSDP: two stand first, as `devices_needed` says."""
+    """LoRA of a 70B fits on two tensor-parallel H100s, and on four with FSDP: the fewest stand first."""
     scenario = ONE | {"model": "llama-3.3-70b", "method": "lora"}
     report: Any = estimate(scenario)
     counts = [repair["change"]["accelerators"] for repair in report["repairs"] if repair["cost"] == PRICES[-1]]
