@@ -171,6 +171,8 @@ class Kernels:
         if operation.queries > MOST_DECODED:
             key = operation.latent, operation.kernel
             prefill = self._prefills.get(key) or self._prefill_law(*key)
+            if not operation.value_dim:  # scores of an indexer: no exponentials are taken
+                prefill = prefill._replace(setup_width=0.0)
             queries = operation.sequences * operation.queries
             # Queries are read and results written in 16 bit.
             own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
@@ -181,6 +183,7 @@ class Kernels:
                 heads=operation.heads,
                 widths=operation.key_dim + operation.value_dim,
                 moved_bytes=operation.cache_bytes + own,
+                latent=operation.latent,
             )
         key = operation.latent, operation.kernel
         decode = self._decodes.get(key) or self._decode_law(*key)
