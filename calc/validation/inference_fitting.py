@@ -59,7 +59,6 @@ CODE = {
     "weights_factor_w4a16@2023": 2.0,
     "step_s@2023": 1.3e-2,
     "step_s@V0": 2e-3,
-    "matrix_factor@consumer": 0.75,  # sums in FP16, at which GeForce cards have twice the rate
 }
 EAGER = {
     "launch_s": 2.5e-5,
@@ -74,7 +73,8 @@ EAGER = {
     "product_launches_gptq-int8": 5.0,
     "product_launches_int8": 8.0,
 }
-OWN = {"transformers": EAGER, "llama.cpp": {"step_s": 3e-4}}  # llama.cpp: a loop in C++ that one request has alone
+# A loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
+OWN = {"transformers": EAGER, "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75}}
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
