@@ -133,7 +133,9 @@ def answer(request: str) -> str:
     In: `{"calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "html", "status", "options"}`, or
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
-    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
+    `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
+    `{"launch": {}}` the form's own case.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
@@ -144,6 +146,8 @@ def answer(request: str) -> str:
             from calc.calculators.line import answer_line  # only the first page has one
 
             return json.dumps(answer_line(asked["line"]))
+        if option := asked.get("launch"):
+            return json.dumps(launched(option["scenario"], option["replicas"]))
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -152,6 +156,8 @@ def answer(request: str) -> str:
 
             copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
+        if "launch" in asked:
+            return json.dumps(launched(calculator.asked(fields)))
         report = calculator.report(fields)
     except ScenarioError as error:
         errors = [shown_problem(field, message, inputs) for field, message in error.problems]
@@ -159,6 +165,16 @@ def answer(request: str) -> str:
     options = list(offered(calculator.inputs, calculator.values(fields), report))
     found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
     return json.dumps(found)
+
+
+def launched(scenario: dict[str, Any], replicas: int = 1) -> dict[str, object]:
+    """Return how the case of a form, or an option, is started."""
+    from calc.calculators.starting import started_html  # most answers start nothing
+    from calc.launching.starting import starting
+
+    started: Any = starting(scenario, replicas)
+    where = "" if started["machines"] == 1 else f" for {started['machines']} machines"
+    return {"ok": True, "html": started_html(started), "status": f"The launch command{where} is shown."}
 
 
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:

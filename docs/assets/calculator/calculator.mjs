@@ -4,6 +4,7 @@
 import { carried, carry, forget } from "./carrying.mjs";
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
+import { offerLaunching } from "./launching.mjs";
 import { runtime } from "./runtime.mjs";
 import { before, offerTaking } from "./taking.mjs";
 
@@ -61,7 +62,9 @@ class Calculator extends HTMLElement {
       status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
       say: (text) => this.#say(text),
     });
+    offerLaunching(this, listen, { fields: () => this.#fields, say: (text) => this.#say(text) });
     this.#offerExamples(listen);
+    bringTables(this.#answer);
     this.#startWhenLookedAt();
     this.#tellOrigin(before(this));
     if (this.#readAddress() || this.#takeCarried()) {
@@ -290,6 +293,7 @@ class Calculator extends HTMLElement {
       const open = new Set([...this.#answer.querySelectorAll("details[open]")].map((part) => part.dataset.key));
       const focused = this.#answer.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.key;
       this.#answer.innerHTML = answer.html;
+      bringTables(this.#answer);
       for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
       if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
     }
@@ -373,6 +377,11 @@ class Calculator extends HTMLElement {
 // Python is not fetched unasked where data is saved, nor on a phone.
 function spared() {
   return navigator.connection?.saveData || matchMedia("(hover: none)").matches;
+}
+
+// Tables of an answer that are filtered and sorted bring the script for it.
+function bringTables(answer) {
+  if (answer.querySelector("gpu-table")) import("../table/table.mjs");
 }
 
 // Whether a control can hold a value: a list must have it.
