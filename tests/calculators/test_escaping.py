@@ -44,6 +44,9 @@ ASKING_FOR_MODELS = [
 ]
 PLOTS_BESIDE = (
     ("memory-over-context", "will-it-fit"),
+    ("sequences-over-context", "will-it-fit"),
+    ("memory-sensitivity", "will-it-fit"),
+    ("speed-sensitivity", "speed"),
     ("cache-over-context", "kv-cache"),
     ("speed-over-batch", "speed"),
     ("latency-over-load", "speed"),
