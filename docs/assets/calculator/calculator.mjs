@@ -6,6 +6,7 @@ import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { offerLaunching } from "./launching.mjs";
 import { runtime } from "./runtime.mjs";
+import { follow, offerSliding } from "./sliding.mjs";
 import { before, offerTaking } from "./taking.mjs";
 
 const OWN = "own"; // values that are no worked example
@@ -41,6 +42,7 @@ class Calculator extends HTMLElement {
     const listen = (target, type, action, more) =>
       target.addEventListener(type, action, { signal: this.#listening.signal, ...more });
     offerChoosing(this, listen, (text) => this.#say(text));
+    offerSliding(this, listen);
     listen(this.#form, "input", (event) => this.#edit(event));
     listen(this.#form, "change", () => { this.#editing = null; });
     listen(this.#form, "submit", (event) => event.preventDefault());
@@ -341,9 +343,10 @@ class Calculator extends HTMLElement {
     else this.#answer.prepend(this.#stale);
   }
 
-  // The heading of each folded part says how many of its fields were changed.
+  // The heading of each folded part says how many of its fields were changed, and sliders stand where numbers do.
   #count() {
     this.#nameExample();
+    follow(this);
     for (const topic of this.querySelectorAll(".calc-topic")) {
       const within = this.#controls.filter((control) => topic.contains(control));
       const changed = within.filter((control) => this.#value(control) !== initial(control)).length;
