@@ -11,6 +11,10 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
 from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, MAYBE, MLX, NO, YES, Support
 from calc.derivation import WRONG, Warn
+from calc.memory.budget import Layout
+from calc.planning.blocks import cut_blocks
+
+ONE_DEVICE = Layout()
 
 
 class Runs(NamedTuple):
@@ -69,21 +73,37 @@ def closest(facts: list[Support], place: Place | None) -> Support | None:
 
 
 def what_runs(
-    *, facts: Catalog, engine: Engine | None, device: Accelerator | None, weights: Weights, architecture: Architecture
+    *,
+    facts: Catalog,
+    engine: Engine | None,
+    device: Accelerator | None,
+    weights: Weights,
+    architecture: Architecture,
+    layout: Layout = ONE_DEVICE,
 ) -> Runs:
-    """Return whether an engine runs a family in a number format on a device; not known without an engine."""
+    """Return whether an engine runs a family in a number format on devices; not known without an engine."""
     if engine is None:
         return Runs(None, ())
-    formats = tuple(format_names(weights))
-    return known_runs(
-        facts=facts, engine=engine.id, place=place_of(device), formats=formats, family=architecture.family
+    known = known_runs(
+        facts=facts,
+        engine=engine.id,
+        version=engine.version,
+        place=place_of(device),
+        formats=tuple(format_names(weights)),
+        family=architecture.family,
     )
+    if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
+        said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
+        return Runs(False, (*(known.because if known.runs is False else ()), said), known.on_device)
+    return known
 
 
 @lru_cache(maxsize=4096)  # a plan asks the same of each number of devices
-def known_runs(*, facts: Catalog, engine: str, place: Place | None, formats: tuple[str, ...], family: str) -> Runs:
+def known_runs(
+    *, facts: Catalog, engine: str, place: Place | None, formats: tuple[str, ...], family: str, version: str = ""
+) -> Runs:
     """Return what facts say of an engine on a device, of the names of its number formats and of a family."""
-    known, record = facts.support(engine), facts.engine(engine)
+    known, record = [fact for fact in facts.support(engine) if fact.holds_in(version)], facts.engine(engine)
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []
