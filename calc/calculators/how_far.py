@@ -14,7 +14,7 @@ from calc.calculators.options import (
     model_of,
     option_table,
 )
-from calc.calculators.planned import options_of, plan_html, planned, taken_out
+from calc.calculators.planned import options_of, plan_html, planned, planning, taken_out
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
@@ -140,4 +140,5 @@ CALCULATOR = Calculator(
     headings=("The most", "Each answer"),
     row=row,
     answer=planned,
+    steps=planning,
 )

@@ -23,6 +23,7 @@ from calc.calculators.planned import (
     options_of,
     plan_html,
     planned,
+    planning,
     segment,
     shown_count,
     taken_out,
@@ -144,4 +145,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Method", "Rent of the run"),
     row=row,
     answer=planned,
+    steps=planning,
 )

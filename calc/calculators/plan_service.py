@@ -25,6 +25,7 @@ from calc.calculators.planned import (
     pay,
     plan_html,
     planned,
+    planning,
     plot,
     segment,
     shown_count,
@@ -204,4 +205,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Rent of a month"),
     row=row,
     answer=planned,
+    steps=planning,
 )

@@ -11,7 +11,8 @@ from calc.calculators.rendering import Report, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog.schema import VENDORS
 from calc.estimate import estimate
-from calc.planner.answer import answer
+from calc.planner.answer import answering
+from calc.planner.steps import Steps, finished
 from calc.units import show_count
 
 SEGMENTS = (
@@ -89,7 +90,12 @@ def limited(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
 
 def planned(question: dict[str, object]) -> Report:
     """Return the planner's answer with the report on its first option, whose working a reader can follow."""
-    found: Any = answer({name: value for name, value in question.items() if value not in ({}, None)})
+    return finished(planning(question))
+
+
+def planning(question: dict[str, object]) -> Steps[Report]:
+    """Look for the same, a candidate a step."""
+    found: Any = yield from answering({name: value for name, value in question.items() if value not in ({}, None)})
     first: Any = estimate(found["options"][0]["scenario"]) if found["options"] else None
     return {**(first or nothing(question)), "question": question, "plan": found, "warnings": found["warnings"]}
 

@@ -27,7 +27,7 @@ from calc.calculators.planned import (
     paid,
     pay,
     plan_html,
-    planned,
+    planning,
     plot,
     segment,
     shown_count,
@@ -38,6 +38,7 @@ from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.estimate import estimate
+from calc.planner.steps import Steps, finished
 from calc.scenario import USUAL
 from calc.units import show_gib, show_tokens_per_s
 
@@ -106,8 +107,14 @@ def question(read: dict[str, object]) -> dict[str, object]:
 
 def answered(asked: dict[str, object]) -> Report:
     """Return the planner's answer, and what a device lacks that was asked for."""
+    return finished(answering(asked))
+
+
+def answering(asked: dict[str, object]) -> Steps[Report]:
+    """Look for the same, a candidate a step."""
     other = asked.pop("why_not", None)
-    return {**planned(asked), "other": lacking(asked, str(other)) if other else ""}
+    found = yield from planning(asked)
+    return {**found, "other": lacking(asked, str(other)) if other else ""}
 
 
 def headline(report: Report) -> tuple[bool | None, str, str]:
@@ -196,4 +203,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Format", "Rent of a month"),
     row=row,
     answer=answered,
+    steps=answering,
 )

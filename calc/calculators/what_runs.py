@@ -17,7 +17,7 @@ from calc.calculators.options import (
     ordered,
     weights,
 )
-from calc.calculators.planned import options_of, plan_html, planned, shown_count, taken_out
+from calc.calculators.planned import options_of, plan_html, planned, planning, shown_count, taken_out
 from calc.calculators.rendering import Report, format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
@@ -156,4 +156,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Format", "Each answer"),
     row=row,
     answer=planned,
+    steps=planning,
 )

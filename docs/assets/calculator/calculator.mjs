@@ -18,6 +18,7 @@ const LIVE_TEXT = "Live: Python computes in your browser.";
 const LATE_MS = 300; // an answer that is not in by then is said to be under way
 const WRONG_TEXT = "What stands here still answers the last valid values.";
 const LATE_TEXT = "Being computed: what stands here answers the values before your change.";
+const STOPPED_TEXT = "Stopped. What stands here answers the values before your change.";
 const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNANSWERED_TEXT = "There is no answer to these values yet.";
 const KEPT_TEXT = "What is shown answers the values before.";
@@ -279,8 +280,23 @@ class Calculator extends HTMLElement {
     this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
     this.#count();
     const request = { calculator: this.dataset.calculator, fields: this.#fields };
-    runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); });
+    const told = "steps" in this.dataset ? (text) => this.#tellSteps(text) : undefined;
+    runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); }, { told });
     this.#sayState();
+  }
+
+  // What takes long says how far it is, and can be stopped.
+  #tellSteps(text) {
+    if (!this.#stale.isConnected) return;
+    this.#note(`${LATE_TEXT} ${text}.`);
+    const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop" });
+    stop.addEventListener("click", () => {
+      runtime.drop(this);
+      this.#answer.removeAttribute("aria-busy");
+      this.#note(this.#answer.hidden ? UNANSWERED_TEXT : STOPPED_TEXT);
+      this.#say(STOPPED_TEXT);
+    });
+    this.#stale.append(" ", stop);
   }
 
   #show(answer) {
@@ -338,7 +354,7 @@ class Calculator extends HTMLElement {
 
   // Say what the answer on show is to: before it, or where it is hidden in its place.
   #note(text) {
-    this.#stale.textContent = this.#answer.hidden && text === LATE_TEXT ? "Being computed …" : text;
+    this.#stale.textContent = this.#answer.hidden && text.startsWith(LATE_TEXT) ? `Being computed … ${text.slice(LATE_TEXT.length)}` : text;
     if (this.#answer.hidden) this.#answer.before(this.#stale);
     else this.#answer.prepend(this.#stale);
   }
