@@ -29,6 +29,7 @@ from calc.units import show_count
 STEPS = 12  # from the shortest to the longest context
 SHORTER = 128  # of the longest context, that the drawing begins at
 LEAST, MOST = 64, 4096  # sequences up to which is drawn, as far as they fit
+ANY = "any number"
 FITS = "var(--calc-good)"
 LOWER = "var(--calc-kv-cache)"
 
@@ -74,7 +75,7 @@ def draw(**scenario: object) -> Plot:
         data=data,
         headings=headings,
         rows=[
-            [show_count(length), counted(edge[length]), *([counted(others[length])] if others else [])]
+            [show_count(length), figure(edge[length]), *([figure(others[length])] if others else [])]
             for length in lengths
         ],
     )
@@ -102,7 +103,12 @@ def words(own: int, tokens: int, edge: Edge) -> str:
 
 def counted(most: int) -> str:
     """Return the most sequences in words; where nothing is kept of them, memory bounds no number."""
-    return in_words(most) if most < MOST_SEQUENCES - 1 else "any number"
+    return in_words(most) if most < MOST_SEQUENCES - 1 else ANY
+
+
+def figure(most: int) -> str:
+    """Return the same as a cell of the table."""
+    return show_count(most) if most < MOST_SEQUENCES - 1 else ANY
 
 
 def marks(edge: Edge, top: int) -> list[Row]:

@@ -148,6 +148,7 @@ class Calculator extends HTMLElement {
   #set(control, value) {
     if (control.dataset.list) choose(control, value);
     else control.value = value;
+    show(control);
     if (control.value === value) delete this.#linked[control.name];
     else this.#linked[control.name] = value;
   }
@@ -241,7 +242,7 @@ class Calculator extends HTMLElement {
       option.label = option.text = label;
       option.dataset.of = of;
       if (this.#linked[field] === value) this.#set(control, value);
-      if (control.dataset.list) show(control);
+      show(control);
     }
   }
 
@@ -259,7 +260,7 @@ class Calculator extends HTMLElement {
     this.#linked = {};
     forget();
     this.#tellOrigin("");
-    for (const control of this.#controls) if (control.dataset.list) show(control);
+    for (const control of this.#controls) show(control);
     this.#editing = null;
     this.#ask();
     this.#laterWriteAddress(true);
