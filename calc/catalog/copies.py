@@ -11,6 +11,7 @@ BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1|hf|qat|it-qat|4bit|8bit)$"
 )
 BITS = re.compile(r"[-_](\d)bit$")
+GROUPS = re.compile(r"[-_](gptq|awq)[-_](\d)b(?:it)?[-_]\d+g$")  # -GPTQ-4b-128g: bits, and how many share a scale
 PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
 GGUF = re.compile(r"[-_.]gguf$")
 USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
@@ -60,7 +61,7 @@ def without_end(bare: str, ends: Iterable[str]) -> str:
 def spelled(name: str) -> tuple[str, str]:
     """Return the owner and the name in a repository, in small letters, words joined by hyphens."""
     owner, _, bare = name.casefold().strip().rpartition("/")
-    return owner, re.sub(r"\s+", "-", bare)
+    return owner, GROUPS.sub(r"-\1-int\2", re.sub(r"\s+", "-", bare))
 
 
 def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
@@ -81,5 +82,6 @@ def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
     bare = GGUF.sub("", bare)
     for end in sorted(formats, key=len, reverse=True):
         if re.search(rf"[-_.]{re.escape(end)}([-_.](gguf|mlx|kv|dynamic|unsloth))*$", bare):
-            return formats[end], f"-{end}"
+            of_owner = formats.get(f"{owner}/{end}", formats[end])  # makers have formats of their own under a usual end
+            return of_owner, f"-{end}"
     return (USUAL_FILE, "-gguf") if file else (None, "")
