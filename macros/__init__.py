@@ -15,7 +15,7 @@ from macros.accuracy.left_out import (
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
-    unknown_frameworks_table,
+    accuracy_without_frameworks,
 )
 from macros.accuracy.page import (
     accuracy,
@@ -137,6 +137,7 @@ MACROS = (
     accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
+    accuracy_without_frameworks,
     accuracy_table,
     accuracy_worst,
     active,
@@ -305,7 +306,6 @@ MACROS = (
     training_total,
     underflow_table,
     unit_table,
-    unknown_frameworks_table,
     update_table,
     vector_table,
     version,
