@@ -31,6 +31,10 @@ class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
             blocks.append(("mlp", self.feed_forward))
         return blocks
 
+    def others(self) -> None:
+        """Record the matrices that no block knows of, such as adapters that are a part of the model."""
+        self.matrices(self.stream, "attention", "ssm", "mlp", "layer_other")
+
     def in_turn(self) -> None:
         """Record blocks that each read what the one before it has added to the stream."""
         place, blocks, names = self.layer.style.place, self.blocks(), iter(self.layer.norms)
@@ -101,4 +105,5 @@ def recorded(
         recorder.side_by_side()
     else:
         recorder.in_turn()
+    recorder.others()
     return recorder.tape
