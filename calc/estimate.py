@@ -157,6 +157,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
                 device=device,
                 weights=demand.weights,
                 architecture=demand.architecture,
+                layout=layout,
             )
             for device in question.devices or (accelerator,)
         ]
@@ -221,11 +222,7 @@ def read_question(scenario: Scenario) -> Question:
     most, demand = not served and reader.take("sequences") == "max", asked.demand
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
-    layout = (
-        asked.pools.decode
-        if asked.pools
-        else settle_layout(reader, demand, splits_layers=asked.engine is not None and asked.engine.splits_layers)
-    )
+    layout = asked.pools.decode if asked.pools else settle_layout(reader, demand, asked.engine)
     host = read_hosted(reader, asked, layout, accelerator)
     split = settle_devices(reader, asked, layout, devices)
     if devices:
@@ -271,7 +268,7 @@ def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accel
     from calc.service.host import check_placed, read_host  # few scenarios leave anything to the host
 
     check_placed(asked.placement, layout)
-    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement)
+    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement, demand=asked.demand)
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
@@ -530,20 +527,13 @@ def halves_fp32(engine: Engine | None) -> bool:
     return engine is not None and bool(engine.values.get("halves_fp32"))
 
 
-def settle_layout(reader: Reader, demand: Demand, *, splits_layers: bool = False) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given.
-
-    An engine that `splits_layers` divides a model by layers unless it is told otherwise.
-    """
+def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:
+    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
     layout, devices = read_layout(reader)
     if layout is None:
-        found = best_layout(demand, devices or 1, splits_layers=splits_layers)
+        found = best_layout(demand, devices or 1, engine)
         if found is None:
-            near = next(
-                count
-                for count in range(devices or 1, 0, -1)
-                if candidates(demand.architecture, count, splits_layers=splits_layers)
-            )
+            near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
         layout = found[0]

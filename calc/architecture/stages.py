@@ -1,6 +1,7 @@
 """Splitting a model over devices: which layers a pipeline stage holds, which share of a tensor a rank."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Layer
@@ -47,23 +48,60 @@ class Stage(NamedTuple):
                 yield self.architecture.embeddings[0], 1
 
 
-def stages(architecture: Architecture, pipeline: int) -> list[Stage]:
+EVEN, COST = "even", "cost"  # how layers are given to stages
+
+
+def stages(architecture: Architecture, pipeline: int, split: str = EVEN) -> list[Stage]:
     """Split the layers into `pipeline` consecutive stages as evenly as can be.
 
     Layers left over go to the stages before the last one, from the back, because the last one holds the output matrix
     and the first one the embeddings. Source: GPipe (arXiv:1811.06965) for the split; vLLM's get_pp_indices
-    for the order.
+    for the order. With `split` "cost" the output matrix counts beside the layers.
     """
-    share, left = divmod(architecture.layer_count, pipeline)
-    sizes = [share] * pipeline
-    order = [*range(pipeline - 2, 0, -1), *([0] if pipeline > 1 else []), pipeline - 1]
-    for position in order[:left]:
-        sizes[position] += 1
+    sizes = by_cost(architecture, pipeline) if split == COST else evenly(architecture.layer_count, pipeline)
     result, first = [], 0
     for size in sizes:
         result.append(Stage(architecture, first, first + size))
         first += size
     return result
+
+
+def evenly(layers: int, pipeline: int) -> list[int]:
+    """Return the layers of each stage, alike but for one.
+
+    >>> evenly(32, 5)
+    [6, 6, 7, 7, 6]
+    """
+    share, left = divmod(layers, pipeline)
+    sizes = [share] * pipeline
+    order = [*range(pipeline - 2, 0, -1), *([0] if pipeline > 1 else []), pipeline - 1]
+    for position in order[:left]:
+        sizes[position] += 1
+    return sizes
+
+
+def by_cost(architecture: Architecture, pipeline: int) -> list[int]:
+    """Return the layers of each stage where each takes blocks until it has its share of what all of them multiply.
+
+    A block costs the elements of its matrices, the output matrix included; a stage ends with the block that takes it
+    beyond its share (Nanotron's build_model). Every stage keeps a layer.
+    """
+    costs = {id(kind): sum(matrix_elements(tensor) for tensor in kind.tensors) for kind in architecture.kinds}
+    every = [costs[id(architecture.kinds[place])] for place in architecture.pattern]
+    total = sum(every) + architecture.vocab_size * architecture.hidden_size
+    sizes, stage, passed = [0] * pipeline, 0, 0
+    for position, cost in enumerate(every):
+        sizes[stage] += 1
+        passed += cost
+        full = passed * pipeline > total * (stage + 1) or len(every) - position - 1 < pipeline - stage
+        stage += full and stage < pipeline - 1
+    return sizes
+
+
+def matrix_elements(tensor: Tensor) -> int:
+    """Return the elements of a matrix that a token meets; 0 of what is no matrix."""
+    copies = tensor.copies if tensor.active is None else tensor.active
+    return copies * prod(tensor.shape) if len(tensor.shape) == 2 else 0
 
 
 def local_heads(heads: int, tensor_parallel: int) -> int:

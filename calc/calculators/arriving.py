@@ -1,16 +1,26 @@
-"""How fast for requests that come on their own: the inputs, the scenario they make, and the answer."""
+"""How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
+from calc.calculators.engines import place
 from calc.calculators.inputs import Amount
 from calc.calculators.rendering import Report
 from calc.scenario import MOST_PRICE
-from calc.units import show_number, show_seconds
+from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 TOPIC = "Arrivals"
 INPUTS = (
     Amount(
+        "concurrency",
+        "Requests in the server",
+        "Each that is done is followed by another. Empty: the sequences above, all at once.",
+        "",
+        least=1,
+        most=1_000_000,
+        topic=TOPIC,
+    ),
+    Amount(
         "requests_per_s",
         "Requests a second",
-        "When they come on their own. Empty: the sequences above, all at once.",
+        "When they come on their own, in place of so many in the server.",
         "",
         least=0,
         most=MOST_PRICE,
@@ -43,12 +53,15 @@ FIELDS = {field.name for field in INPUTS}
 
 
 def scenario(values: dict[str, object]) -> dict[str, object]:
-    """Return the scenario of what a form holds: of arrivals where it says how many come, else of sequences at once."""
+    """Return the scenario of what a form holds: of sequences at once, unless it says how many requests there are."""
     plain = {name: value for name, value in values.items() if name not in FIELDS}
+    if kept := values.get("concurrency"):
+        del plain["sequences"]
+        plain["concurrency"] = whole_if(kept)
     rate = values.get("requests_per_s")
     if not rate:
         return plain
-    del plain["sequences"]
+    plain.pop("sequences", None)
     arrivals: dict[str, object] = {"requests_per_s": rate, "burstiness": values.get("burstiness", 1.0)}
     longest = values.get("longest_share", 1.0)
     assert isinstance(longest, float)
@@ -61,6 +74,26 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     if promised:
         arrivals["objective"] = promised
     return {**plain, "arrivals": arrivals}
+
+
+def whole_if(value: object) -> object:
+    """Return a number as a whole one where it is; the scenario says what is wrong with another."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def serves(report: Report) -> bool:
+    """Return whether a report is on a server that always has so many requests."""
+    return "concurrency" in report["scenario"]
+
+
+def steady(report: Report) -> tuple[bool, str, str]:
+    """Return how fast a server writes that always has so many requests, in a headline and a sentence."""
+    speed, count = report["speed"], report["scenario"]["concurrency"]
+    rate, each = speed["decode_tokens_per_s"]["typical"], 1 / speed["time_per_output_token_s"]["typical"]
+    first, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
+    requests = "one request" if count == 1 else f"{show_count(count)} requests"
+    rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each; half of the first tokens come within "
+    return True, f"{show_tokens_per_s(rate)},", f"{rest}{first}, nineteen of twenty within {late}, {place(report)}."
 
 
 def arrives(report: Report) -> bool:
@@ -101,7 +134,15 @@ def figures(report: Report) -> list[tuple[str, str, Report]]:
             ("Time to the last token", "request"),
         )
         for words, share in (("half within", "p50"), ("95 % within", "p95"), ("99 % within", "p99"))
+        if f"{figure}_{share}_s" in speed
     ]
+    if serves(report):
+        rate = speed["requests_per_s"]
+        written = [
+            ("Tokens read (prefill)", "rate", speed["prefill_tokens_per_s"]),
+            ("Tokens written (decode), all requests", "rate", speed["decode_tokens_per_s"]),
+        ]
+        return [*written, *rows, ("Requests answered", "rate", {"low": rate, "typical": rate, "high": rate})]
     if "within_objective" in speed:
         rows.append(("Share within what is promised", "share", speed["within_objective"]))
         rows.append(("Requests within it (goodput)", "rate", speed["goodput_requests_per_s"]))
@@ -115,14 +156,15 @@ def facts(report: Report) -> list[str]:
     """Return what the server holds meanwhile."""
     speed = report["speed"]
     found = [f"Sequences being written, as a mean: <strong>{show_number(speed['running_sequences'])}</strong>"]
-    if speed["preempted"]:
+    if speed.get("preempted"):
         found.append(
             f"Requests that lost their cache to others and were read again: <strong>{speed['preempted']}</strong>"
         )
     return found
 
 
-ASSUMPTIONS = [
+STEADY = ["The server is never short of requests: each that is done is followed by another of the same lengths."]
+ARRIVING = [
     "Requests come at random, at each replica in turn; two thousand of them are followed, the same ones each time.",
     "First come, first served. Where the cache is full, the last to come wait and are read again.",
 ]

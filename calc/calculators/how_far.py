@@ -19,6 +19,7 @@ from calc.calculators.planned import (
     weights,
 )
 from calc.calculators.rendering import Report
+from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.scenario import PUBLISHED, USUAL
 from calc.units import show_count
@@ -113,7 +114,8 @@ def render(report: Report) -> str:
     caption = f"As far as {devices(report['question']['have'])} goes"
     listed = ""
     if options_of(report):
-        listed = option_table(report, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption)
+        opens = SPEED if report["question"]["of"] == "users" else WILL_IT_FIT
+        listed = option_table(report, "Model", model_of, opens, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 

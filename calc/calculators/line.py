@@ -8,7 +8,8 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import escaped, form_values, link_to
-from calc.calculators.rendering import bars_html, parts_html, verdict_html
+from calc.calculators.memory_bar import bars_html
+from calc.calculators.rendering import parts_html, verdict_html
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate

@@ -54,6 +54,7 @@ CALCULATORS = Calculators()
 FORM_FIELDS = {
     "parallelism": "accelerators",
     "kv_cache_v": "kv_cache",
+    "arrivals": "requests_per_s",
     "cache_offload": "cache_store",
     "host": "processor",
     "prompt_tokens": "context_tokens",

@@ -174,10 +174,11 @@ def address(calculator: Calculator, option: Any) -> str | None:
     Of requests that come it asks those that come to one replica in the busiest hour.
     """
     scenario, load = option["scenario"], option["load"]
-    if not isinstance(scenario["model"], str) or ("concurrency" in scenario and not load):
-        return None
     values = form_values(calculator, scenario)
+    if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
+        return None
     if load:
+        del values["concurrency"]
         values["requests_per_s"] = f"{load['requests_per_s']:.6f}".rstrip("0").rstrip(".")
     return ROOT + address_of(calculator, values)
 

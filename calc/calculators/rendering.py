@@ -39,36 +39,6 @@ def part_bytes(report: Report, part_id: str) -> int:
     return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
 
 
-def bars_html(report: Report) -> str:
-    """Return the memory of the fullest device as one bar of parts against its capacity, with a legend in words."""
-    memory = report["memory"]
-    total, capacity = memory["device_bytes"], memory.get("capacity_bytes", 0)
-    scale = max(total, capacity)
-    rects, legend, left = "", "", 0.0
-    parts = [(part["id"], part["label"], part["bytes"]) for part in memory["parts"] if part["bytes"]]
-    if capacity > total:
-        parts.append(("free", "Free", capacity - total))
-    for part_id, label, size in parts:
-        share = 100 * size / scale
-        rects += element("rect", x=f"{left:.2f}%", y="0", width=f"{share:.2f}%", height="24", class_=f"part-{part_id}")
-        swatch = element(
-            "svg",
-            element("rect", width="12", height="12", class_=f"part-{part_id}"),
-            width=12,
-            height=12,
-            aria_hidden="true",
-        )
-        legend += element("li", f"{swatch} {text(label)} {show_gib(size)}")
-        left += share
-    if capacity and capacity < total:
-        limit = 100 * capacity / scale
-        rects += element("rect", x=f"{limit:.2f}%", y="0", width="2", height="24", class_="part-limit")
-        legend += element("li", f"The line is the device's {show_gib(capacity)}", class_="calc-limit")
-    summary = f"Memory of the fullest device: {', '.join(f'{label} {show_gib(size)}' for _, label, size in parts)}"
-    drawing = element("svg", rects, width="100%", height=24, role="img", aria_label=summary)
-    return element("div", drawing + element("ul", legend, class_="calc-legend"), class_="calc-bars")
-
-
 def parts_html(report: Report) -> str:
     """Return the table of parts, in both units, with their sum."""
     memory = report["memory"]

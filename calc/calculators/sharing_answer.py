@@ -1,7 +1,8 @@
 """The text of what models take of one device together, what is left, and from which context on it breaks."""
 
 from calc.calculators.html import table, text
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html
+from calc.calculators.memory_bar import bars_html
+from calc.calculators.rendering import Report, answer_html, facts_html
 from calc.calculators.sharing_report import ONE_PROCESS
 from calc.catalog import catalog
 from calc.units import show_count, show_gib

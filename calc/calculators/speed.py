@@ -188,6 +188,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
     if arriving.arrives(report) and memory["fits"]:
         return arriving.headline(report)
+    if arriving.serves(report) and memory["fits"] and writes(report):
+        return arriving.steady(report)
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     if not writes(report):
         rate = f"{show_tokens_per_s(speed['prefill_tokens_per_s']['typical'])} read"
@@ -213,7 +215,7 @@ def figures(report: Report) -> str:
     if not writes(report):
         rows = [("Tokens read", per_second, report["speed"]["prefill_tokens_per_s"])]
         return speed_table([*rows, ("Time of the pass", show_seconds, report["speed"]["time_to_first_token_s"])])
-    if arriving.arrives(report):
+    if arriving.arrives(report) or arriving.serves(report):
         return speed_table([(name, SHOWN[kind], values) for name, kind, values in arriving.figures(report)])
     speed, scenario = report["speed"], report["scenario"]
     step, asked = speed["time_per_output_token_s"], report["memory"]["sequences"] * scenario["output_tokens"]
@@ -243,7 +245,7 @@ def bounds(report: Report) -> str:
     """Return what bounds the speed and what else the devices would hold, as a list of facts."""
     speed, memory = report["speed"], report["memory"]
     items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
-    items += arriving.facts(report) if arriving.arrives(report) else []
+    items += arriving.facts(report) if "running_sequences" in speed else []
     items += drafts_facts(report)
     items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
@@ -307,11 +309,14 @@ def costs(report: Report) -> str:
 def assumptions(report: Report) -> list[str]:
     """Return what the answer takes for granted."""
     scenario, engine = report["scenario"], engine_of(report)
+    held = scenario.get("sequences", 1)
     together = "All prompts arrive at the same moment, and the first token is counted when the last of them has it."
     return [
         *(engine_assumptions(engine) if engine else []),
         "Low and high: four of five measurements lie between them.",
-        *(arriving.ASSUMPTIONS if arriving.arrives(report) else [together] if scenario["sequences"] > 1 else []),
+        *(arriving.ARRIVING if arriving.arrives(report) else []),
+        *(arriving.STEADY if arriving.serves(report) else []),
+        *([together] if held > 1 else []),
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "The time per token is that of the token half-way through the output.",
         found_text(scenario),

@@ -3,10 +3,10 @@
 from calc.calculators.engines import devices, division
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
+from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import (
     Report,
     answer_html,
-    bars_html,
     facts_html,
     measured_text,
     parts_html,

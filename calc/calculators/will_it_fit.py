@@ -18,7 +18,8 @@ from calc.calculators.engines import (
 )
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, bars_html, facts_html, parts_html
+from calc.calculators.memory_bar import bars_html
+from calc.calculators.rendering import Report, answer_html, facts_html, parts_html
 from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
 from calc.catalog import catalog
 from calc.units import show_count, show_gib

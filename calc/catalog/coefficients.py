@@ -40,6 +40,7 @@ BOUNDS: dict[str, Bound] = {
             "repeats_heads",
             "shares_prefix",
             "splits_layers",
+            "whole_blocks",
         ),
         FLAG,
     ),

@@ -8,12 +8,13 @@ from calc.catalog.loader import fold, lookup_names
 
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
-    r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[348]b-\d+g|[\d.]+bpw|imatrix|i1"
+    r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
     r"|hf|qat|it-qat|4bit|8bit|ct|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
 EDITED = re.compile(r"^huihui-|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$")
 BITS = re.compile(r"[-_](\d)bit$")
+GROUPS = re.compile(r"[-_](gptq|awq)[-_](\d)b(?:it)?[-_]\d+g$")  # -GPTQ-4b-128g: bits, and how many share a scale
 PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
 GGUF = re.compile(r"[-_.]gguf$")
 USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
@@ -74,7 +75,7 @@ def without_end(bare: str, ends: Iterable[str]) -> str:
 def spelled(name: str) -> tuple[str, str]:
     """Return the owner and the name in a repository, in small letters, words joined by hyphens."""
     owner, _, bare = name.casefold().strip().rpartition("/")
-    return owner, re.sub(r"\s+", "-", bare)
+    return owner, GROUPS.sub(r"-\1-int\2", re.sub(r"\s+", "-", bare))
 
 
 def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
@@ -98,6 +99,7 @@ def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
         known = bare
         for end in ends:
             if re.search(rf"[-_.]{re.escape(end)}$", bare):
-                return formats[end], f"-{end}"
+                of_owner = formats.get(f"{owner}/{end}", formats[end])  # makers have their own under a usual end
+                return of_owner, f"-{end}"
         bare = EDITED.sub("", BESIDE.sub("", bare))
     return (USUAL_FILE, "-gguf") if file else (None, "")

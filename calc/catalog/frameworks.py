@@ -8,6 +8,7 @@ from calc.catalog.schema import Rules
 FRAMEWORK_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
+    "follows?": (str,),
     "versions": (str,),
     "summary": (str,),
     "presets": (list,),
@@ -40,6 +41,7 @@ class Framework(NamedTuple):
     id: str
     name: str
     aliases: tuple[str, ...]
+    follows: str | None  # the framework that it is built on, which does what its own presets do not say
     versions: str
     summary: str
     presets: tuple[Preset, ...]
@@ -52,6 +54,8 @@ def check_framework(check: Check, where: str, entry: Entry, tables: Tables) -> N
     if not check.fields(where, entry, FRAMEWORK_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
+    if entry.get("follows", where) not in (where, *tables["frameworks"]):
+        check.problem(f"{where}.follows", f"{entry['follows']} is not a framework")
     presets = entry["presets"]
     assert isinstance(presets, list)
     for number, preset in enumerate(presets, 1):
@@ -72,4 +76,4 @@ def make_framework(entry_id: str, entry: Entry) -> Framework:
     """Return a framework's record with its presets."""
     presets = tuple(Preset(**{"when": {}, **preset}) for preset in entry["presets"])  # type: ignore[attr-defined]
     aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
-    return Framework(**{**entry, "id": entry_id, "aliases": aliases, "presets": presets})  # type: ignore[arg-type]
+    return Framework(**{"follows": None, **entry, "id": entry_id, "aliases": aliases, "presets": presets})  # type: ignore[arg-type]

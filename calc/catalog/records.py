@@ -245,14 +245,15 @@ class Engine(NamedTuple):
     values: dict[str, float]  # the coefficients' values alone, in base units
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
+    version: str = ""  # the one that is asked of; empty for the newest
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
         if not self.eras:
-            return self
+            return self._replace(version=version or "")
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
-        found = self._replace(era=next(known, self.eras[0].id))
+        found = self._replace(era=next(known, self.eras[0].id), version=version or "")
         return found._replace(coefficients=found.as_of_era(self.coefficients)).valued(self.values)
 
     @property
@@ -289,6 +290,11 @@ class Engine(NamedTuple):
     def splits_layers(self) -> bool:
         """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
         return bool(self.values.get("splits_layers"))
+
+    @property
+    def needs_whole_blocks(self) -> bool:
+        """Whether the engine starts only where tensor parallelism cuts no block of the weights."""
+        return bool(self.values.get("whole_blocks"))
 
     def whole(self, name: str) -> int:
         """Return a coefficient that counts bytes, tokens or sequences."""

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from calc.catalog.check import Check, Entry, Tables, check_reference
+from calc.catalog.records import version_numbers
 from calc.catalog.schema import SEGMENTS, VENDORS, Rules
 
 DEVICE, FORMAT, FAMILY = "device", "format", "family"
@@ -16,6 +17,8 @@ SUPPORT_RULES: Rules = {
     "where?": (list,),
     "kinds?": (list,),
     "runs": (str,),
+    "since?": (str,),
+    "before?": (str,),
     "because": (str,),
     "source": (str,),
     "checked": (str,),
@@ -35,6 +38,16 @@ class Support(NamedTuple):
     because: str
     source: str
     checked: str
+    since: str = ""  # the engine's version from which on it holds, and the one before which it did
+    before: str = ""
+
+    def holds_in(self, version: str) -> bool:
+        """Return whether it holds in a version of the engine, in the newest where none is named."""
+        if not version:
+            return not self.before
+        numbers = version_numbers(version)
+        before = not self.before or numbers < version_numbers(self.before)
+        return before and (not self.since or numbers >= version_numbers(self.since))
 
     def rank(self, vendor: str, architecture: str, segment: str) -> int:
         """Return how closely a device is named: 0 not at all, more where its architecture is, and its kind."""

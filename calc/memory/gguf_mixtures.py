@@ -8,6 +8,7 @@ its own, which a model that only reads and writes text does without.
 from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.stages import Stage
@@ -51,19 +52,19 @@ TABLES = ("embed_tokens_per_layer.weight",)  # tables beside the embedding of to
 
 def setting_of(architecture: Architecture, mixture: Mixture) -> Setting:
     """Return what the rules ask about a model."""
-    kinds = [architecture.kinds[index] for index in architecture.pattern]
-    attention = architecture.attention
+    layers, attention = architecture.pattern, architecture.attention
+    has_values = [any(role_of(tensor) == "value" for tensor in kind.tensors) for kind in architecture.kinds]
     queries_per_kv = 1 if attention is None else queries_of(attention)
     return Setting(
         mixture=mixture.id,
         base=mixture.base,
         importance_matrix=mixture.importance_matrix,
-        layers=len(kinds),
-        values=sum(any(role_of(tensor) == "value" for tensor in kind.tensors) for kind in kinds),
+        layers=len(layers),
+        values=sum(has_values[kind] for kind in layers),
         experts=max(architecture.experts, 1),
         queries_per_kv=queries_per_kv,
         falcon=architecture.files.falcon,
-        seventy=len(kinds) == 80 and architecture.files.seventy,
+        seventy=len(layers) == 80 and architecture.files.seventy,
     )
 
 
@@ -119,6 +120,29 @@ def fitting(choice: str, columns: int, mixture: Mixture) -> str:
     return "fp16"
 
 
+class Matrix(NamedTuple):
+    """A tensor of a kind of layer, its format where that is the same in every layer, and its role where not."""
+
+    tensor: Tensor
+    settled: str
+    role: str
+
+
+def settled(tensor: Tensor, base: str) -> str:
+    """Return the format of a tensor that no rule asks about, empty where one does; `base` is the mixture's own."""
+    if is_kept(tensor):
+        return "fp32"
+    if base in PLAIN:
+        return base
+    return "fp16" if last_name(tensor) in SIXTEEN else ""
+
+
+def matrices(kind: Layer, base: str) -> list[Matrix]:
+    """Return the tensors of a kind of layer that are in the file of the language model."""
+    kept = [tensor for tensor in file_tensors(kind) if tensor.block not in TOWERS]
+    return [Matrix(tensor, settled(tensor, base), role_of(tensor)) for tensor in kept]
+
+
 @lru_cache(maxsize=256)
 def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
     """Return the number format of each tensor of a model."""
@@ -126,40 +150,44 @@ def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
     together = any(kind.attention is not None and kind.attention.fused for kind in architecture.kinds)
     together = together and not architecture.files.apart  # one tensor in a file, which is treated as the value is
     seen: dict[str, int] = {}
+    known: dict[tuple[str, int], str] = {}  # layers ask the same again and again
 
-    def in_layer(tensor: Tensor, layer: int) -> str:
-        role = role_of(tensor)
-        fused = role in ("query", "key", "value") and together
-        nth = layer if fused else seen.get(role, 0)
-        seen[role] = seen.get(role, 0) + 1
-        experts = tensor.active is not None
-        return matrix_format(asked, "value" if fused else role, layer=layer, nth=nth, experts=experts)
+    def fits(choice: str, columns: int) -> str:
+        asked_for = choice, columns
+        return known.get(asked_for) or known.setdefault(asked_for, fitting(choice, columns, mixture))
 
     def outside(tensor: Tensor) -> str:
         if tensor.block == "lm_head" or architecture.tied:
             return output_format(asked, fits=tensor.shape[-1] % (mixture.stored_as(asked.base).group or 1) == 0)
         return embedding_format(asked)
 
-    def chosen(tensor: Tensor, layer: int | None) -> str:
-        if is_kept(tensor):
-            return "fp32"
-        if asked.base in PLAIN:
-            return asked.base
-        if last_name(tensor) in SIXTEEN:
-            return "fp16"
-        choice = outside(tensor) if layer is None else in_layer(tensor, layer)
-        return fitting(choice, tensor.shape[-1], mixture)
+    def listed(tensors: Tensors) -> Chosen:
+        kept = [tensor for tensor in tensors if tensor.block not in TOWERS]
+        names = [settled(tensor, asked.base) or fits(outside(tensor), tensor.shape[-1]) for tensor in kept]
+        return tuple((tensor, mixture.stored_as(name)) for tensor, name in zip(kept, names, strict=True))
 
-    def listed(tensors: Tensors, layer: int | None = None) -> Chosen:
-        kept = (tensor for tensor in tensors if tensor.block not in TOWERS)
-        return tuple((tensor, mixture.stored_as(chosen(tensor, layer))) for tensor in kept)
+    def in_layer(matrix: Matrix, layer: int) -> str:
+        fused = matrix.role in ("query", "key", "value") and together
+        nth = layer if fused else seen.get(matrix.role, 0)
+        seen[matrix.role] = seen.get(matrix.role, 0) + 1
+        role, experts = "value" if fused else matrix.role, matrix.tensor.active is not None
+        return fits(matrix_format(asked, role, layer=layer, nth=nth, experts=experts), matrix.tensor.shape[-1])
 
-    kinds = [file_tensors(kind) for kind in architecture.kinds]
-    alike: dict[Chosen, Chosen] = {}
-    layers = [listed(kinds[index], layer) for layer, index in enumerate(architecture.pattern)]
+    def same_in_all(matrix: Matrix) -> Matrix:
+        return matrix if matrix.settled or matrix.role else matrix._replace(settled=in_layer(matrix, 0))
+
+    kinds = [[same_in_all(matrix) for matrix in matrices(kind, asked.base)] for kind in architecture.kinds]
+    alike: dict[tuple[int | str, ...], Chosen] = {}
+    layers: list[Chosen] = []
+    for layer, kind in enumerate(architecture.pattern):
+        names = tuple(matrix.settled or in_layer(matrix, layer) for matrix in kinds[kind])
+        if (kind, *names) not in alike:
+            stored = (mixture.stored_as(name) for name in names)
+            alike[kind, *names] = tuple(zip((matrix.tensor for matrix in kinds[kind]), stored, strict=True))
+        layers.append(alike[kind, *names])
     return Formats(
         listed(architecture.embeddings) + rope_factors(architecture, mixture.stored_as("fp32")),
-        tuple(alike.setdefault(chosen, chosen) for chosen in layers),
+        tuple(layers),
         listed(architecture.head),
     )
 

@@ -63,6 +63,16 @@ class Runtime(NamedTuple):
         return sum(amount.bytes for amount in self.amounts)
 
     @property
+    def used(self) -> int:
+        """Bytes that the demand itself uses: not what is set aside beyond it, or left alone."""
+        return sum(amount.bytes for amount in self.amounts if amount.id not in NOT_USED)
+
+    @property
+    def usable(self) -> int | None:
+        """Bytes of the device that `used` may come to: the engine's share, and what stands outside of it."""
+        return None if self.limit is None else self.limit + self.used - self.needed
+
+    @property
     def fits(self) -> bool | None:
         """Whether the device holds all of it; None without an accelerator."""
         return None if self.capacity is None else self.device <= self.capacity

@@ -238,13 +238,13 @@ def shared(
 
 
 def stored_bytes(plan: Plan, group: Held) -> float:
-    """Return the bytes of parameters that are gathered: as layers compute, a frozen base as it is stored.
+    """Return the bytes of parameters that are gathered, in the type of `gather_dtype`; a frozen base as it is stored.
 
     Where only states are shared, what was updated is handed out, and that is all; a frozen base never changes.
     """
     whole = plan.stage_of_zero >= PARAMETERS
     if plan.adapters is None:
-        return float((group.elements if whole else group.trained) * plan.scheme.compute)
+        return float(group.elements * plan.gather_bytes if whole else group.trained * plan.scheme.compute)
     return float(group.base_bytes + group.added_bytes if whole else group.added_bytes)
 
 

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from calc.architecture.stages import stages
 from calc.memory.training.plan import Plan
 from calc.performance.collectives import ALL_REDUCE, SEND
 from calc.performance.exchanges import exchanges
@@ -32,7 +31,7 @@ class Sent(NamedTuple):
 
 def step_traffic(plan: Plan) -> list[Sent]:
     """Return what a device in the middle of the model sends in a step, by purpose; none for one alone."""
-    every = stages(plan.architecture, plan.layout.pipeline)
+    every = plan.stages
     found = exchanges(plan, every[len(every) // 2])
     counts: dict[Collective, float] = {}
     for times, listed in ((plan.accumulation, found.of_micro_batch), (1, found.of_step)):

@@ -7,7 +7,7 @@ side by side, and by how much kernels are slower in a step than alone: `Plan.tra
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from calc.architecture.stages import Stage, stages
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
@@ -181,7 +181,7 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
 def kinds_of(plan: Plan) -> list[tuple[Stage, int]]:
     """Return the stages that differ in work, each with how many are like it."""
     found: dict[tuple[object, ...], tuple[Stage, int]] = {}
-    for stage in stages(plan.architecture, plan.layout.pipeline):
+    for stage in plan.stages:
         counts = [(id(kind), count) for kind, count in stage.kind_counts()]
         key = (stage.is_first, stage.is_last, *counts)
         found[key] = (stage, found[key][1] + 1 if key in found else 1)

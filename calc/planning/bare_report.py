@@ -70,6 +70,7 @@ def bare_fit(answer: Answer) -> Report:
         needed = answer.layout
     return {
         "capacity_bytes": capacity,
+        "limit_bytes": capacity,
         "fits": budget.total <= capacity,
         "headroom_bytes": capacity - budget.total,
         "kv_pool_bytes": room,

@@ -4,8 +4,10 @@ from functools import lru_cache
 
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage, stages
+from calc.catalog.records import Engine
 from calc.errors import ScenarioError
 from calc.memory.budget import Budget, Demand, Layout, Load, load_budget, stage_load
+from calc.planning.blocks import cut_blocks
 
 MOST_DEVICES = 4096
 
@@ -88,28 +90,30 @@ def sum_over_devices(demand: Demand, layout: Layout) -> int:
     return ranks * sum(load_budget(demand=demand, load=load, layout=layout).total for load in found)
 
 
-def candidates(architecture: Architecture, devices: int, *, splits_layers: bool = False) -> list[Layout]:
+def candidates(demand: Demand, devices: int, engine: Engine | None = None) -> list[Layout]:
     """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first.
 
-    Tensor degrees are powers of two: engines start with few others, whatever the heads allow.
-
-    For an engine that `splits_layers` unless it is told otherwise, that is the one way.
+    Tensor degrees are powers of two: engines start with few others, whatever the heads allow; and some with none that
+    would cut blocks of the weights. For an engine that gives each device whole layers, that is the one way.
     """
-    if splits_layers:
+    architecture = demand.architecture
+    if engine is not None and engine.splits_layers:
         return [Layout(pipeline=devices)] if devices <= architecture.layer_count else []
+    whole = engine is not None and engine.needs_whole_blocks
     return [
         Layout(tensor=degree, pipeline=devices // degree)
         for degree in reversed(tensor_degrees(architecture))
         if devices % degree == 0 and devices // degree <= architecture.layer_count and degree.bit_count() == 1
+        if not (whole and cut_blocks(architecture, demand.weights, degree, 1))
     ]
 
 
-def best_layout(demand: Demand, devices: int, *, splits_layers: bool = False) -> tuple[Layout, Budget] | None:
+def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> tuple[Layout, Budget] | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 
     Of equals the one with more tensor parallelism is taken: it is the faster one for a single answer.
     """
-    ways = candidates(demand.architecture, devices, splits_layers=splits_layers)
+    ways = candidates(demand, devices, engine)
     found = [(layout, fullest(demand, layout)[1]) for layout in ways]
     return min(found, key=lambda pair: pair[1].total) if found else None
 

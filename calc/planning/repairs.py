@@ -124,7 +124,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     if other is None or wanted.serving is None:
         return
     serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
-    layout = best_layout(demand, wanted.layout.devices, splits_layers=other.splits_layers)
+    layout = best_layout(demand, wanted.layout.devices, other)
     if layout is not None:
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
         change |= {
@@ -291,7 +291,7 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
         return
     by_layers = engine is not None and engine.splits_layers
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
-        found = best_layout(wanted.demand, count, splits_layers=by_layers) if count > now else None
+        found = best_layout(wanted.demand, count, engine) if count > now else None
         if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:
             change: dict[str, object] = {"accelerators": count, "parallelism": found[0]._asdict()}
             yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)

@@ -205,7 +205,7 @@ class Serving:
 
     def fitting(self, demand: Demand, devices: int) -> Layout | None:
         """Return the first of the engine's usual divisions over so many devices that serves the demand."""
-        layouts = candidates(demand.architecture, devices, splits_layers=self.engine.splits_layers)
+        layouts = candidates(demand, devices, self.engine)
         return next((layout for layout in layouts if self.fits(demand, layout)), None)
 
     def most_sequences(self, demand: Demand, layout: Layout) -> int:

@@ -207,6 +207,7 @@ def serving_fit(served: Served) -> Report:
     return {
         **placed_devices(served),
         "capacity_bytes": runtime.capacity,
+        "limit_bytes": runtime.usable,
         "fits": runtime.fits and serving.fits_host(demand),
         "headroom_bytes": runtime.capacity - runtime.device,
         "kv_pool_bytes": pool,

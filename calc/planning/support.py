@@ -3,6 +3,7 @@
 Facts are those of the engines' own tables and code. What none of them says is not known, which is no yes.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -10,6 +11,10 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
 from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, MAYBE, MLX, NO, YES, Support
 from calc.derivation import WRONG, Warn
+from calc.memory.budget import Layout
+from calc.planning.blocks import cut_blocks
+
+ONE_DEVICE = Layout()
 
 
 class Runs(NamedTuple):
@@ -46,40 +51,78 @@ def format_names(weights: Weights) -> list[str]:
     return [MLX] if weights.id.startswith(f"{MLX}-") else [weights.id]
 
 
-def closest(facts: list[Support], device: Accelerator | None) -> Support | None:
+class Place(NamedTuple):
+    """What facts on engines say of a device by."""
+
+    vendor: str
+    architecture: str
+    segment: str
+
+
+def place_of(device: Accelerator | None) -> Place | None:
+    """Return what facts say of a device by, None without one."""
+    return Place(device.vendor, device.architecture, device.segment) if device else None
+
+
+def closest(facts: list[Support], place: Place | None) -> Support | None:
     """Return the fact that names a device most closely, of several a no; those for all devices where none is given."""
-    vendor, architecture, segment = (device.vendor, device.architecture, device.segment) if device else ("", "", "")
+    vendor, architecture, segment = place or ("", "", "")
     ranked = [(fact.rank(vendor, architecture, segment), fact.runs == NO, fact) for fact in facts]
     found = max(ranked, key=lambda item: item[:2], default=None)
     return found[2] if found is not None and found[0] else None
 
 
 def what_runs(
-    *, facts: Catalog, engine: Engine | None, device: Accelerator | None, weights: Weights, architecture: Architecture
+    *,
+    facts: Catalog,
+    engine: Engine | None,
+    device: Accelerator | None,
+    weights: Weights,
+    architecture: Architecture,
+    layout: Layout = ONE_DEVICE,
 ) -> Runs:
-    """Return whether an engine runs a family in a number format on a device; not known without an engine."""
+    """Return whether an engine runs a family in a number format on devices; not known without an engine."""
     if engine is None:
         return Runs(None, ())
-    known = facts.support(engine.id)
-    asked = [(FAMILY, architecture.family, f"models of the family {architecture.family}")]
-    asked += [(FORMAT, name, f"the number format {name}") for name in format_names(weights)]
+    known = known_runs(
+        facts=facts,
+        engine=engine.id,
+        version=engine.version,
+        place=place_of(device),
+        formats=tuple(format_names(weights)),
+        family=architecture.family,
+    )
+    if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
+        said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
+        return Runs(False, (*(known.because if known.runs is False else ()), said), known.on_device)
+    return known
+
+
+@lru_cache(maxsize=4096)  # a plan asks the same of each number of devices
+def known_runs(
+    *, facts: Catalog, engine: str, place: Place | None, formats: tuple[str, ...], family: str, version: str = ""
+) -> Runs:
+    """Return what facts say of an engine on a device, of the names of its number formats and of a family."""
+    known, record = [fact for fact in facts.support(engine) if fact.holds_in(version)], facts.engine(engine)
+    asked = [(FAMILY, family, f"models of the family {family}")]
+    asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []
     silent: list[tuple[str, str]] = []
-    if device is not None:
-        asked.insert(0, (DEVICE, "", f"{device.architecture} of {device.vendor}"))
+    if place is not None:
+        asked.insert(0, (DEVICE, "", f"{place.architecture} of {place.vendor}"))
     for about, name, words in asked:
         fact = closest(
-            [item for item in known if item.about == about and (not item.names or name in item.names)], device
+            [item for item in known if item.about == about and (not item.names or name in item.names)], place
         )
         if fact is not None:
             found.append(fact)
-        elif device is not None or about == FAMILY:
-            silent.append((f"nothing is known of {engine.name} and {words}", engine.platforms))
+        elif place is not None or about == FAMILY:
+            silent.append((f"nothing is known of {record.name} and {words}", record.platforms))
     on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
     stated = {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
     if stated[NO]:
         return Runs(False, tuple(stated[NO]), on_device)
-    if stated[MAYBE] or silent or device is None or not format_names(weights):
+    if stated[MAYBE] or silent or place is None or not formats:
         return Runs(None, (*stated[MAYBE], *silent), on_device)
     return Runs(True, tuple(stated[YES]), on_device)
 
@@ -93,11 +136,18 @@ def usual_engine(
     """
     if device is None:
         return None
-    engines = sorted(facts.engines(), key=lambda engine: (device.segment not in engine.usual_on, not engine.usual_on))
+    formats = tuple(format_names(weights))
+    name = first_engine(facts=facts, place=place_of(device), formats=formats, family=architecture.family)
+    return facts.engine(name) if name else None
+
+
+@lru_cache(maxsize=4096)
+def first_engine(*, facts: Catalog, place: Place, formats: tuple[str, ...], family: str) -> str | None:
+    """Return the first engine that is known to run it, in the order in which people take them on a device."""
+    engines = sorted(facts.engines(), key=lambda engine: (place.segment not in engine.usual_on, not engine.usual_on))
     for engine in engines:
-        found = what_runs(facts=facts, engine=engine, device=device, weights=weights, architecture=architecture)
-        if found.runs:
-            return engine
+        if known_runs(facts=facts, engine=engine.id, place=place, formats=formats, family=family).runs:
+            return engine.id
     return None
 
 

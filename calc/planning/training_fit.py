@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from calc.architecture.stages import stages
 from calc.catalog import Catalog
 from calc.memory.budget import Layout
 from calc.memory.training.moments import Timeline
@@ -17,13 +16,13 @@ WIDEST_TENSOR = 8  # devices of one node, beyond which tensor parallelism is slo
 
 def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     """Return the step on the fullest device, and on one device of each pipeline stage."""
-    found = timelines(plan, stages(plan.architecture, plan.layout.pipeline))
+    found = timelines(plan, plan.stages)
     return max(found, key=lambda timeline: timeline.peak.total), found
 
 
 def stays_beyond(plan: Plan, capacity_bytes: int) -> bool:
     """Whether what stays on the first stage's device through a step is too much by itself."""
-    return stays_bytes(plan, stages(plan.architecture, plan.layout.pipeline)[0]) > capacity_bytes
+    return stays_bytes(plan, plan.stages[0]) > capacity_bytes
 
 
 def divided(plan: Plan, devices: int, part: Layout) -> Plan | None:

@@ -8,7 +8,6 @@ from calc.catalog.records import Accelerator
 from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
-from calc.memory.runtime import NOT_USED
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 
@@ -59,8 +58,7 @@ class Placed(NamedTuple):
         if serving is None:
             return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
         runtime = serving.fullest(demand, self.layout)[1]
-        used = sum(amount.bytes for amount in runtime.amounts if amount.id not in NOT_USED)
-        return Need(used, None if runtime.limit is None else runtime.limit + used - runtime.needed)
+        return Need(runtime.used, runtime.usable)
 
     def where(self) -> str:
         """Return on what the model stands, in words; empty without a device."""
@@ -76,10 +74,9 @@ def place(scenario: Mapping[str, object]) -> Placed:
     reader = Reader(scenario)
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, catalog())
-    sequences = whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
+    sequences = asked.concurrency or whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
-    by_layers = asked.engine is not None and asked.engine.splits_layers
-    layout = settle_layout(reader, demand, splits_layers=by_layers)
+    layout = settle_layout(reader, demand, asked.engine)
     host = read_hosted(reader, asked, layout, accelerator)
     used = None if asked.placement.alone else accelerator
     return Placed(scenario, asked, demand, layout=layout, accelerator=used, host=host)

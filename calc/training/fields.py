@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from calc.architecture.stages import EVEN
 from calc.errors import ScenarioError, nearest
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
@@ -60,6 +61,7 @@ FIELDS = (
     "sequence_tokens",
     "varied_lengths",
     "gradient_accumulation",
+    "stage_split",
     "virtual_stages",
     "training_tokens",
     "network_gbit_per_s",
@@ -89,6 +91,7 @@ DEFAULTS: dict[str, object] = {
     "sequence_tokens": 2048,
     "compile": USUAL,
     "varied_lengths": UNKNOWN,
+    "stage_split": EVEN,
     "virtual_stages": 1,
 }
 

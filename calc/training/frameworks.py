@@ -1,8 +1,10 @@
 """Following a framework: what it does fills the fields of training that a scenario leaves open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import prod
 
 from calc.catalog import Catalog
+from calc.catalog.frameworks import Framework, Preset
 from calc.errors import ScenarioError
 from calc.training.fields import DEFAULTS, TrainingReader
 
@@ -18,10 +20,17 @@ def follow_framework(reader: TrainingReader, facts: Catalog) -> None:
         raise ScenarioError("framework", f"must be the name of a framework of training, not {name!r:.60}")
     framework = facts.framework(name)
     reader.filled["framework"] = framework.id
-    for preset in framework.presets:
+    for preset in presets_of(framework, facts):
         open_field = preset.field not in reader.given and preset.field not in reader.presets
         if open_field and holds(preset.when, reader):
             reader.presets[preset.field] = preset.value
+
+
+def presets_of(framework: Framework, facts: Catalog) -> Iterator[Preset]:
+    """Iterate over what a framework does: its own presets, then those of the framework that it is built on."""
+    yield from framework.presets
+    if framework.follows:
+        yield from presets_of(facts.framework(framework.follows), facts)
 
 
 def holds(when: Mapping[str, list[object]], reader: TrainingReader) -> bool:
@@ -34,6 +43,14 @@ def said(field: str, reader: TrainingReader) -> object:
     outer, _, inner = field.partition(NESTED)
     value = reader.given.get(outer, reader.presets.get(outer, DEFAULTS.get(outer)))
     if outer == "parallelism":
-        degree = value.get(inner, 1) if isinstance(value, Mapping) else 1
+        degrees = value if isinstance(value, Mapping) else {}
+        degree = degrees.get(inner, data_ranks(degrees, reader) if inner == "data" else 1)
         return "one" if degree == 1 else "several"
     return "zero-3" if value == "fsdp" else value
+
+
+def data_ranks(degrees: Mapping[str, object], reader: TrainingReader) -> int:
+    """Return the data ranks that a scenario's devices leave, where it names none; 1 where that cannot be said yet."""
+    devices = reader.given.get("accelerators", 1)
+    others = [degree for degree in degrees.values() if isinstance(degree, int) and degree > 0]
+    return devices // prod(others) if isinstance(devices, int) else 1

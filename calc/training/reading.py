@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
+from calc.architecture.stages import COST, EVEN
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.errors import ScenarioError, nearest
@@ -137,6 +138,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
+        stage_split=reader.option("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing == SELECTIVE:

@@ -91,7 +91,7 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
     report["host_bytes"] = plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
     if asked.accelerator is not None:
         capacity = asked.accelerator.capacity_bytes
-        report["capacity_bytes"] = capacity
+        report["capacity_bytes"] = report["limit_bytes"] = capacity
         report["fits"] = sizes.device.typical <= capacity
         report["headroom_bytes"] = capacity - sizes.device.typical
         needed = devices_needed(plan, capacity, facts)

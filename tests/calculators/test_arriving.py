@@ -1,8 +1,13 @@
-"""How fast?, asked about requests that come on their own."""
+"""How fast?, asked about a server: requests kept at a number, or that come on their own."""
 
 from typing import Any
 
+import pytest
+
+from calc import estimate
 from calc.calculators import CALCULATORS
+from calc.units import show_tokens_per_s
+from tests.calculators.asking import ask
 
 SPEED = CALCULATORS["speed"]
 SERVER = {"weights": "bf16", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
@@ -44,3 +49,33 @@ def test_what_cannot_keep_up_is_said() -> None:
     """More requests than the server answers: no time is given as if it held."""
     report = SPEED.report({**SERVER, "requests_per_s": "500"})
     assert SPEED.status(report).startswith("It does not keep up")
+
+
+def test_a_form_with_requests_in_the_server_asks_for_their_steady_state() -> None:
+    """The table and the headline have the figures of `concurrency`, in place of sequences that begin together."""
+    report = SPEED.report({**SERVER, "concurrency": "64"})
+    wanted: Any = estimate(
+        {"model": "llama-3.1-8b", **SERVER, "concurrency": 64, "prompt_tokens": 2048, "output_tokens": 256}
+    )
+    assert report["speed"] == wanted["speed"]
+    html, rate = SPEED.render(report), wanted["speed"]["decode_tokens_per_s"]["typical"]
+    assert SPEED.status(report).startswith(f"{show_tokens_per_s(rate)}, with 64 requests in the server")
+    for words in ("Time to the first token, 95 % within", "Requests answered", "never short of requests"):
+        assert words in html
+    assert "All prompts arrive at the same moment" not in html
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [({"concurrency": "2.5"}, "concurrency"), ({"concurrency": "8", "requests_per_s": "2"}, "requests_per_s")],
+)
+def test_what_does_not_go_together_is_said_at_its_field(typed: dict[str, str], field: str) -> None:
+    """Half a request, and a number beside a rate, are refused where they were typed."""
+    found = ask("speed", **SERVER, **typed)
+    assert [error["field"] for error in found["errors"]] == [field]
+
+
+def test_a_model_that_writes_nothing_has_one_pass() -> None:
+    """Requests to an encoder in a server are passes; the answer names no tokens that are written."""
+    report = SPEED.report({"model": "bert-base", "engine": "vllm", "accelerator": "h100-sxm-80gb", "concurrency": "4"})
+    assert "one pass over 4 texts takes" in SPEED.status(report)

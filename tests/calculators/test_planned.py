@@ -33,6 +33,19 @@ def test_a_row_leads_to_its_own_case(name: str) -> None:
     assert found["memory"] == estimate(option["scenario"])["memory"]
 
 
+def test_the_most_requests_lead_to_how_fast() -> None:
+    """As many requests as a server answers in time fill in *How fast?*, whose answer has the option's speed."""
+    plan = CALCULATORS["how-far"]
+    report = plan.report({"of": "users", "accelerator": "h100-sxm-80gb"})
+    (href,) = re.findall(r'<tbody><tr><th[^>]*><a href="([^"]+)"', plan.render(report))
+    address = urlsplit(unescape(href))
+    assert address.path.endswith("/speed/")
+    found = CALCULATORS["speed"].report(dict(parse_qsl(address.query)))
+    option = report["plan"]["options"][0]
+    assert found["scenario"]["concurrency"] == option["scenario"]["concurrency"]
+    assert found["speed"] == option["speed"]
+
+
 def test_two_rtx_3090_run_a_70b() -> None:
     """Llama 3.3 70B in 4 bit is among what runs on them, as issue trackers have it many times over."""
     plan = CALCULATORS["what-runs"]

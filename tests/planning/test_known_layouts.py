@@ -9,10 +9,20 @@ from calc import ScenarioError
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.memory.budget import Layout
+from calc.estimate import read_question
+from calc.memory.budget import Demand, Layout
 from calc.planning import fit, training_fit
+from calc.planning.blocks import Cut, cut_blocks
 from calc.planning.fit import fewest
-from calc.planning.layout import candidates, check_layout, distinct_stages, division, tensor_degrees
+from calc.planning.layout import (
+    best_layout,
+    candidates,
+    check_layout,
+    distinct_stages,
+    division,
+    fullest,
+    tensor_degrees,
+)
 from calc.planning.serving import last
 from calc.planning.support import sold_in_multiples
 from calc.planning.training_fit import devices_needed, divided
@@ -22,6 +32,11 @@ from calc.scenario import known_architecture
 def architecture(model: str = "llama-3.1-8b") -> Architecture:
     """Return the architecture of a model of the catalogue."""
     return known_architecture(catalog(), model)
+
+
+def demand(model: str = "llama-3.1-8b") -> Demand:
+    """Return the demand of a sequence on a model of the catalogue, as it is published."""
+    return read_question({"model": model}).demand
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,7 @@ def test_stages_that_differ() -> None:
 
 def test_ways_to_divide() -> None:
     """The widest tensor parallelism first, of powers of two, and no more stages than layers; or layers alone."""
-    llama = architecture()
+    llama, layers = demand(), catalog().engine("llama.cpp")
     assert candidates(llama, 8) == [
         Layout(tensor=8),
         Layout(tensor=4, pipeline=2),
@@ -106,9 +121,34 @@ def test_ways_to_divide() -> None:
         *(Layout(16, 4), Layout(8, 8), Layout(4, 16), Layout(2, 32)),
     ]
     assert candidates(llama, 6) == [Layout(tensor=2, pipeline=3), Layout(pipeline=6)]
-    assert candidates(llama, 32, splits_layers=True) == [Layout(pipeline=32)]
-    assert candidates(llama, 33, splits_layers=True) == []
-    assert candidates(architecture("falcon-7b"), 71) == []  # 71 heads are no power of two, and 32 layers too few
+    assert candidates(llama, 32, layers) == [Layout(pipeline=32)]
+    assert candidates(llama, 33, layers) == []
+    assert candidates(demand("falcon-7b"), 71) == []  # 71 heads are no power of two, and 32 layers too few
+
+
+def test_blocks_stay_whole() -> None:
+    """Experts 1,536 wide in blocks of 128 are for up to 4 ranks: vLLM takes no other by itself, mathematics does."""
+    minimax, vllm = demand("minimax-m2"), catalog().engine("vllm")
+    assert [layout.tensor for layout in candidates(minimax, 8, vllm)] == [4, 2, 1]
+    assert [layout.tensor for layout in candidates(minimax, 8)] == [8, 4, 2, 1]
+    assert best_layout(minimax, 8, vllm) == (Layout(4, 2), fullest(minimax, Layout(4, 2))[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "expert", "found"),
+    [
+        ("minimax-m2", 8, 1, Cut("expert", 1536, 192, 128)),
+        ("minimax-m2", 8, 8, None),  # whole experts
+        ("minimax-m2", 4, 1, None),
+        ("deepseek-v3", 16, 1, None),
+        ("deepseek-v3", 32, 1, Cut("mlp", 18432, 576, 128)),  # as vLLM's issue 12256 and SGLang's 3345 have it
+        ("llama-3.1-8b", 32, 1, None),  # no blocks
+    ],
+)
+def test_blocks_that_ranks_cut(model: str, tensor: int, expert: int, found: Cut | None) -> None:
+    """A piece has to be whole blocks on the side that is split; experts that stand whole on a rank are not cut."""
+    asked = demand(model)
+    assert cut_blocks(asked.architecture, asked.weights, tensor, expert) == found
 
 
 def test_degrees_of_what_is_no_attention() -> None:

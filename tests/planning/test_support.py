@@ -69,6 +69,39 @@ def test_what_nobody_says() -> None:
     assert report["runs"] is None and report["runs_because"] == []
 
 
+def test_what_changed_with_a_version() -> None:
+    """Marlin's kernels came to Turing with vLLM 0.15, and sparse attention to Blackwell cards late."""
+    for version, runs in (("0.14.0", False), ("0.15.0", True), (None, True)):
+        stated = {"engine_version": version} if version else {}
+        assert asked("qwen3-8b", "vllm", "RTX 2080 Ti", weights="nvfp4", **stated)["runs"] is runs
+    many = {"accelerators": 8, "engine": "vllm", "model": "deepseek-v3.2"}
+    for device, version, runs in (
+        ("RTX PRO 6000 Blackwell", "0.13.0", False),
+        ("RTX PRO 6000 Blackwell", None, None),
+        ("H200", None, True),
+        ("A100 80GB", None, False),
+    ):
+        stated = {"engine_version": version} if version else {}
+        assert estimate({**many, "accelerator": device, **stated})["runs"] is runs
+
+
+def test_versions_of_a_fact() -> None:
+    """A fact with `before` is no longer so; one with `since` is; both ends are versions of the engine."""
+    fact = next(iter(catalog().support("vllm")))._replace(since="0.9", before="0.15")
+    holds = {version: fact.holds_in(version) for version in ("0.8.5", "0.9", "0.14.1", "0.15", "0.15.1", "")}
+    assert holds == {"0.8.5": False, "0.9": True, "0.14.1": True, "0.15": False, "0.15.1": False, "": False}
+    assert fact._replace(before="").holds_in("")
+
+
+def test_ranks_that_cut_blocks() -> None:
+    """It does not start, says which matrix and why, and starts with whole experts or fewer ranks."""
+    base = {"model": "Qwen/Qwen3-235B-A22B-FP8", "engine": "sglang", "accelerator": "H200", "accelerators": 8}
+    report: Any = estimate({**base, "parallelism": {"tensor": 8}})
+    assert report["runs"] is False and "of 1,536 each has 192 (expert matrices)" in report["runs_because"][0]["message"]
+    assert estimate({**base, "parallelism": {"tensor": 8, "expert": 8}})["runs"] is True
+    assert estimate(base)["runs"] is True
+
+
 def test_every_engine_has_facts_of_each_kind() -> None:
     """Of every engine it is known on which devices, in which formats and with which families it runs."""
     for engine in ENGINES[1:]:

@@ -62,6 +62,31 @@ def test_presets_hold_where_they_say() -> None:
     assert tensor["scenario"]["sequence_parallel"] is True
 
 
+def test_a_framework_does_what_the_one_does_that_it_is_built_on() -> None:
+    """TRL is the Trainer with habits of its own: gradients wait for the last micro-batch, weights are FP32."""
+    scenario = report(framework="trl", sharding="fsdp")["scenario"]
+    assert catalog().framework("trl").follows == "transformers"
+    assert (scenario["gradient_reduction"], scenario["precision"]) == ("last", "bf16-autocast")
+    assert report(framework="trl", method="qlora")["scenario"]["adapter_dtype"] == "bf16"
+    assert report(framework="transformers", method="qlora")["scenario"]["adapter_dtype"] == "fp32"
+
+
+def test_zero_1_under_transformers_is_deepspeed() -> None:
+    """Masters stand beside 16-bit weights and gradients: 16 bytes a parameter, 12 of them shared by eight ranks."""
+    found = report(framework="transformers", sharding="zero-1")
+    assert found["scenario"]["precision"] == "bf16-mixed"
+    assert found["scenario"]["gradient_dtype"] == "bf16"
+
+
+def test_nemo_shares_states_where_there_are_ranks_to_share_them() -> None:
+    """Its distributed optimizer trains Llama 3.1 8B on eight H100s, where a copy of all states on each has no place."""
+    fits = report(framework="nemo", accelerator="h100-sxm-80gb")
+    assert fits["scenario"]["sharding"] == "zero-1"
+    assert report(framework="nemo", accelerators=1)["scenario"]["sharding"] == "none"
+    assert report(framework="nemo", parallelism={"tensor": 8})["scenario"]["sharding"] == "none"
+    assert report(framework="nemo", method="lora")["scenario"]["sharding"] == "none"
+
+
 def test_fsdp_under_both_of_its_names() -> None:
     """ "fsdp" is "zero-3" for the presets too."""
     one, other = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
@@ -78,6 +103,27 @@ def test_names_as_people_write_them() -> None:
     assert caught.value.field == "framework"
     with pytest.raises(ScenarioError, match="must be the name"):
         report(framework=3)
+
+
+def test_stages_by_cost_give_the_first_ones_more() -> None:
+    """Nanotron: of eight stages of Llama 2 7B, whose output matrix is 0.65 of a layer, the first has five layers."""
+    even, cost = (
+        report(model="llama-2-7b", parallelism={"pipeline": 8}, gradient_accumulation=8, stage_split=split)["memory"]
+        for split in ("even", "cost")
+    )
+    weights = [next(part["bytes"] for part in found["parts"] if part["id"] == "weights") for found in (even, cost)]
+    assert weights[1] - weights[0] == 2 * 202_383_360  # one layer more
+    assert report(framework="nanotron", parallelism={"pipeline": 8})["scenario"]["stage_split"] == "cost"
+
+
+def test_compiled_code_keeps_no_cast_inputs_of_adapters() -> None:
+    """Under autocast each FP32 adapter casts its input; kernels that fuse the cast keep the input alone."""
+    run = {"method": "lora", "micro_batch": 2, "sequence_tokens": 4096, "accelerators": 1, "compile": True}
+    narrow, mixed = (
+        report(**run, precision=precision, adapter_dtype=width)["memory"]["allocated_bytes"]
+        for precision, width in (("bf16-mixed", "bf16"), ("bf16-mixed", "fp32"))
+    )
+    assert mixed - narrow < 0.5e9  # adapters' own states
 
 
 def test_litgpt_as_measured() -> None:

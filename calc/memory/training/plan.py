@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Layer
-from calc.architecture.stages import Stage
+from calc.architecture.stages import Stage, stages
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Inventory, Method, take_inventory
 from calc.memory.training.recording import record_layer
@@ -49,6 +49,7 @@ class Plan(NamedTuple):
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
     tiles: str  # generation of FlashAttention where it is stated, else ""
+    stage_split: str  # how layers are given to the stages of a pipeline
     virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)
 
     @property
@@ -83,6 +84,11 @@ class Plan(NamedTuple):
             sequence_parallel=self.sequence_parallel,
             expert=self.layout.expert,
         )
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages of the pipeline, all layers in one where there is none."""
+        return stages(self.architecture, self.layout.pipeline, self.stage_split)
 
     def on(self, layout: Layout) -> "Plan":
         """Return the plan on another layout, compiled as is usual there unless it was stated."""

@@ -165,12 +165,13 @@ class Recorder:
     ) -> str:
         """Record a frozen matrix with its adapter: A reads the matrix's input, B what A gives.
 
-        An adapter in another type than the activations casts the input, each adapter for itself.
+        An adapter in another type than the activations casts the input, each adapter for itself; under autocast code
+        that is compiled, or has kernels of its own (Unsloth, Megatron-LM), reads the input as it is.
         """
         tape, numerics, rank = self.tape, self.numerics, self.adapters.rank if self.adapters else 0
         width = numerics.compute if numerics.autocast else numerics.adapter
         read = value
-        if numerics.adapter != numerics.compute:
+        if numerics.adapter != numerics.compute and not (self.choices.compiled and numerics.autocast):
             read = tape.value(f"{name}:adapter input", rows * inputs * width, "inputs of adapters, cast")
         tape.labels.setdefault(read, "inputs of adapters")
         masks: tuple[str, ...] = ()

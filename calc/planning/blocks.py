@@ -1,0 +1,49 @@
+"""Weights in blocks that tensor parallelism would cut: engines start only where each rank's piece is whole blocks."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import local_share
+from calc.architecture.tensors import SPLIT_IN
+from calc.catalog.records import StoredWeights, Weights
+from calc.memory.stored_weights import whole_model
+from calc.memory.weights import stored_tensors
+
+CUT = ("attention", "mlp", "expert", "shared_expert")  # engines leave small matrices of recurrent layers whole
+
+
+class Cut(NamedTuple):
+    """A matrix whose blocks a split cuts: the side that is split, a rank's piece of it, and the height of a block."""
+
+    block: str  # one of CUT
+    side: int
+    piece: int
+    whole: int
+
+    def message(self, ranks: int) -> str:
+        """Return why it does not start, in a sentence."""
+        what = self.block.replace("_", " ")
+        return (
+            f"{ranks} tensor ranks would cut blocks of {self.whole}: of {self.side:,} each has {self.piece:,} "
+            f"({what} matrices); fewer ranks, or expert parallelism, leave them whole"
+        )
+
+
+@lru_cache(maxsize=512)  # each layout of a search asks for the same few
+def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int) -> Cut | None:
+    """Return the first matrix of a layer whose blocks a split would cut, None where all pieces are whole blocks.
+
+    A format has blocks where a scale extends over several rows. Sides that are not split may end within a block.
+    Source: vLLM, model_executor/layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape) and fp8.py.
+    """
+    if tensor_ranks == 1 or isinstance(weights, StoredWeights):
+        return None
+    for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
+        if number_format.group_rows < 2 or tensor.block not in CUT or len(tensor.shape) < 2:
+            continue
+        shape = local_share(tensor, tensor_ranks, expert_ranks)[1]
+        side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
+        if shape[side] != tensor.shape[side] and shape[side] % whole:
+            return Cut(tensor.block, tensor.shape[side], shape[side], whole)
+    return None
