@@ -71,9 +71,9 @@ def newest_rent(facts: Catalog, accelerator: Accelerator) -> Price | None:
 
 def rent_of(facts: Catalog, accelerator: Accelerator, own: float | None) -> Paid | None:
     """Return a reader's own price of a device's hour, else the known one with those of other markets."""
-    first, *elsewhere = rents(facts, accelerator) or [None]
-    paid = price_of(first, own)
-    return paid if paid is None or own is not None else paid._replace(elsewhere=tuple(p for p in elsewhere if p))
+    found = rents(facts, accelerator)
+    paid = price_of(found[0] if found else None, own)
+    return paid if paid is None or own is not None else paid._replace(elsewhere=tuple(found[1:]))
 
 
 def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
