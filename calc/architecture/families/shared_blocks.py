@@ -47,7 +47,9 @@ def hybrid_types(config: Config, default: list[str]) -> list[str]:
     return types
 
 
-def after_shared(config: Config, mixer: Mixer, shared: tuple[Mixer, FeedForward], own: Tensors, number: int) -> Layer:
+def after_shared(
+    config: Config, mixer: Mixer, *, shared: tuple[Mixer, FeedForward], own: Tensors, number: int
+) -> Layer:
     """Return a state space with a block before it, which reads the stream beside the embeddings of the tokens.
 
     Source: Zamba (arXiv:2405.16712, section 2); what the block gives passes a matrix of the layer's own.
@@ -102,11 +104,12 @@ def zamba(config: Config) -> Architecture:
     period, offset = config.integer("attn_layer_period"), config.integer("attn_layer_offset", least=0)
     rest = [HYBRID if i % period == offset else LINEAR for i in range(config.layers() - 3)]
     shared = wide_attention(config, rotary=False), dense(hidden, config.integer("intermediate_size"), activation="gelu")
-    return shared_decoder(config, hybrid_types(config, [LINEAR, LINEAR, HYBRID, *rest]), mixer, shared, (), 1)
+    types = hybrid_types(config, [LINEAR, LINEAR, HYBRID, *rest])
+    return shared_decoder(config, types, mixer, shared=shared, own=(), sets=1)
 
 
 def shared_decoder(
-    config: Config, types: list[str], mixer: Mixer, shared: tuple[Mixer, FeedForward], own: Tensors, sets: int
+    config: Config, types: list[str], mixer: Mixer, *, shared: tuple[Mixer, FeedForward], own: Tensors, sets: int
 ) -> Architecture:
     """Put a decoder together of state spaces, before some of which stand blocks of `sets` by turns."""
     hidden, nth, layers = config.hidden(), 0, []
@@ -117,7 +120,7 @@ def shared_decoder(
     def build(kind: tuple[str, ...]) -> Layer:
         if kind[0] == LINEAR:
             return layer(mixer, FeedForward(), *norms(hidden, "input_layernorm"))
-        return after_shared(config, mixer, shared, own, int(kind[1]))
+        return after_shared(config, mixer, shared=shared, own=own, number=int(kind[1]))
 
     tied = config.flag("tie_word_embeddings", default=True)
     return assemble(config, hidden=hidden, layers=layers, build=build, tied=tied)
@@ -168,4 +171,4 @@ def zamba2(config: Config) -> Architecture:
     default = [*start, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
     shared = attention, dense(hidden, width, bias=bias, activation="gelu")
     sets = config.integer("num_mem_blocks", most=1000)
-    return shared_decoder(config, hybrid_types(config, default), mixer, shared, own, sets)
+    return shared_decoder(config, hybrid_types(config, default), mixer, shared=shared, own=own, sets=sets)
