@@ -15,6 +15,8 @@ from calc.memory.training.run import (
 )
 from calc.memory.training.tape import POINTWISE, Op, Tape
 
+MULTIPLIED = ("attention", "ssm", "mlp", "layer_other")  # blocks of a layer with matrices that each token passes
+
 
 class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
     """Writes down all operations of a layer."""
@@ -33,7 +35,7 @@ class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
 
     def others(self) -> None:
         """Record the matrices that no block knows of, such as adapters that are a part of the model."""
-        self.matrices(self.stream, "attention", "ssm", "mlp", "layer_other")
+        self.matrices(self.stream, *MULTIPLIED)
 
     def in_turn(self) -> None:
         """Record blocks that each read what the one before it has added to the stream."""
