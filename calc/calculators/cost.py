@@ -15,7 +15,7 @@ from calc.calculators.speed import price_text
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate
-from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_of
+from calc.planning.cost import MILLION, newest_electricity, newest_purchase, price_of, rent_of
 from calc.planning.ownership import (
     HOURS_A_YEAR,
     Purse,
@@ -152,7 +152,7 @@ def account(read: dict[str, object]) -> Report:
     report: Any = estimate(asked)
     facts = catalog()
     device, count = facts.accelerator(report["scenario"]["accelerator"]), report["scenario"]["accelerators"]
-    rent = price_of(newest_rent(facts, device), own.get("price_per_hour"))
+    rent = rent_of(facts, device, own.get("price_per_hour"))
     bought = price_of(newest_purchase(facts, device), own.get("purchase_price"))
     tariff = price_of(newest_electricity(facts), own.get("electricity_per_kwh"))
     assert tariff is not None  # the catalogue has a price of electricity: a test holds it

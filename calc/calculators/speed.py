@@ -270,7 +270,14 @@ def price_text(price: Report) -> str:
     said = f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
     age = datetime.date.today() - datetime.date.fromisoformat(price["date"])
     stale = age.days > PRICE_STALE_DAYS
-    return text(said) + (f"; <strong>older than {PRICE_STALE_DAYS} days</strong>" if stale else "")
+    old = f"; <strong>older than {PRICE_STALE_DAYS} days</strong>" if stale else ""
+    others = [
+        f"{MARKET_WORDS[one['market']]} {show_number(one['each'])}" for one in price["elsewhere"] if one["market"]
+    ]
+    return text(said) + old + text(f"; {', '.join(others)}" if others else "")
+
+
+MARKET_WORDS = {"specialist": "GPU clouds", "large cloud": "large clouds", "marketplace": "market places"}
 
 
 def costs(report: Report) -> str:
