@@ -16,9 +16,9 @@ INDEXED = "indexed_attention"
 def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> Mixer:
     """Return multi-head latent attention (arXiv:2405.04434): it caches one latent vector and one rotary key a token.
 
-    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2). Layers of such a
-    model without an indexer attend to what an earlier layer's chose. `rotary` False: the rotary key is there and is not
-    rotated (Kimi Linear).
+    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2). Layers of such
+    a model without an indexer attend to what an earlier layer's chose. `rotary` False: the rotary key is there and is
+    not rotated (Kimi Linear).
     """
     hidden = config.hidden()
     heads = config.integer("num_attention_heads", most=2**20)
