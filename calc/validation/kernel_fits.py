@@ -151,7 +151,7 @@ def cold(row: Measured, device: Kernels) -> bool:
     Repeated kernels find what fits there. What is bound by arithmetic, or small enough not to matter, is kept.
     """
     done = row.operations[-1]
-    if row.kind in ("prefill", "recurrence", "message"):
+    if row.kind in ("prefill", "message"):
         return True
     cache = device.accelerator.quantity("l2_cache") or CACHE_BYTES
     moved = done.bytes
