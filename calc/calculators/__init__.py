@@ -7,6 +7,7 @@ from calc.calculators.page import (
     render_calculator,
     render_comparison,
     render_presets,
+    steps,
 )
 
-__all__ = ["CALCULATORS", "answer", "imported", "render_calculator", "render_comparison", "render_presets"]
+__all__ = ["CALCULATORS", "answer", "imported", "render_calculator", "render_comparison", "render_presets", "steps"]

@@ -3,7 +3,7 @@
 The same functions write the answer at build time and in the reader's browser.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from calc.calculators.html import ROOT, element, escaped, table, text
@@ -58,6 +58,16 @@ def differs_html(report: Report) -> str:
     query = "&".join(f"{name}={escaped(str(value))}" for name, value in said)
     link = element("a", "Your measurement differs?", href=f"{ROOT}calculators/your-measurement/?{query}")
     return element("p", link, class_="calc-differs")
+
+
+def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[[Report], str]:
+    """Return what says a calculator's headline and the sentence after it to a screen reader."""
+
+    def status(report: Report) -> str:
+        *_, first, rest = headline(report)
+        return f"{first} {rest}"
+
+    return status
 
 
 def part_bytes(report: Report, part_id: str) -> int:

@@ -72,7 +72,7 @@ def check_gathering(plan: Plan) -> None:
 
 def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | None) -> list[Warn]:
     """Return what is risky about a plan, or has no effect."""
-    found = []
+    found = [] if plan.stated else [habits(plan)]
     if context_limit and plan.tokens > context_limit:
         message = f"{plan.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
         found.append(Warn("context-beyond-trained", message, "sequence_tokens"))
@@ -101,6 +101,16 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     if accelerator is not None:
         found += hardware_warnings(plan, accelerator)
     return found
+
+
+def habits(plan: Plan) -> Warn:
+    """Return what is taken where no framework is named: what follows from the layout, precision and sharding given."""
+    code = "compiled" if plan.choices.compiled else "not compiled"
+    message = (
+        f"no framework is named: code is taken as {code}, gradients wait in {8 * plan.method.gradient_bytes} bit, "
+        f"ranks share them after {'the last' if plan.reduced_last else 'each'} micro-batch, and batches have one length"
+    )
+    return Warn("framework-not-named", message, "framework", INFO)
 
 
 def kernel_warnings(plan: Plan) -> list[Warn]:
