@@ -6,7 +6,10 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.performance.exchanges import exchanges
+from calc.performance.operations import Collective
 from calc.training.fields import FIELDS
+from calc.training.reading import read_training
 
 FRAMEWORKS = catalog().ids("frameworks")
 LLAMA = {"workload": "training", "model": "llama-3.1-8b", "accelerators": 8, "gradient_accumulation": 4}
@@ -212,3 +215,40 @@ def test_what_excludes_each_other_is_refused(changed: dict[str, object], field: 
     with pytest.raises(ScenarioError) as caught:
         report(**changed)
     assert caught.value.field == field
+
+
+def exchanged(**changed: object) -> dict[str, float]:
+    """Return the bytes that ranks exchange for each micro-batch of a changed scenario, by what they are."""
+    asked = {**LLAMA, "sharding": "zero-3", "precision": "bf16-autocast", **changed}
+    plan = read_training(asked, catalog()).plan
+    sent: dict[str, float] = {}
+    for one, times in exchanges(plan, plan.stages[0]).of_micro_batch:
+        assert isinstance(one, Collective)
+        sent[one.name] = sent.get(one.name, 0.0) + times * one.bytes
+    return sent
+
+
+def test_gradients_and_parameters_are_sent_in_the_types_of_the_framework() -> None:
+    """FSDP with one type for all sends 2 bytes a gradient where torchtitan sends 4, and 4 a parameter without any."""
+    usual, narrow, wide = (exchanged(**way) for way in ({}, {"reduce_dtype": "bf16"}, {"gather_dtype": "fp32"}))
+    gradients, parameters = "Reduce-scatter of gradients", "All-gather of parameters"
+    assert narrow[gradients] == usual[gradients] / 2
+    assert wide[parameters] == usual[parameters] * 2
+    assert exchanged(framework="llm-foundry")[gradients] == narrow[gradients]
+    assert exchanged(framework="torchtitan")[gradients] == usual[gradients]
+
+
+def test_fp32_adapters_take_the_time_of_fp32_products() -> None:
+    """Adapters of rank 64 on every matrix are a few hundredths of the work in BF16, and more than a tenth in FP32."""
+    run = {
+        "method": "lora",
+        "precision": "bf16",
+        "accelerators": 1,
+        "accelerator": "h100-sxm-80gb",
+        "lora": {"rank": 64},
+    }
+    narrow, wide = (
+        report(**run, adapter_dtype=width, sequence_tokens=4096)["speed"]["step_s"]["typical"]
+        for width in ("bf16", "fp32")
+    )
+    assert 1.1 < wide / narrow < 3
