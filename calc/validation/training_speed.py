@@ -230,6 +230,14 @@ def optional(row: Row) -> dict[str, Any]:
     return found
 
 
+def framework_of(row: Row) -> dict[str, str]:
+    """Return what trained the row, and in what its ranks exchange gradients where it is not as usual."""
+    found = {"framework": FRAMEWORKS[row["source"]]} if row["source"] in FRAMEWORKS else {}
+    if row["source"] == "llm_foundry" and "| DEFAULT |" in row["quote_or_row"]:
+        found["reduce_dtype"] = "fp32"  # Composer's mixed_precision DEFAULT, since 0.15; PURE has one type for all
+    return found
+
+
 def attention_of(row: Row) -> str:
     """Return how the row computes attention."""
     if row["flash_attention"] == "no" or row["source"] in OLD:
@@ -256,7 +264,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **divided,
         **batches(row, divided["parallelism"]),
         **pieces_of(row),
-        **({"framework": FRAMEWORKS[row["source"]]} if row["source"] in FRAMEWORKS else {}),
+        **framework_of(row),
         **optional(row),
     }
 
