@@ -5,9 +5,12 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Values
-from calc.scenario import OUTPUT_TOKENS
+from calc.scenario import OUTPUT_TOKENS, PUBLISHED
 
 FOLDER = "calculators"  # of the site, from its first page
+NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one
+LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
+ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
@@ -16,7 +19,9 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     known = {field.name for field in calculator.inputs}
     flat = {name: value for name, value in scenario.items() if name not in ("workload", "lora")}
     flat |= scenario.get("lora", {})
+    flat |= nested_values(scenario)
     flat.setdefault("accelerators", 1)
+    flat.setdefault("weights", PUBLISHED)
     if "data" in known:  # a form that asks how devices are divided
         flat["data"] = flat["accelerators"]
     if "context_tokens" in known:
@@ -26,6 +31,33 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
         output = min(flat.get("output_tokens", OUTPUT_TOKENS), flat["context_tokens"] // 2)
         flat |= {"output_tokens": output, "prompt_tokens": flat["context_tokens"] - output}
     return {name: str(value) for name, value in flat.items() if name in known}
+
+
+def nested_values(scenario: dict[str, Any]) -> Values:
+    """Return what forms ask of the objects of a scenario, field by field: of the host, of drafts and of the start."""
+    host, found = scenario.get("host", {}), {}
+    if "processor" in host:
+        found["processor"] = host["processor"]
+    if "bandwidth" in host:
+        found["host_bandwidth"] = str(host["bandwidth"]).removesuffix(" GB/s")
+    for name in ("speculation", "start"):
+        found |= {f"{name}_{field}": value for field, value in scenario.get(name, {}).items()}
+    if scenario.get("experts_on_host") == ALL_EXPERTS:
+        found["experts_on_host"] = EVERY_LAYER
+    return {name: str(value) for name, value in found.items()}
+
+
+def asks_all(calculator: Calculator, scenario: dict[str, Any]) -> bool:
+    """Return whether a form asks for every field of a scenario, so that a link to it opens this very case."""
+    known = {field.name for field in calculator.inputs}
+    if not isinstance(scenario["model"], str) or not isinstance(scenario.get("accelerator"), str):
+        return False
+    if not LENGTHS & scenario.keys():
+        return False  # the form has lengths of its own, and they are other ones
+    whole = scenario.keys() - NESTED - LENGTHS
+    inner = nested_values({name: value for name, value in scenario.items() if name in NESTED})
+    fields = sum(len(value) for name, value in scenario.items() if name in NESTED)
+    return whole <= known and inner.keys() <= known and len(inner) == fields
 
 
 def address_of(calculator: Calculator, values: Values) -> str:
