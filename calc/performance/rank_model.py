@@ -200,7 +200,8 @@ class Stored:
     def add(self, part: Stage, rows: str) -> None:
         """Add the tensors of some layers."""
         heads = set(part.architecture.head)
-        for tensor, count, number_format in stored_tensors(part, self.formats):
+        for tensor, stored_times, number_format in stored_tensors(part, self.formats):
+            count = part.uses(tensor, stored_times)
             if tensor.block in NOT_PASSED:
                 continue
             if tensor.block == TABLE and not (part.architecture.tied and part.is_last):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture
+from calc.catalog.schema import MARKETS
 from calc.errors import ScenarioError
 from calc.estimate import read_asked
 from calc.memory.budget import Layout
@@ -100,6 +101,11 @@ def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str
     return {**question.have, "accelerator": accelerator.id, "accelerators": count}
 
 
+def lasting(facts: Catalog, device: str) -> bool:
+    """Whether a device that no shop has new is there nevertheless: offers of market places come and go."""
+    return any(price.market != MARKETS[-1] for price in facts.prices("accelerators", device))
+
+
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
     if question.have:
@@ -108,7 +114,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     return [
         record
         for record in facts.accelerators()
-        if (record.availability in SOLD or facts.prices("accelerators", record.id))
+        if (record.availability in SOLD or lasting(facts, record.id))
         and (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]
