@@ -46,6 +46,22 @@ def test_a_report_asked_again_is_the_same(framework: str, run: dict[str, object]
     assert again["memory"] == found["memory"]
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_no_preset_refuses_what_a_run_says(framework: str) -> None:
+    """A habit of a framework gives way where a run does otherwise; errors are of what the run itself says."""
+    for said in (
+        {"parallelism": {"tensor": 2, "data": 4}, "sequence_parallel": False},
+        {"parallelism": {"pipeline": 2, "data": 4}, "sharding": "zero-1", "gradient_dtype": "bf16"},
+        {"method": "lora", "sharding": "zero-3", "base_weights": "nf4"},
+        {"method": "lora", "checkpointing": "none"},
+        {"precision": "fp32"},
+        {"sharding": "zero-2", "precision": "fp16-mixed"},
+        {"optimizer_in_backward": True, "gradient_accumulation": 1, "precision": "bf16"},
+        {"compile": True, "cross_entropy": "full", "attention": "eager"},
+    ):
+        assert report(framework=framework, **said)["memory"]["device_bytes"] > 0, said
+
+
 def test_a_field_that_is_given_stands_above_the_framework() -> None:
     """LitGPT reduces gradients after the last micro-batch; a run that says otherwise is taken at its word."""
     usual = report(framework="litgpt", sharding="zero-3")
