@@ -18,8 +18,9 @@ from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.catalog.records import KernelFamily, KernelLaw
 from calc.catalog.schema import KERNEL_VALUES
+from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
-from calc.performance.kernels import Kernels, matrix_rate
+from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention
 from calc.validation.kernel_samples import kernel_of, write_sample
 from calc.validation.kernel_tables import DEVICES, READERS, Measured
