@@ -81,7 +81,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                     base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
                     group = accelerator.id if question.want == "hardware" else str(model)
                     most = most_replicas(question, count)
-                    for divided in (*attended_apart(question, facts, model, engine, accelerator, count), {}):
+                    for divided in (*attended_apart(question, facts, several, model=model, engine=engine), {}):
                         scenarios = tuple(
                             {**base, **divided, "model": model, "weights": weights} for weights in formats
                         )
@@ -90,19 +90,19 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
 
 
 def attended_apart(
-    question: Question, facts: Catalog, model: object, engine: str, accelerator: Accelerator, count: int
+    question: Question, facts: Catalog, devices: Devices, *, model: object, engine: str
 ) -> list[dict[str, object]]:
     """Return data parallelism of attention for a model that many use at once, where tensor ranks repeat its cache."""
     takes = engine in SHARING_ENGINES or (
-        engine == USUAL and accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
+        engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
     )
-    if not question.need.shared or not takes or count == 1 or "parallelism" in question.fields:
+    if not question.need.shared or not takes or question.unlike or "parallelism" in question.fields:
         return []
     try:
         architecture = read_model(model, facts).architecture
     except ScenarioError:
         return []
-    return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, count)[:1]]
+    return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, devices.number)[:1]]
 
 
 def most_replicas(question: Question, count: int) -> int:
