@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from calc import ScenarioError
+from calc import ScenarioError, plan
+from calc.calculators.cost import CALCULATOR as COST
+from calc.calculators.line_link import form_values
+from calc.calculators.options import address
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 
@@ -72,3 +75,14 @@ def test_without_them_nothing_changes() -> None:
     asked: Any = SPEED.asked({})
     assert asked["accelerator"] == "rtx-4090" and asked["accelerators"] == 1
     assert not {"disaggregation", "tensor_split"} & asked.keys()
+
+
+def test_an_option_of_the_planner_opens_in_the_form() -> None:
+    """Of two kinds of cards the link has both, and the form that asks for one kind alone has none."""
+    have = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "pcie": "3.0 x4"}]
+    answer: Any = plan({"want": "models", "have": {"accelerator": have}, "model": "qwen3-32b", "context_tokens": 8192})
+    option = answer["options"][0]
+    opened = form_values(WILL_IT_FIT, option["scenario"])
+    assert WILL_IT_FIT.report(opened)["memory"]["headroom_bytes"] == option["margin_bytes"]
+    assert "other_accelerator=rtx-3060-12gb" in str(address(SPEED, option))
+    assert address(COST, option) is None
