@@ -71,15 +71,23 @@ class PrefillLaw(NamedTuple):
 
 
 def prefill_s(
-    law: PrefillLaw, *, pairs: float, queries: float, heads: float, widths: float, moved_bytes: float
+    law: PrefillLaw,
+    *,
+    pairs: float,
+    queries: float,
+    heads: float,
+    widths: float,
+    moved_bytes: float,
+    latent: bool = False,
 ) -> float:
     r"""Return the seconds of attention over `pairs` of a query and a key, of `queries` in all, for each of `heads`.
 
     `widths` is the elements of a key and of a value together. Pairs take $2 (w + 2 w_0)$ operations each, and the last
-    wave of tiles of 128 queries does not fill the compute units.
+    wave of tiles of 128 queries does not fill the compute units. Kernels for latent vectors divide a head over two
+    groups of threads, each with half of the values.
     """
     work = 2.0 * heads * (pairs + law.setup_keys * queries) * (widths + 2.0 * law.setup_width)
-    if widths > WIDEST_HEAD:
+    if widths > WIDEST_HEAD and not latent:
         work *= widths / WIDEST_HEAD
     work *= 1.0 + law.last_wave * law.units * TILE_QUERIES / (heads * queries)
     return law.start_s + blend(moved_bytes / law.read, work / law.rate, law.sharpness)

@@ -18,8 +18,9 @@ from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.catalog.records import KernelFamily, KernelLaw
 from calc.catalog.schema import KERNEL_VALUES
+from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
-from calc.performance.kernels import Kernels, matrix_rate
+from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention
 from calc.validation.kernel_samples import kernel_of, write_sample
 from calc.validation.kernel_tables import DEVICES, READERS, Measured
@@ -150,7 +151,7 @@ def cold(row: Measured, device: Kernels) -> bool:
     Repeated kernels find what fits there. What is bound by arithmetic, or small enough not to matter, is kept.
     """
     done = row.operations[-1]
-    if row.kind in ("prefill", "recurrence", "message"):
+    if row.kind in ("prefill", "message"):
         return True
     cache = device.accelerator.quantity("l2_cache") or CACHE_BYTES
     moved = done.bytes

@@ -21,7 +21,7 @@ GOALS = {
     "latent-decode": 0.10,
     "experts": 0.10,
     "message": 0.10,
-    "recurrence": 0.16,
+    "recurrence": 0.10,
 }
 
 
