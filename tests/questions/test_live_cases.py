@@ -18,7 +18,6 @@ from calc.validation.questions import (
     TOLERANCES,
     TOPICS,
     Figure,
-    Question,
     number_of,
     outcome_of,
     questions,
