@@ -367,7 +367,7 @@ def test_an_option_leads_to_its_command(watched: Watched, site: str) -> None:
     rates = [float(value) for value in page.eval_on_selector_all(".calc-answer td:nth-child(4) data", VALUES)]
     assert rates == sorted(rates, reverse=True)
     page.get_by_role("button", name="Command").first.click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("dialog", name="Command")
     expect(dialog.locator("code").first).to_contain_text("llama-server")
     expect(dialog.locator("button").first).to_be_focused()
     page.keyboard.press("Escape")
