@@ -5,7 +5,7 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, terms, vega
+from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
 
 ROOT = Path(__file__).parent.parent
 _file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
@@ -19,6 +19,11 @@ def on_startup(**_: Any) -> None:
 def on_nav(nav: Any, **_: Any) -> None:
     """Begin the list of pages."""
     plain.begin(nav)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Send one style sheet in place of many."""
+    return styles.join(files, config)
 
 
 def on_pre_build(**_: Any) -> None:

@@ -8,7 +8,7 @@ from calc.calculators.engines import devices
 from calc.calculators.hosting import FIELDS as ON_HOST
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.serving_inputs import scenario
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
@@ -357,12 +357,6 @@ def render(report: Report) -> str:
     return answer_html(line, shown, facts=facts, assumptions=ASSUMPTIONS)
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     costs, million = hour_costs(report), million_hours(report)
@@ -382,7 +376,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("An hour rented", "An hour of one's own", "A million tokens of one's own"),
     row=row,
     answer=account,

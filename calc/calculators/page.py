@@ -11,6 +11,7 @@ from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, fields_html
 from calc.catalog import catalog
 from calc.errors import ScenarioError, nearest
+from calc.units import show_count
 
 
 class Calculators(Mapping[str, Calculator]):
@@ -101,6 +102,7 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
     inner = asked + answer
     attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None, "data_catalog": catalog().version}
+    attributes["data_steps"] = "" if calculator.steps else None
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
 
 
@@ -130,10 +132,14 @@ def render_presets(name: str, address: str = "") -> str:
 def answer(request: str) -> str:
     """Return the page's next answer: JSON in, JSON out, and never an exception for what a reader typed.
 
+    Of what takes long, `steps` is the same.
+
     In: `{"calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "html", "status", "options"}`, or
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
-    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
+    `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
+    `{"launch": {}}` the form's own case.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
@@ -144,6 +150,8 @@ def answer(request: str) -> str:
             from calc.calculators.line import answer_line  # only the first page has one
 
             return json.dumps(answer_line(asked["line"]))
+        if option := asked.get("launch"):
+            return json.dumps(launched(option["scenario"], option["replicas"]))
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -152,13 +160,56 @@ def answer(request: str) -> str:
 
             copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
-        report = calculator.report(fields)
+        if "launch" in asked:
+            return json.dumps(launched(calculator.asked(fields)))
+        return json.dumps(shown(calculator, fields, calculator.report(fields)))
     except ScenarioError as error:
-        errors = [shown_problem(field, message, inputs) for field, message in error.problems]
-        return json.dumps({"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])})
-    options = list(offered(calculator.inputs, calculator.values(fields), report))
-    found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
-    return json.dumps(found)
+        return json.dumps(refused(error, inputs))
+
+
+def steps(request: str) -> Iterator[str]:
+    """Iterate over how far an answer is, `{"told": text}`, and then the answer itself, of a calculator that has steps.
+
+    Between two steps others can be answered; who wants the answer no more lets go of it.
+    """
+    asked: dict[str, Any] = json.loads(request)
+    calculator = calculator_named(str(asked["calculator"]))
+    inputs = {field.name for field in calculator.inputs}
+    fields = {str(name): str(value) for name, value in asked["fields"].items()}
+    assert calculator.steps is not None
+    try:
+        running = calculator.steps(calculator.asked(fields))
+        while True:
+            try:
+                looked = next(running)
+            except StopIteration as end:
+                yield json.dumps(shown(calculator, fields, end.value))
+                return
+            yield json.dumps({"told": f"{show_count(looked)} ways looked at"})
+    except ScenarioError as error:
+        yield json.dumps(refused(error, inputs))
+
+
+def shown(calculator: Calculator, fields: Values, report: dict[str, Any]) -> dict[str, object]:
+    """Return an answer's HTML, its sentence, and the options that the form needs beside its lists."""
+    listed = list(offered(calculator.inputs, calculator.values(fields), report))
+    return {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": listed}
+
+
+def refused(error: ScenarioError, inputs: Collection[str]) -> dict[str, object]:
+    """Return what is wrong with a form, each problem at its input."""
+    errors = [shown_problem(field, message, inputs) for field, message in error.problems]
+    return {"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])}
+
+
+def launched(scenario: dict[str, Any], replicas: int = 1) -> dict[str, object]:
+    """Return how the case of a form, or an option, is started."""
+    from calc.calculators.starting import started_html  # most answers start nothing
+    from calc.launching.starting import starting
+
+    started: Any = starting(scenario, replicas)
+    where = "" if started["machines"] == 1 else f" for {started['machines']} machines"
+    return {"ok": True, "html": started_html(started), "status": f"The launch command{where} is shown."}
 
 
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 The same functions write the answer at build time and in the reader's browser.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from calc.calculators.html import element, table, text
@@ -32,6 +32,16 @@ def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str 
             listing("Sources", "sources", [source_html(source) for source in sources_of(report)]),
         )
     )
+
+
+def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[[Report], str]:
+    """Return what says a calculator's headline and the sentence after it to a screen reader."""
+
+    def status(report: Report) -> str:
+        *_, first, rest = headline(report)
+        return f"{first} {rest}"
+
+    return status
 
 
 def part_bytes(report: Report, part_id: str) -> int:

@@ -8,7 +8,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, spoken
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,
@@ -18,6 +18,7 @@ from calc.calculators.serving_inputs import (
     speculation,
     start,
 )
+from calc.calculators.starting import start_html
 from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
@@ -381,13 +382,8 @@ def render(report: Report) -> str:
     line = headline(report)
     timed = [step for step in report["steps"] if step["unit"] in UNITS_SHOWN]
     facts = figures(report) + bounds(report) + start_table(report) + costs(report) if report["speed"] else ""
+    facts += start_html(report)
     return answer_html(line, {**report, "steps": timed}, facts=facts, assumptions=assumptions(report))
-
-
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
 
 
 def row(report: Report) -> tuple[str, ...]:
@@ -410,7 +406,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=lambda values: arriving.scenario(hosting.scenario(scenario(values))),
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("Each sequence writes", "All together", "First token after"),
     row=row,
 )

@@ -11,6 +11,7 @@ from calc.calculators.rendering import (
     measured_text,
     parts_html,
 )
+from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
@@ -266,6 +267,7 @@ def render(report: Report, fine_tuning: bool) -> str:
     """Return the answer's HTML."""
     bars = bars_html(report) + phases_html(report)
     facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
+    facts += start_html(report) if fine_tuning else ""  # what starts it tunes models that are there
     line = verdict(report)
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))
 

@@ -19,8 +19,9 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Report, answer_html, facts_html, parts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, parts_html, spoken
 from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
+from calc.calculators.starting import start_html
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -153,15 +154,9 @@ def assumptions(report: Report) -> list[str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    facts = repairs_html(report) + parts_html(report) + room(report)
+    facts = repairs_html(report) + parts_html(report) + room(report) + start_html(report)
     line = verdict(report)
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
-
-
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, headline, rest = verdict(report)
-    return f"{headline} {rest}"
 
 
 def row(report: Report) -> tuple[str, ...]:
@@ -182,7 +177,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=lambda values: hosting.scenario(scenario(values)),
     render=render,
-    status=status,
+    status=spoken(verdict),
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),
     row=row,
 )

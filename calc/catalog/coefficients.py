@@ -72,6 +72,7 @@ BOUNDS: dict[str, Bound] = {
     "request_s": ("seconds", 0, 1),
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
+    "chunk_over_ranks": ("", 0, 1),
     "copy_factor": ("", 1, 10),
     "crossing_s": ("seconds", 0, 1e-3),
     "processor_read_share": SHARE,

@@ -8,6 +8,7 @@ from calc.catalog.records import Accelerator
 from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
+from calc.planning.fit import most_sequences
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 
@@ -59,6 +60,14 @@ class Placed(NamedTuple):
             return Need(self.budget(demand).total, self.accelerator and self.accelerator.capacity_bytes)
         runtime = serving.fullest(demand, self.layout)[1]
         return Need(runtime.used, runtime.usable)
+
+    def most_sequences(self, tokens: int) -> int:
+        """Return the most sequences of a length that fit at once, 0 where none does or without a device."""
+        demand = self.demand_of(tokens=tokens, sequences=1)
+        serving = self.serving()
+        if serving is not None:
+            return serving.most_sequences(demand, self.layout) * self.layout.data
+        return most_sequences(demand, self.layout, self.accelerator.capacity_bytes) if self.accelerator else 0
 
     def where(self) -> str:
         """Return on what the model stands, in words; empty without a device."""
