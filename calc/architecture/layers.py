@@ -57,6 +57,7 @@ class TokenCache(NamedTuple):
     stride: int = 1  # tokens that share an entry
     part: str = WHOLE
     fixed_tokens: int | None = None  # an encoder's length that does not depend on the prompt
+    chosen: int | None = None  # entries that a token looks at, of all that are held: an indexer chooses them
 
     def entries(self, tokens: int, prompt_tokens: int) -> int:
         """Return how many entries a sequence of `tokens` has, of which `prompt_tokens` are the prompt.

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,8 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, fields_html
-from calc.catalog import catalog
+from calc.calculators.rendering import Report
+from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError, nearest
 from calc.units import show_count
 
@@ -83,6 +85,18 @@ def calculator_named(name: str) -> Calculator:
     return CALCULATORS[name]
 
 
+@lru_cache(maxsize=256)
+def kept_report(facts: Catalog, name: str, changed: tuple[tuple[str, str], ...]) -> Report:
+    """Return a calculator's report by the facts of a catalogue."""
+    assert facts is catalog()
+    return calculator_named(name).report(dict(changed))
+
+
+def report_of(name: str, changed: Values) -> Report:
+    """Return a calculator's report for inputs that differ from the defaults: several pages tell the same examples."""
+    return kept_report(catalog(), name, tuple(changed.items()))
+
+
 def render_calculator(name: str, changed: Values | None = None, prefix: str = "") -> str:
     """Return a calculator with its form and its finished answer.
 
@@ -90,8 +104,7 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     calculators on one page apart. Raises ScenarioError for an unknown calculator or a wrong value.
     """
     calculator = calculator_named(name)
-    values = calculator.values(changed or {})
-    report = calculator.report(values)
+    values, report = calculator.values(changed or {}), report_of(name, changed or {})
     identity = prefix or calculator.id
     fields = fields_html(calculator.inputs, identity, values)
     reset = element("button", "Reset", type="reset", class_="calc-reset")
@@ -124,7 +137,7 @@ def render_presets(name: str, address: str = "") -> str:
     for preset in calculator.presets:
         query = "&".join(f"{key}={value}" for key, value in preset.values.items())
         link = element("a", text(preset.name), href=f"{address}?{query}" if query else f"{address}?")
-        rows.append([link, *calculator.row(calculator.report(preset.values))])
+        rows.append([link, *calculator.row(report_of(name, preset.values))])
     caption = f"{calculator.title.rstrip('?')}: worked examples"
     return table(("Example", *calculator.headings), rows, caption=caption, class_="calc-presets")
 

@@ -77,12 +77,14 @@ CHECKPOINTING = Choice(
 LOSS = Choice(
     "cross_entropy",
     "Loss",
-    "How logits become a loss: all at once, piece by piece, or without keeping them.",
+    "How logits become a loss. TRL's chunked_nll is the fused one here, though its name has chunks in it.",
     "full",
     options=(
-        ("full", "All logits at once"),
-        ("chunked", "In chunks"),
-        ("fused", "Fused with the output matrix"),
+        ("full", "All logits at once: Transformers, Megatron-LM"),
+        ("full-16-bit", "All at once, in 16 bit alone"),
+        ("chunked", "In chunks: LitGPT, torchtune before 0.6"),
+        ("compiled", "Compiled: torchtitan, LLM Foundry"),
+        ("fused", "Fused with the output matrix: TRL, Liger, Unsloth"),
     ),
     topic="How it is trained",
 )

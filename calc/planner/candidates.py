@@ -13,14 +13,17 @@ from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
 from calc.planning.cost import newest_purchase, newest_rent
-from calc.planning.layout import tensor_degrees
+from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import sold_in_multiples
 from calc.scenario import (
+    HOST_ENGINE,
     PUBLISHED,
+    SHARING_ENGINES,
     USUAL,
     Reader,
     named_count,
     read_accelerator,
+    read_model,
 )
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
@@ -76,11 +79,30 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
             for model in question.models:
                 for engine, formats in found:
                     base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
-                    scenarios = tuple({**base, "model": model, "weights": weights} for weights in formats)
                     group = accelerator.id if question.want == "hardware" else str(model)
                     most = most_replicas(question, count)
-                    yield Candidate(group, several, scenarios, order, most_replicas=most)
-                    order += 1
+                    for divided in (*attended_apart(question, facts, several, model=model, engine=engine), {}):
+                        scenarios = tuple(
+                            {**base, **divided, "model": model, "weights": weights} for weights in formats
+                        )
+                        yield Candidate(group, several, scenarios, order, most_replicas=most)
+                        order += 1
+
+
+def attended_apart(
+    question: Question, facts: Catalog, devices: Devices, *, model: object, engine: str
+) -> list[dict[str, object]]:
+    """Return data parallelism of attention for a model that many use at once, where tensor ranks repeat its cache."""
+    takes = engine in SHARING_ENGINES or (
+        engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
+    )
+    if not question.need.shared or not takes or question.unlike or "parallelism" in question.fields:
+        return []
+    try:
+        architecture = read_model(model, facts).architecture
+    except ScenarioError:
+        return []
+    return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, devices.number)[:1]]
 
 
 def most_replicas(question: Question, count: int) -> int:

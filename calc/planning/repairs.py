@@ -1,8 +1,9 @@
 """What would make it fit: single changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
-share of the device, fewer sequences, a shorter context, the next number formats of the weights, experts or layers in
-host memory, more devices, another device. Where something does not run at all, other engines come before all of these.
+share of the device, attention by data ranks, fewer sequences, a shorter context, the next formats of the weights,
+experts or layers in host memory, more devices, another device. Where something does not run at all, other engines come
+before all of these.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from calc.memory.placement import ON_DEVICES, Placement
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
 from calc.planning.fit import most_that_fit
-from calc.planning.layout import best_layout, fullest
+from calc.planning.layout import apart_layouts, best_layout, fullest
 from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine, what_runs
 from calc.units import show_count
@@ -99,6 +100,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
     return [
         *of_cache(wanted),
         *of_share(wanted),
+        *of_attention(wanted),
         *of_sequences(wanted),
         *of_context(wanted),
         *of_weights(wanted),
@@ -168,6 +170,24 @@ def of_share(wanted: Wanted) -> Iterator[Repair]:
         room = wanted.room(wanted.demand, serving=under(serving, fraction=LARGEST_SHARE))
         message = f"Give {serving.engine.name} {LARGEST_SHARE:.0%} of the device".replace("%", " %")
         yield from fitting(room, {"memory_fraction": LARGEST_SHARE}, message, NONE)
+
+
+def of_attention(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over data parallelism of attention, where tensor ranks repeat what one cache holds: the first that fits.
+
+    Each data rank caches its own sequences alone, and all ranks share the experts, as DeepSeek-V3 is served
+    (arXiv:2412.19437).
+    """
+    layout, engine = wanted.layout, wanted.engine
+    if layout.data > 1 or layout.context > 1 or (engine is not None and engine.splits_layers):
+        return
+    for apart in apart_layouts(wanted.demand.architecture, layout.tensor):
+        apart = apart._replace(pipeline=layout.pipeline)
+        if (room := wanted.room(wanted.demand, apart)) >= 0:
+            message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
+            change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
+            yield Repair(change, f"{message}, and divide the experts over all", room, NONE)
+            return
 
 
 def of_sequences(wanted: Wanted) -> Iterator[Repair]:

@@ -176,6 +176,36 @@ def test_tensor_ranks_divide_the_work_and_add_up_twice_a_layer() -> None:
     assert total_sent(one) == 0
 
 
+@pytest.mark.parametrize("name", ["deepseek-v3.2", "glm-5"])
+def test_attention_looks_at_what_an_indexer_chose(name: str) -> None:
+    """DSA after 8,191 cached tokens: 2,048 vectors of 576 numbers in 16 bit are read, of all 8,192 only index keys.
+
+    By hand for one layer: 128 heads of 1,088 numbers (64 of GLM 5's) over 2,048 entries, 64 (32) heads of the indexer
+    of 128 over 8,192. In a prompt of 4,096 the first 2,048 tokens look at all before them, each later one at 2,048.
+    """
+    model = on_rank(name)
+    heads, small = (128, 64) if name == "deepseek-v3.2" else (64, 32)
+    looked, index = (
+        next(item.operation for item in of_kind(forward(model, Segment(1, 1, 8191, 1.0)), Attention) if found(item))
+        for found in (lambda item: item.operation.name != "Indexer", lambda item: item.operation.name == "Indexer")
+    )
+    assert (looked.flops, looked.bytes) == (2 * 2048 * heads * (576 + 512), 2048 * 576 * 2)
+    assert (index.flops, index.bytes) == (2 * 8192 * small * 128, 8192 * 128 * 2)
+    prompt = of_kind(forward(model, Segment(1, 4096, 0, 1.0)), Attention)[0].operation
+    assert isinstance(prompt, Attention)
+    assert prompt.latent and prompt.pairs == 2048 * 2049 / 2 + 2048 * 2048
+    assert prompt.bytes == 4096 * 576 * 2
+
+
+def test_few_tokens_need_no_choice() -> None:
+    """Up to as many tokens as an indexer would choose, attention is DeepSeek-V3's."""
+    plain, sparse = (
+        next(item.operation for item in of_kind(forward(on_rank(name), Segment(3, 1, 2047, 1.0)), Attention))
+        for name in ("deepseek-v3", "deepseek-v3.2")
+    )
+    assert plain == sparse
+
+
 def test_latent_attention_looks_at_vectors_in_decoding_and_at_keys_in_a_prompt() -> None:
     """DeepSeek-V3: 128 heads over 576 and 512 numbers of the cached vector, or over keys of 192 and values of 128."""
     decoded = of_kind(forward(on_rank("deepseek-v3"), Segment(1, 1, 4095, 1)), Attention)[0].operation
