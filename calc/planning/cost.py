@@ -40,15 +40,7 @@ class Paid(NamedTuple):
         return {**self._asdict(), "elsewhere": others}
 
 
-def rents(facts: Catalog, accelerator: Accelerator) -> tuple[Price, ...]:
-    """Return the middle ones of what sellers ask for a device, by market; they are looked up once."""
-    found = facts.derived.get(f"rents {accelerator.id}")
-    if not isinstance(found, tuple):
-        found = facts.derived[f"rents {accelerator.id}"] = tuple(middle_rents(facts, accelerator))
-    return found
-
-
-def middle_rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:
+def rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:
     """Return the middle ones of what sellers ask for a device by the hour, on demand where any does, by market.
 
     Clouds that do little else come first: what they ask is what people pay for an hour, while the large clouds' lists
@@ -81,7 +73,7 @@ def rent_of(facts: Catalog, accelerator: Accelerator, own: float | None) -> Paid
     """Return a reader's own price of a device's hour, else the known one with those of other markets."""
     found = rents(facts, accelerator)
     paid = price_of(found[0] if found else None, own)
-    return paid if paid is None or own is not None else paid._replace(elsewhere=found[1:])
+    return paid if paid is None or own is not None else paid._replace(elsewhere=tuple(found[1:]))
 
 
 def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
