@@ -268,7 +268,7 @@ def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accel
     from calc.service.host import check_placed, read_host  # few scenarios leave anything to the host
 
     check_placed(asked.placement, layout)
-    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement)
+    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement, demand=asked.demand)
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:

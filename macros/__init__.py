@@ -6,7 +6,7 @@ from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
 from calc.scenario import check_models
-from calc.validation import recorded
+from calc.validation import questions, recorded
 from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
@@ -15,7 +15,7 @@ from macros.accuracy.left_out import (
     accuracy_ranges,
     accuracy_sources_left_out,
     accuracy_summary,
-    unknown_frameworks_table,
+    accuracy_without_frameworks,
 )
 from macros.accuracy.page import (
     accuracy,
@@ -83,6 +83,7 @@ from macros.link_tables import (
     peer_table,
     sending,
 )
+from macros.live_cases import question_tolerance, questions_count, questions_table
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
@@ -136,6 +137,7 @@ MACROS = (
     accuracy_on_host,
     accuracy_sources_left_out,
     accuracy_summary,
+    accuracy_without_frameworks,
     accuracy_table,
     accuracy_worst,
     active,
@@ -246,6 +248,9 @@ MACROS = (
     precision_table,
     presets,
     question,
+    question_tolerance,
+    questions_count,
+    questions_table,
     hosted_table,
     price_table,
     rent_table,
@@ -301,7 +306,6 @@ MACROS = (
     training_total,
     underflow_table,
     unit_table,
-    unknown_frameworks_table,
     update_table,
     vector_table,
     version,
@@ -323,4 +327,5 @@ def define_env(env: Any) -> None:
     pages.restart()
     plots.restart()
     recorded.digest.cache_clear()
+    questions.questions.cache_clear()
     register(env, MACROS)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.mathml import mathml
-from calc.calculators.page import CALCULATORS
+from calc.calculators.page import CALCULATORS, report_of
 from calc.calculators.rendering import source_html
 from calc.catalog import Catalog, catalog
 from calc.units import show_count, show_number
@@ -85,7 +85,7 @@ def reports() -> Iterator[tuple[str, Report]]:
     """Yield a report for each worked example of each calculator, and for the further cases."""
     for calculator in CALCULATORS.values():
         for preset in calculator.presets:
-            yield calculator.title.rstrip("?"), calculator.report(preset.values)
+            yield calculator.title.rstrip("?"), report_of(calculator.id, preset.values)
     for scenario in FURTHER:
         yield FURTHER_GROUP, estimate(scenario)
 

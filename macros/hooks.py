@@ -5,15 +5,17 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, terms, vega
+from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
 
 ROOT = Path(__file__).parent.parent
+_serving = [False]  # an author looks at each save
 _file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
 
 
-def on_startup(**_: Any) -> None:
-    """Have finished HTML held back until the search has read a page."""
+def on_startup(command: str, **_: Any) -> None:
+    """Have finished HTML held back until the search has read a page, and note who will look at the site."""
     markdown.hold()
+    _serving[0] = command == "serve"
 
 
 def on_nav(nav: Any, **_: Any) -> None:
@@ -21,9 +23,14 @@ def on_nav(nav: Any, **_: Any) -> None:
     plain.begin(nav)
 
 
+def on_files(files: Any, config: Any) -> Any:
+    """Send one style sheet in place of many."""
+    return styles.join(files, config)
+
+
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
-    runtime.build(ROOT)
+    runtime.build(ROOT, quick=_serving[0])
     vega.build(ROOT)
 
 

@@ -6,15 +6,19 @@ from statistics import median
 
 from calc.units import show_number
 from calc.validation import serving_runs
+from calc.validation.scores import Score
 
 
 @cache
+def pools() -> list[Score]:
+    """Return the scores of all runs with pools apart."""
+    return serving_runs.pooled_scores()[0]
+
+
 def factors(figure: str) -> list[float]:
     """Return by how many times each run is off, up or down."""
     name = serving_runs.FIGURES[figure]
-    return [
-        math.exp(abs(math.log(s.predicted / s.measured))) for s in serving_runs.pooled_scores()[0] if s.what == name
-    ]
+    return [math.exp(abs(math.log(score.predicted / score.measured))) for score in pools() if score.what == name]
 
 
 def pools_error(figure: str) -> str:

@@ -9,8 +9,8 @@ from inspect import Signature, signature
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
+from calc.calculators.page import CALCULATORS, report_of
 from calc.catalog import Catalog, catalog
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
@@ -65,8 +65,8 @@ def kinds(facts: Catalog) -> list[str]:
 def working_uses() -> Iterator[tuple[str, str, str]]:
     """Yield the source of each step that the worked examples of the calculators compute, and of each way to train."""
     for found in CALCULATORS.values():
-        for preset in found.presets:
-            yield from ((source, "workings", found.title) for source in step_sources(found.report(preset.values)))
+        reports = (report_of(found.id, preset.values) for preset in found.presets)
+        yield from ((source, "workings", found.title) for report in reports for source in step_sources(report))
     for scheme in SCHEMES.values():
         yield scheme.source, "precisions", scheme.id
     for optimizer in OPTIMIZERS.values():

@@ -57,6 +57,7 @@ class TokenCache(NamedTuple):
     stride: int = 1  # tokens that share an entry
     part: str = WHOLE
     fixed_tokens: int | None = None  # an encoder's length that does not depend on the prompt
+    chosen: int | None = None  # entries that a token looks at, of all that are held: an indexer chooses them
 
     def entries(self, tokens: int, prompt_tokens: int) -> int:
         """Return how many entries a sequence of `tokens` has, of which `prompt_tokens` are the prompt.
@@ -103,6 +104,11 @@ class Layer(NamedTuple):
     cross: Attention | None = None  # over an encoder's output, after the attention over the layer's own tokens
     norms: tuple[str, ...] = ()  # over the hidden size, in the order in which they are met
     style: Style = Style()
+
+    @property
+    def own_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that each layer has for itself."""
+        return tuple(t for t in self.tensors if not t.shared) if any(t.shared for t in self.tensors) else self.tensors
 
 
 class FileRules(NamedTuple):

@@ -15,7 +15,7 @@ def parameters_by_block(architecture: Architecture) -> dict[str, int]:
         blocks[tensor.block] += tensor.elements
     for kind, count in architecture.kind_counts():
         for tensor in kind.tensors:
-            blocks[tensor.block] += count * tensor.elements
+            blocks[tensor.block] += tensor.stored(count) * tensor.elements
     return {block: count for block, count in blocks.items() if count}
 
 
@@ -31,7 +31,7 @@ def parameters_active(architecture: Architecture) -> int:
     """
     total = sum(tensor.active_elements for tensor in architecture.embeddings + architecture.head)
     for kind, count in architecture.kind_counts():
-        total += count * sum(tensor.active_elements for tensor in kind.tensors)
+        total += sum(tensor.stored(count) * tensor.active_elements for tensor in kind.tensors)
     return total
 
 

@@ -31,5 +31,5 @@ def parameters_touched(*, architecture: Architecture, tokens: int) -> float:
 
     total = sum(read(tensor) for tensor in architecture.embeddings + architecture.head)
     for kind, count in architecture.kind_counts():
-        total += count * sum(read(tensor) for tensor in kind.tensors)
+        total += sum(tensor.stored(count) * read(tensor) for tensor in kind.tensors)
     return total

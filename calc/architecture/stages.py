@@ -29,6 +29,10 @@ class Stage(NamedTuple):
         """Return each kind of layer in the stage with how often it occurs."""
         return self.architecture.kind_counts(self.first, self.last)
 
+    def uses(self, tensor: Tensor, stored: int) -> int:
+        """Return how many times a pass meets a tensor that is stored so often: a shared one once in each layer."""
+        return sum(count for kind, count in self.kind_counts() if tensor in kind.tensors) if tensor.shared else stored
+
     def tensors(self) -> Iterator[tuple[Tensor, int]]:
         """Iterate over the stage's tensors, each with how often it occurs.
 
@@ -37,7 +41,7 @@ class Stage(NamedTuple):
         if self.is_first:
             yield from ((tensor, 1) for tensor in self.architecture.embeddings)
         for kind, count in self.kind_counts():
-            yield from ((tensor, count) for tensor in kind.tensors)
+            yield from ((tensor, tensor.stored(count)) for tensor in kind.tensors)
         if self.is_last:
             yield from ((tensor, 1) for tensor in self.architecture.head)
             if self.architecture.tied and not self.is_first:

@@ -41,6 +41,7 @@ class Tensor(NamedTuple):
     units: int | None = None  # wholes that a split keeps together, and repeats when ranks outnumber them: KV heads
     copies: int = 1  # how many alike there are: the experts of a layer, the layers of a tower
     active: int | None = None  # of the copies those that one token uses; None: all of them
+    shared: int = 0  # the number of a set that layers of a kind have together, stored once; 0: each layer has its own
 
     @property
     def elements(self) -> int:
@@ -51,6 +52,14 @@ class Tensor(NamedTuple):
     def active_elements(self) -> int:
         """Number of parameters that one token uses."""
         return (self.copies if self.active is None else self.active) * prod(self.shape)
+
+    def stored(self, layers: int) -> int:
+        """Return how often it is stored for some layers of one kind, each of which uses it.
+
+        >>> Tensor("mlp.weight", "mlp", (2, 2)).stored(12), Tensor("mlp.weight", "mlp", (2, 2), shared=1).stored(12)
+        (12, 1)
+        """
+        return 1 if self.shared else layers
 
     @property
     def quantizable(self) -> bool:

@@ -7,6 +7,7 @@ from calc.calculators.inputs import Input, Values, read
 from calc.calculators.rendering import Report
 from calc.errors import ScenarioError
 from calc.estimate import estimate
+from calc.planner.steps import Steps
 
 
 class Preset(NamedTuple):
@@ -19,7 +20,8 @@ class Preset(NamedTuple):
 class Calculator(NamedTuple):
     """One calculator. `scenario` turns read inputs into a scenario, `render` and `status` its report into text.
 
-    `answer` is `estimate`, unless a calculator answers more than a scenario can ask.
+    `answer` is `estimate`, unless a calculator answers more than a scenario can ask. Where that takes long, `steps` is
+    the same one step after the other.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Calculator(NamedTuple):
     headings: tuple[str, ...]  # of the table of presets
     row: Callable[[Report], tuple[str, ...]]
     answer: Callable[[dict[str, object]], Report] = estimate
+    steps: Callable[[dict[str, object]], Steps[Report]] | None = None
 
     def values(self, changed: Values) -> Values:
         """Return every input's text: the default, or what was changed. Raises ScenarioError for an unknown input."""

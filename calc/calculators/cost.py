@@ -8,14 +8,15 @@ from calc.calculators.engines import devices
 from calc.calculators.hosting import FIELDS as ON_HOST
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.serving_inputs import scenario
+from calc.calculators.several import FIELDS as SEVERAL
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate
-from calc.planning.cost import MILLION, newest_electricity, newest_purchase, newest_rent, price_of
+from calc.planning.cost import MILLION, newest_electricity, newest_purchase, price_of, rent_of
 from calc.planning.ownership import (
     HOURS_A_YEAR,
     Purse,
@@ -108,7 +109,7 @@ INPUTS = (
     *(
         field._replace(default=DEFAULTS.get(field.name, field.default))
         for field in SPEED_INPUTS
-        if field.name not in ARRIVALS | ON_HOST
+        if field.name not in ARRIVALS | ON_HOST | SEVERAL
     ),
     *OWNED,
 )
@@ -152,7 +153,7 @@ def account(read: dict[str, object]) -> Report:
     report: Any = estimate(asked)
     facts = catalog()
     device, count = facts.accelerator(report["scenario"]["accelerator"]), report["scenario"]["accelerators"]
-    rent = price_of(newest_rent(facts, device), own.get("price_per_hour"))
+    rent = rent_of(facts, device, own.get("price_per_hour"))
     bought = price_of(newest_purchase(facts, device), own.get("purchase_price"))
     tariff = price_of(newest_electricity(facts), own.get("electricity_per_kwh"))
     assert tariff is not None  # the catalogue has a price of electricity: a test holds it
@@ -357,12 +358,6 @@ def render(report: Report) -> str:
     return answer_html(line, shown, facts=facts, assumptions=ASSUMPTIONS)
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     costs, million = hour_costs(report), million_hours(report)
@@ -382,7 +377,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("An hour rented", "An hour of one's own", "A million tokens of one's own"),
     row=row,
     answer=account,

@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice
-from calc.calculators.rendering import Report, answer_html
+from calc.calculators.rendering import Report, answer_html, spoken
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
@@ -141,11 +141,6 @@ def render(report: Report) -> str:
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    return " ".join(headline(report))
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     blocks = blocks_of(report)
@@ -160,7 +155,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("Bits per weight", "Size"),
     row=row,
 )

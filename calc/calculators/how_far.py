@@ -3,22 +3,19 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.planned import (
+from calc.calculators.options import (
+    EACH,
+    FORMAT,
+    LEFT,
     NOT_KNOWN,
     devices,
     each_answer,
-    margin,
     model_name,
     model_of,
     option_table,
-    options_of,
-    plan_html,
-    planned,
-    spoken,
-    taken_out,
-    weights,
 )
-from calc.calculators.rendering import Report
+from calc.calculators.planned import options_of, plan_html, planned, planning, taken_out
+from calc.calculators.rendering import Report, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.scenario import PUBLISHED, USUAL
@@ -110,12 +107,12 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    columns = (("Format", weights), ("Each answer", each_answer), ("Left on each GPU", margin))
+    columns = (FORMAT, EACH, LEFT)
     caption = f"As far as {devices(report['question']['have'])} goes"
     listed = ""
     if options_of(report):
         opens = SPEED if report["question"]["of"] == "users" else WILL_IT_FIT
-        listed = option_table(report, "Model", model_of, opens, columns=columns, caption=caption)
+        listed = option_table(options_of(report), "Model", model_of, opens, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
 
@@ -143,4 +140,5 @@ CALCULATOR = Calculator(
     headings=("The most", "Each answer"),
     row=row,
     answer=planned,
+    steps=planning,
 )

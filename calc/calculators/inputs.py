@@ -14,6 +14,20 @@ HARDWARE = ("machines", "links", "networks", "processors", "slots")
 LINK_GROUPS = {"device": "Between devices", "host": "PCIe and hosts", "network": "Between machines"}
 SEARCHED = ("models", "accelerators")  # kinds whose lists are long, and one file for all forms
 BIT_GROUPS = ((16, "16 bit and more"), (8, "8 bit"), (0, "4 bit and less"))  # from so many bits on
+LENGTHS = tuple(2**power for power in range(7, 21))
+COUNTS = tuple(2**power for power in range(11))
+PEOPLE = tuple(step * 10**power for power in range(5) for step in (1, 2, 5))
+STOPS = {  # of the slider beside a number, which takes any other too
+    "context_tokens": LENGTHS,
+    "prompt_tokens": LENGTHS,
+    "output_tokens": LENGTHS,
+    "sequence_tokens": LENGTHS,
+    "sequences": COUNTS,
+    "micro_batch": COUNTS,
+    "data": COUNTS,
+    "users": PEOPLE,
+    "accelerators": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64),
+}
 Values = dict[str, str]
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
 
@@ -170,6 +184,7 @@ def control(field: Input, prefix: str, value: str) -> str:
             value=value,
             required=isinstance(field, Number),
             aria_describedby=described,
+            data_stops=stops_of(field),
         )
     return element(
         "select",
@@ -180,6 +195,11 @@ def control(field: Input, prefix: str, value: str) -> str:
         aria_describedby=described,
         data_list=field.kind if field.kind in SEARCHED else None,
     )
+
+
+def stops_of(field: Number | Amount) -> str | None:
+    """Return the stops of a field's slider, None for a field that has none."""
+    return " ".join(str(stop) for stop in STOPS.get(field.name, ()) if field.least <= stop <= field.most) or None
 
 
 def options_html(field: Choice, value: str) -> str:

@@ -1,7 +1,7 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
 from calc.performance.messages import SHARDED, SHARINGS, TRAINED
@@ -118,13 +118,11 @@ def render(report: Report) -> str:
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    return " ".join(headline(report))
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     way, compute = report["sent"][0][1], report["compute_seconds"]
     beside = "–" if compute is None else f"{100 * report['seconds'] / compute:.0f} %"
     return show_seconds(report["seconds"]), show_gb_per_s(way.bus_rate), beside
+
+
+status = spoken(headline)

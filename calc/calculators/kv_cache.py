@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, part_bytes
+from calc.calculators.rendering import Report, answer_html, part_bytes, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.units import show_binary, show_count, show_decimal, show_gib
 
@@ -94,11 +94,6 @@ def render(report: Report) -> str:
     return answer_html((None, *headline(report)), shown, facts=amounts(report), assumptions=assumptions(report))
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    return " ".join(headline(report))
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     tokens = report["scenario"]["context_tokens"]
@@ -113,7 +108,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=dict,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("A token", "All sequences"),
     row=row,
 )

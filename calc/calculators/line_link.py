@@ -5,9 +5,13 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Values
-from calc.scenario import OUTPUT_TOKENS
+from calc.scenario import OUTPUT_TOKENS, PUBLISHED
 
 FOLDER = "calculators"  # of the site, from its first page
+NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one
+LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
+LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
+ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
@@ -16,7 +20,11 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     known = {field.name for field in calculator.inputs}
     flat = {name: value for name, value in scenario.items() if name not in ("workload", "lora")}
     flat |= scenario.get("lora", {})
+    flat |= nested_values(scenario)
+    if isinstance(flat.get("accelerator"), list):
+        flat |= listed_values(scenario)
     flat.setdefault("accelerators", 1)
+    flat.setdefault("weights", PUBLISHED)
     if "data" in known:  # a form that asks how devices are divided
         flat["data"] = flat["accelerators"]
     if "context_tokens" in known:
@@ -26,6 +34,53 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
         output = min(flat.get("output_tokens", OUTPUT_TOKENS), flat["context_tokens"] // 2)
         flat |= {"output_tokens": output, "prompt_tokens": flat["context_tokens"] - output}
     return {name: str(value) for name, value in flat.items() if name in known}
+
+
+def nested_values(scenario: dict[str, Any]) -> Values:
+    """Return what forms ask of the objects of a scenario, field by field: of the host, of drafts and of the start."""
+    host, found = scenario.get("host", {}), {}
+    if "processor" in host:
+        found["processor"] = host["processor"]
+    if "bandwidth" in host:
+        found["host_bandwidth"] = str(host["bandwidth"]).removesuffix(" GB/s")
+    for name in ("speculation", "start"):
+        found |= {f"{name}_{field}": value for field, value in scenario.get(name, {}).items()}
+    if scenario.get("experts_on_host") == ALL_EXPERTS:
+        found["experts_on_host"] = EVERY_LAYER
+    return {name: str(value) for name, value in found.items()}
+
+
+def listed_values(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return what forms ask of two kinds of devices: each kind, how many there are, its slot, and their shares."""
+    found: dict[str, Any] = {}
+    for prefix, item in zip(("", "other_"), scenario["accelerator"], strict=False):
+        found |= {f"{prefix}accelerator": item["id"], f"{prefix}accelerators": item.get("count", 1)}
+        if "pcie" in item:
+            found[f"{prefix}pcie"] = item["pcie"]
+    if split := scenario.get("tensor_split"):
+        found["first_share"] = sum(split[: found["accelerators"]]) / sum(split)
+    return found
+
+
+def can_list(calculator: Calculator, devices: object) -> bool:
+    """Return whether a form asks for these devices: one kind, or two of which nothing is said but number and slot."""
+    if isinstance(devices, str):
+        return True
+    asked = any(field.name == "other_accelerator" for field in calculator.inputs)
+    return asked and isinstance(devices, list) and len(devices) == 2 and all(item.keys() <= LISTED for item in devices)
+
+
+def asks_all(calculator: Calculator, scenario: dict[str, Any]) -> bool:
+    """Return whether a form asks for every field of a scenario, so that a link to it opens this very case."""
+    known = {field.name for field in calculator.inputs}
+    if not isinstance(scenario["model"], str) or not can_list(calculator, scenario.get("accelerator")):
+        return False
+    if not LENGTHS & scenario.keys():
+        return False  # the form has lengths of its own, and they are other ones
+    whole = scenario.keys() - NESTED - LENGTHS - {"tensor_split"}
+    inner = nested_values({name: value for name, value in scenario.items() if name in NESTED})
+    fields = sum(len(value) for name, value in scenario.items() if name in NESTED)
+    return whole <= known and inner.keys() <= known and len(inner) == fields
 
 
 def address_of(calculator: Calculator, values: Values) -> str:

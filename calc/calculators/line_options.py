@@ -2,16 +2,27 @@
 
 from typing import Any
 
-from calc.calculators.html import element, table, text
-from calc.calculators.line_link import address_of, form_values, link_to
+from calc.calculators.line_link import form_values, link_to
+from calc.calculators.options import (
+    EACH,
+    FORMAT,
+    LEFT,
+    case_name,
+    fleet,
+    format_of,
+    model_name,
+    model_of,
+    money_column,
+    option_table,
+)
 from calc.calculators.rendering import format_words, verdict_html
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
-from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
 from calc.planner.answer import answer
-from calc.units import show_count, show_dollars, show_gib, show_tokens_per_s
+from calc.units import show_count, show_gib
 
+HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
 MOST_OF = {"context_tokens": "The longest context", "sequences": "The most sequences at once"}
 LISTED = 10
@@ -33,25 +44,12 @@ def answered(reading: Any) -> Answered:
 def nothing(found: Any) -> tuple[str, str]:
     """Return that nothing serves, and the nearest misses."""
     misses = [
-        f"{name_of(entry['nearest']['scenario'])}: {entry['nearest']['lacks']}"
+        f"{case_name(entry['nearest']['scenario'])}: {entry['nearest']['lacks']}"
         for entry in found["rejected"].values()
         if entry["nearest"]
     ]
     said = "; ".join(misses[:NO_MORE]) or "nothing was found that could be tried"
     return verdict_html(False, "Nothing fits. The nearest:", f"{said}."), f"Nothing fits. The nearest: {said}."
-
-
-def name_of(scenario: Any) -> str:
-    """Return the model and the devices of a scenario in words."""
-    device = catalog().accelerator(scenario["accelerator"]).name
-    count = scenario.get("accelerators", 1)
-    place = f"{count} × {device}" if count > 1 else device
-    return f"{model_name(scenario['model'])} ({format_words(scenario.get('weights', 'published'))}) on {place}"
-
-
-def model_name(model: object) -> str:
-    """Return a model's name."""
-    return catalog().model(model).name if isinstance(model, str) else "the model"
 
 
 def most(question: Any, option: Any) -> tuple[str, str]:
@@ -61,42 +59,35 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     values = form_values(WILL_IT_FIT, scenario)
     report = WILL_IT_FIT.report(values)
     said = f"{show_count(report['scenario'][of])} {unit}"
-    verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{name_of(scenario)}.")
+    verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{case_name(scenario)}.")
     html = verdict + link_to(WILL_IT_FIT, values, "Will it fit? Every field") + WILL_IT_FIT.render(report)
-    return html, f"{MOST_OF[of]}: {said}. {name_of(scenario)}."
+    return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
 
 
 def models(found: Any) -> tuple[str, str]:
     """Return what runs, the largest first."""
-    first = found["options"][0]["scenario"]
-    name, weights = model_name(first["model"]), format_words(first.get("weights", "published"))
-    headline = f"The largest that runs is {name} in {weights}."
+    listed, first = found["options"], found["options"][0]["scenario"]
+    headline = f"The largest that runs is {model_name(first)} in {format_of(first)}."
     rest = "Smaller ones run too, faster and with more room. Models of the last two years are tried."
-    rows = [
-        [linked(option, model_name(option["scenario"]["model"])), *cells(option), spare(option)]
-        for option in found["options"]
-    ]
-    headings = ("Model", "Format", "Each answer", "Left on each GPU")
-    listed = table(headings, rows, caption="What runs, the largest first", words=(0, 1), class_="calc-parts")
-    return verdict_html(True, headline, rest) + listed, f"{headline} {len(rows)} are listed."
+    columns = (FORMAT, EACH, LEFT)
+    caption = "What runs, the largest first"
+    shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
+    return verdict_html(True, headline, rest) + shown, f"{headline} {len(listed)} are listed."
 
 
 def hardware(question: Any, found: Any) -> tuple[str, str]:
     """Return what a model needs, and which devices have it, the cheapest first."""
-    first = found["options"][0]["scenario"]
-    headline = f"The cheapest that serves is {devices(first)}."
-    rest = f"{needs(question, found)} {tight(found['options'][0])}".strip()
+    listed = found["options"]
+    headline = f"The cheapest that serves is {fleet(listed[0])}."
+    rest = f"{needs(question, found)} {tight(listed[0])}".strip()
     bought = bool(question.get("limits", {}).get("buy"))
-    rows = [
-        [linked(option, devices(option["scenario"])), *cells(option), spare(option), price(option, bought=bought)]
-        for option in found["options"]
-    ]
-    headings = ("Devices", "Format", "Each answer", "Left on each GPU", "To buy" if bought else "Rent, an hour")
+    price = money_column("To buy", "purchase") if bought else money_column("Rent, an hour", "rent_per_hour")
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
     )
-    listed = table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts")
-    return verdict_html(True, headline, rest) + listed, f"{headline} {rest}"
+    columns = (FORMAT, EACH, LEFT, price)
+    shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
+    return verdict_html(True, headline, rest) + shown, f"{headline} {rest}"
 
 
 def needs(question: Any, found: Any) -> str:
@@ -114,7 +105,7 @@ def needs(question: Any, found: Any) -> str:
         sizes.append(f"{show_gib(report['memory']['device_bytes'])} {said_format(str(weights))}")
     tokens = show_count(report["scenario"]["context_tokens"])
     times = f"{show_count(asked['sequences'])} × " if asked["sequences"] > 1 else ""
-    return f"{model_name(question['model'])} with {times}{tokens} tokens takes {', '.join(sizes)}, without an engine."
+    return f"{model_name(question)} with {times}{tokens} tokens takes {', '.join(sizes)}, without an engine."
 
 
 def said_format(weights: str) -> str:
@@ -125,32 +116,3 @@ def said_format(weights: str) -> str:
 def tight(option: Any) -> str:
     """Return that an option is likely to fit, and not certain; empty where it is."""
     return f"It is {option['why'].partition('; ')[2]}." if "tight" in option["why"] else ""
-
-
-def devices(scenario: Any) -> str:
-    """Return how many devices of which kind a scenario has."""
-    return f"{scenario.get('accelerators', 1)} × {catalog().accelerator(scenario['accelerator']).name}"
-
-
-def linked(option: Any, label: str) -> str:
-    """Return a row's heading, which leads to the calculator with its scenario."""
-    return element("a", text(label), href=address_of(WILL_IT_FIT, form_values(WILL_IT_FIT, option["scenario"])))
-
-
-def cells(option: Any) -> list[str]:
-    """Return an option's format and how fast each answer is written."""
-    speed = option["speed"] or {}
-    each = speed.get("time_per_output_token_s")
-    weights = text(format_words(option["scenario"].get("weights", "published")))
-    return [weights, show_tokens_per_s(1 / each["typical"]) if each else "–"]
-
-
-def spare(option: Any) -> str:
-    """Return what an option leaves on the fullest device."""
-    return show_gib(option["margin_bytes"])
-
-
-def price(option: Any, *, bought: bool) -> str:
-    """Return what an option's devices cost."""
-    cost = option["cost"]["purchase" if bought else "rent_per_hour"]
-    return "not known" if cost is None else show_dollars(cost)

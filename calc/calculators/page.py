@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +10,10 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, fields_html
-from calc.catalog import catalog
+from calc.calculators.rendering import Report
+from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError, nearest
+from calc.units import show_count
 
 
 class Calculators(Mapping[str, Calculator]):
@@ -82,6 +85,18 @@ def calculator_named(name: str) -> Calculator:
     return CALCULATORS[name]
 
 
+@lru_cache(maxsize=256)
+def kept_report(facts: Catalog, name: str, changed: tuple[tuple[str, str], ...]) -> Report:
+    """Return a calculator's report by the facts of a catalogue."""
+    assert facts is catalog()
+    return calculator_named(name).report(dict(changed))
+
+
+def report_of(name: str, changed: Values) -> Report:
+    """Return a calculator's report for inputs that differ from the defaults: several pages tell the same examples."""
+    return kept_report(catalog(), name, tuple(changed.items()))
+
+
 def render_calculator(name: str, changed: Values | None = None, prefix: str = "") -> str:
     """Return a calculator with its form and its finished answer.
 
@@ -89,8 +104,7 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     calculators on one page apart. Raises ScenarioError for an unknown calculator or a wrong value.
     """
     calculator = calculator_named(name)
-    values = calculator.values(changed or {})
-    report = calculator.report(values)
+    values, report = calculator.values(changed or {}), report_of(name, changed or {})
     identity = prefix or calculator.id
     fields = fields_html(calculator.inputs, identity, values)
     reset = element("button", "Reset", type="reset", class_="calc-reset")
@@ -101,6 +115,7 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
     inner = asked + answer
     attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None, "data_catalog": catalog().version}
+    attributes["data_steps"] = "" if calculator.steps else None
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
 
 
@@ -122,7 +137,7 @@ def render_presets(name: str, address: str = "") -> str:
     for preset in calculator.presets:
         query = "&".join(f"{key}={value}" for key, value in preset.values.items())
         link = element("a", text(preset.name), href=f"{address}?{query}" if query else f"{address}?")
-        rows.append([link, *calculator.row(calculator.report(preset.values))])
+        rows.append([link, *calculator.row(report_of(name, preset.values))])
     caption = f"{calculator.title.rstrip('?')}: worked examples"
     return table(("Example", *calculator.headings), rows, caption=caption, class_="calc-presets")
 
@@ -130,10 +145,14 @@ def render_presets(name: str, address: str = "") -> str:
 def answer(request: str) -> str:
     """Return the page's next answer: JSON in, JSON out, and never an exception for what a reader typed.
 
+    Of what takes long, `steps` is the same.
+
     In: `{"calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "html", "status", "options"}`, or
     `{"ok": false, "errors": [{"field", "message"}], "status"}` where `field` is an input of the form, or empty.
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
-    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along.
+    "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
+    `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
+    `{"launch": {}}` the form's own case.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options.
     """
     fields: Values = {}
@@ -144,6 +163,8 @@ def answer(request: str) -> str:
             from calc.calculators.line import answer_line  # only the first page has one
 
             return json.dumps(answer_line(asked["line"]))
+        if option := asked.get("launch"):
+            return json.dumps(launched(option["scenario"], option["replicas"]))
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -152,13 +173,56 @@ def answer(request: str) -> str:
 
             copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
-        report = calculator.report(fields)
+        if "launch" in asked:
+            return json.dumps(launched(calculator.asked(fields)))
+        return json.dumps(shown(calculator, fields, calculator.report(fields)))
     except ScenarioError as error:
-        errors = [shown_problem(field, message, inputs) for field, message in error.problems]
-        return json.dumps({"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])})
-    options = list(offered(calculator.inputs, calculator.values(fields), report))
-    found = {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": options}
-    return json.dumps(found)
+        return json.dumps(refused(error, inputs))
+
+
+def steps(request: str) -> Iterator[str]:
+    """Iterate over how far an answer is, `{"told": text}`, and then the answer itself, of a calculator that has steps.
+
+    Between two steps others can be answered; who wants the answer no more lets go of it.
+    """
+    asked: dict[str, Any] = json.loads(request)
+    calculator = calculator_named(str(asked["calculator"]))
+    inputs = {field.name for field in calculator.inputs}
+    fields = {str(name): str(value) for name, value in asked["fields"].items()}
+    assert calculator.steps is not None
+    try:
+        running = calculator.steps(calculator.asked(fields))
+        while True:
+            try:
+                looked = next(running)
+            except StopIteration as end:
+                yield json.dumps(shown(calculator, fields, end.value))
+                return
+            yield json.dumps({"told": f"{show_count(looked)} ways looked at."})
+    except ScenarioError as error:
+        yield json.dumps(refused(error, inputs))
+
+
+def shown(calculator: Calculator, fields: Values, report: dict[str, Any]) -> dict[str, object]:
+    """Return an answer's HTML, its sentence, and the options that the form needs beside its lists."""
+    listed = list(offered(calculator.inputs, calculator.values(fields), report))
+    return {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": listed}
+
+
+def refused(error: ScenarioError, inputs: Collection[str]) -> dict[str, object]:
+    """Return what is wrong with a form, each problem at its input."""
+    errors = [shown_problem(field, message, inputs) for field, message in error.problems]
+    return {"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])}
+
+
+def launched(scenario: dict[str, Any], replicas: int = 1) -> dict[str, object]:
+    """Return how the case of a form, or an option, is started."""
+    from calc.calculators.starting import started_html  # most answers start nothing
+    from calc.launching.starting import starting
+
+    started: Any = starting(scenario, replicas)
+    where = "" if started["machines"] == 1 else f" for {started['machines']} machines"
+    return {"ok": True, "html": started_html(started), "status": f"The launch command{where} is shown."}
 
 
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:

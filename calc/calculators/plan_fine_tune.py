@@ -4,27 +4,31 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.html import text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.planned import (
+from calc.calculators.options import (
+    LEFT,
     NOT_KNOWN,
     amount,
-    dollars,
     fleet,
-    limited,
-    maker,
-    margin,
     model_name,
     money,
-    most_devices,
+    money_column,
     option_table,
+    ordered,
+)
+from calc.calculators.planned import (
+    dollars,
+    limited,
+    maker,
+    most_devices,
     options_of,
     plan_html,
     planned,
+    planning,
     segment,
     shown_count,
-    spoken,
     taken_out,
 )
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, spoken
 from calc.units import show_seconds
 
 RANKS = (("cost", "Least rent"), ("speed", "Soonest done"), ("energy", "Least energy"), ("devices", "Fewest devices"))
@@ -100,14 +104,14 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     columns = (
         ("Method", method),
-        ("Time", lasts),
-        ("Left on each GPU", margin),
-        ("Rent of the run", lambda option: text(money(option, "rent_per_run"))),
-        ("Rent, an hour", lambda option: text(money(option, "rent_per_hour"))),
+        ("Time", lambda option: ordered(run_seconds(option), lasts(option))),
+        LEFT,
+        money_column("Rent of the run", "rent_per_run"),
+        money_column("Rent, an hour", "rent_per_hour"),
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
     listed = (
-        option_table(report, "Devices", fleet, FINE_TUNE, columns=columns, caption=caption)
+        option_table(options_of(report), "Devices", fleet, FINE_TUNE, columns=columns, caption=caption)
         if options_of(report)
         else ""
     )
@@ -141,4 +145,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Method", "Rent of the run"),
     row=row,
     answer=planned,
+    steps=planning,
 )

@@ -3,31 +3,35 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.planned import (
+from calc.calculators.options import (
+    EACH,
+    FORMAT,
+    LEFT,
     NOT_KNOWN,
-    dollars,
+    POWER,
     each_answer,
     fleet,
-    limited,
-    maker,
-    margin,
     model_name,
     money,
+    money_column,
     option_table,
+)
+from calc.calculators.planned import (
+    dollars,
+    limited,
+    maker,
     options_of,
     paid,
     pay,
     plan_html,
     planned,
+    planning,
     plot,
-    power,
     segment,
     shown_count,
-    spoken,
     taken_out,
-    weights,
 )
-from calc.calculators.rendering import Report, facts_html
+from calc.calculators.rendering import Report, facts_html, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.scenario import USUAL
 from calc.units import show_count, show_number
@@ -158,17 +162,19 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     spent, field = paid(report)
     columns = (
-        ("Format", weights),
-        ("Each answer", each_answer),
-        ("Left on each GPU", margin),
-        ("Rent of a month", lambda option: text(money(option, "rent_per_month"))),
-        ("To buy", lambda option: text(money(option, "purchase"))),
-        ("Power", power),
+        FORMAT,
+        EACH,
+        LEFT,
+        money_column("Rent of a month", "rent_per_month"),
+        money_column("To buy", "purchase"),
+        POWER,
     )
     caption = f"What serves {model_name(report['question'])} to all, best first"
     listed = ""
     if options_of(report):
-        listed = load_facts(report) + option_table(report, "Devices", fleet, SPEED, columns=columns, caption=caption)
+        listed = load_facts(report) + option_table(
+            options_of(report), "Devices", fleet, SPEED, columns=columns, caption=caption
+        )
         listed += plot(report, fleet, SPEED, cost=field, words=f"{spent}, USD")
     return plan_html(headline(report), report, listed, ASSUMPTIONS)
 
@@ -199,4 +205,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Rent of a month"),
     row=row,
     answer=planned,
+    steps=planning,
 )

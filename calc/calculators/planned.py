@@ -4,19 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, table, text
+from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.line_link import address_of, form_values
-from calc.calculators.rendering import Report, answer_html, details, format_words
+from calc.calculators.options import address, amount, case_name, devices
+from calc.calculators.rendering import Report, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
-from calc.catalog import catalog
 from calc.catalog.schema import VENDORS
 from calc.estimate import estimate
-from calc.planner.answer import answer
-from calc.scenario import PUBLISHED
-from calc.units import show_count, show_gib, show_number, show_tokens_per_s
+from calc.planner.answer import answering
+from calc.planner.steps import Steps, finished
+from calc.units import show_count
 
-ROOT = "../../"  # every page with a calculator stands two deep
 SEGMENTS = (
     ("data-center", "Data centre"),
     ("workstation", "Workstation"),
@@ -37,8 +35,6 @@ REASONS = {
     "rent": "Its rent is not known, or too high",
     "power": "It draws too much",
 }
-Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
-NOT_KNOWN = "–"
 
 
 def maker(topic: str) -> Choice:
@@ -94,7 +90,12 @@ def limited(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
 
 def planned(question: dict[str, object]) -> Report:
     """Return the planner's answer with the report on its first option, whose working a reader can follow."""
-    found: Any = answer({name: value for name, value in question.items() if value not in ({}, None)})
+    return finished(planning(question))
+
+
+def planning(question: dict[str, object]) -> Steps[Report]:
+    """Look for the same, a candidate a step."""
+    found: Any = yield from answering({name: value for name, value in question.items() if value not in ({}, None)})
     first: Any = estimate(found["options"][0]["scenario"]) if found["options"] else None
     return {**(first or nothing(question)), "question": question, "plan": found, "warnings": found["warnings"]}
 
@@ -112,98 +113,10 @@ def options_of(report: Report) -> list[Any]:
     return listed
 
 
-def model_name(scenario: Any) -> str:
-    """Return a scenario's model by name."""
-    model = scenario["model"]
-    return catalog().model(model).name if isinstance(model, str) else str(model.get("name", "Your model"))
-
-
-def devices(scenario: Any, replicas: int = 1) -> str:
-    """Return how many of which device a scenario has, and how many times."""
-    each = f"{show_count(scenario.get('accelerators', 1))} × {catalog().accelerator(scenario['accelerator']).name}"
-    return f"{show_count(replicas)} of {each}" if replicas > 1 else each
-
-
-def fleet(option: Any) -> str:
-    """Return an option's devices, of all its replicas."""
-    return devices(option["scenario"], option["replicas"])
-
-
-def model_of(option: Any) -> str:
-    """Return an option's model by name."""
-    return model_name(option["scenario"])
-
-
 def paid(report: Report) -> tuple[str, str]:
     """Return what a question's cost is, in words and as a field of an option's costs."""
     bought = report["question"]["limits"].get("buy")
     return ("To buy", "purchase") if bought else ("Rent of a month", "rent_per_month")
-
-
-def weights(option: Any) -> str:
-    """Return an option's number format of the weights."""
-    return text(format_words(option["scenario"].get("weights", PUBLISHED)))
-
-
-def margin(option: Any) -> str:
-    """Return what is left on the fullest device, and whether that is sure."""
-    return show_gib(option["margin_bytes"]) + (f" {element('small', 'tight')}" if "tight" in option["why"] else "")
-
-
-def each_answer(option: Any) -> str:
-    """Return the tokens a second of each sequence."""
-    each = (option["speed"] or {}).get("time_per_output_token_s")
-    return show_tokens_per_s(1 / each["typical"]) if each else NOT_KNOWN
-
-
-def money(option: Any, name: str) -> str:
-    """Return an amount of an option's costs; a range has its typical one shown."""
-    spent = amount(option["cost"], name)
-    return NOT_KNOWN if spent is None else f"{show_number(spent)} {option['cost']['currency']}"
-
-
-def power(option: Any) -> str:
-    """Return what an option's boards may draw, all together."""
-    drawn = (option["energy"] or {}).get("power_w")
-    return f"{show_count(drawn)} W" if drawn else NOT_KNOWN
-
-
-def address(calculator: Calculator, option: Any) -> str | None:
-    """Return the address of a calculator that asks an option's very case; None where its form cannot ask it.
-
-    Of requests that come it asks those that come to one replica in the busiest hour.
-    """
-    scenario, load = option["scenario"], option["load"]
-    values = form_values(calculator, scenario)
-    if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
-        return None
-    if load:
-        del values["concurrency"]
-        values["requests_per_s"] = f"{load['requests_per_s']:.6f}".rstrip("0").rstrip(".")
-    return ROOT + address_of(calculator, values)
-
-
-def linked(label: str, calculator: Calculator, option: Any) -> str:
-    """Return a link to a calculator with an option's case filled in, or its name alone."""
-    href = address(calculator, option)
-    return element("a", text(label), href=href) if href else text(label)
-
-
-def option_table(
-    report: Report,
-    heading: str,
-    name: Callable[[Any], str],
-    opens: Calculator,
-    *,
-    columns: Sequence[Column],
-    caption: str,
-) -> str:
-    """Return the table of options; a row's name opens a calculator with its scenario."""
-    rows = [
-        [linked(name(option), opens, option), *(cell(option) for _, cell in columns)] for option in options_of(report)
-    ]
-    headings = (heading, *(words for words, _ in columns))
-    return table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
 
 
 def plot(report: Report, name: Callable[[Any], str], opens: Calculator, *, cost: str, words: str) -> str:
@@ -218,24 +131,13 @@ def plot(report: Report, name: Callable[[Any], str], opens: Calculator, *, cost:
     return scatter_html(points, words, "Tokens a second") if len(points) > 1 else ""
 
 
-def amount(figures: Any, name: str) -> float | None:
-    """Return a figure, or the typical one of a range."""
-    found = figures.get(name)
-    value: float | None = found["typical"] if isinstance(found, dict) else found
-    return value
-
-
 def why_not(report: Report) -> str:
     """Return what was left out and why, each with its nearest miss."""
     items = []
     for reason, entry in report["plan"]["rejected"].items():
         said = f"{REASONS[reason]}: {show_count(entry['count'])}"
         if miss := entry["nearest"]:
-            scenario = miss["scenario"]
-            nearest = (
-                f"{model_name(scenario)} ({format_words(scenario.get('weights', 'published'))}) on {devices(scenario)}"
-            )
-            said += f". The nearest is {nearest}: {miss['lacks']}"
+            said += f". The nearest is {case_name(miss['scenario'])}: {miss['lacks']}"
         items.append(element("li", text(said + ".")))
     return details("What was left out, and why", "why-not", element("ul", "".join(items))) if items else ""
 
@@ -247,13 +149,3 @@ def plan_html(verdict: tuple[bool | None, str, str], report: Report, listed: str
     working = f"The working is that of the first option: {devices(options_of(report)[0]['scenario'])}" if listed else ""
     said = [*assumptions, *([text(working + ".")] if working else [])]
     return answer_html(verdict, report, facts=listed + why_not(report) + counted, assumptions=said)
-
-
-def spoken(headline: Callable[[Report], tuple[bool | None, str, str]]) -> Callable[[Report], str]:
-    """Return what says a headline as one sentence."""
-
-    def status(report: Report) -> str:
-        _, first, rest = headline(report)
-        return f"{first} {rest}"
-
-    return status

@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html
+from calc.calculators.rendering import Report, answer_html, spoken
 from calc.planning.scaling import scaling_report
 from calc.units import show_count, show_large_count, show_number, show_power
 
@@ -201,11 +201,6 @@ def render(report: Report) -> str:
     return answer_html(line, report, facts=facts, assumptions=assumptions(report))
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    return " ".join(headline(report))
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     best = chosen(report)
@@ -225,7 +220,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=dict,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("FLOP", "Best size", "Tokens", "GPU-hours"),
     row=row,
     answer=scaling_report,

@@ -2,7 +2,7 @@
 
 from calc.calculators.html import table, text
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.sharing_report import ONE_PROCESS
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
@@ -119,15 +119,12 @@ def render(report: Report) -> str:
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, headline, rest = verdict(report)
-    return f"{headline} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     needed = sum(tenant["needed"] for tenant in report["tenants"])
     tokens = next((tenant["cache_tokens"] for tenant in report["tenants"] if tenant["cache_tokens"]), 0)
     word = "fit" if report["fits"] else "do not fit"
     return show_gib(needed), word, show_count(tokens)
+
+
+status = spoken(verdict)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number, whole
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps
@@ -161,11 +161,6 @@ def render(report: Report) -> str:
     return answer_html(line, report, facts=figures(report) + payback(report), assumptions=assumptions)
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    return " ".join(headline(report))
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     return (
@@ -183,7 +178,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("Times as fast", "Less time", "Hours saved a day"),
     row=row,
     answer=compare,

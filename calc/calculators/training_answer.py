@@ -11,6 +11,7 @@ from calc.calculators.rendering import (
     measured_text,
     parts_html,
 )
+from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
@@ -76,12 +77,14 @@ CHECKPOINTING = Choice(
 LOSS = Choice(
     "cross_entropy",
     "Loss",
-    "How logits become a loss: all at once, piece by piece, or without keeping them.",
+    "How logits become a loss. TRL's chunked_nll is the fused one here, though its name has chunks in it.",
     "full",
     options=(
-        ("full", "All logits at once"),
-        ("chunked", "In chunks"),
-        ("fused", "Fused with the output matrix"),
+        ("full", "All logits at once: Transformers, Megatron-LM"),
+        ("full-16-bit", "All at once, in 16 bit alone"),
+        ("chunked", "In chunks: LitGPT, torchtune before 0.6"),
+        ("compiled", "Compiled: torchtitan, LLM Foundry"),
+        ("fused", "Fused with the output matrix: TRL, Liger, Unsloth"),
     ),
     topic="How it is trained",
 )
@@ -266,6 +269,7 @@ def render(report: Report, fine_tuning: bool) -> str:
     """Return the answer's HTML."""
     bars = bars_html(report) + phases_html(report)
     facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
+    facts += start_html(report) if fine_tuning else ""  # what starts it tunes models that are there
     line = verdict(report)
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))
 

@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, spoken
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -207,12 +207,6 @@ def render(report: Report) -> str:
     return answer_html(line, {**report, "steps": timed}, bars=bars, facts=facts, assumptions=speed_assumptions())
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, first, rest = headline(report)
-    return f"{first} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     speed, memory = report["speed"], report["memory"]
@@ -233,7 +227,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=render,
-    status=status,
+    status=spoken(headline),
     headings=("The run", "Each GPU", "Of its rate", "Memory"),
     row=row,
 )

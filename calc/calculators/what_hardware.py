@@ -4,36 +4,41 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices as counted
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.planned import (
+from calc.calculators.options import (
+    EACH,
+    FORMAT,
+    LEFT,
     NOT_KNOWN,
-    dollars,
+    POWER,
     each_answer,
     fleet,
-    limited,
-    maker,
-    margin,
     model_name,
     money,
-    most_devices,
+    money_column,
     option_table,
+    weights,
+)
+from calc.calculators.planned import (
+    dollars,
+    limited,
+    maker,
+    most_devices,
     options_of,
     paid,
     pay,
     plan_html,
-    planned,
+    planning,
     plot,
-    power,
     segment,
     shown_count,
-    spoken,
     taken_out,
-    weights,
 )
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.estimate import estimate
+from calc.planner.steps import Steps, finished
 from calc.scenario import USUAL
 from calc.units import show_gib, show_tokens_per_s
 
@@ -102,8 +107,14 @@ def question(read: dict[str, object]) -> dict[str, object]:
 
 def answered(asked: dict[str, object]) -> Report:
     """Return the planner's answer, and what a device lacks that was asked for."""
+    return finished(answering(asked))
+
+
+def answering(asked: dict[str, object]) -> Steps[Report]:
+    """Look for the same, a candidate a step."""
     other = asked.pop("why_not", None)
-    return {**planned(asked), "other": lacking(asked, str(other)) if other else ""}
+    found = yield from planning(asked)
+    return {**found, "other": lacking(asked, str(other)) if other else ""}
 
 
 def headline(report: Report) -> tuple[bool | None, str, str]:
@@ -148,16 +159,16 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     spent, field = paid(report)
     columns = (
-        ("Format", weights),
-        ("Each answer", each_answer),
-        ("Left on each GPU", margin),
-        ("Rent, an hour", lambda option: text(money(option, "rent_per_hour"))),
-        ("Rent, million tokens", lambda option: text(money(option, "per_million_output_tokens"))),
-        ("To buy", lambda option: text(money(option, "purchase"))),
-        ("Power", power),
+        FORMAT,
+        EACH,
+        LEFT,
+        money_column("Rent, an hour", "rent_per_hour"),
+        money_column("Rent, million tokens", "per_million_output_tokens"),
+        money_column("To buy", "purchase"),
+        POWER,
     )
     caption = f"What serves {model_name(report['question'])}, best first"
-    listed = option_table(report, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
+    listed = option_table(options_of(report), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
     drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{spent}, USD")
     said = element("p", text(report["other"])) if report["other"] else ""
     return plan_html(headline(report), report, said + (listed + drawn if options_of(report) else ""), ASSUMPTIONS)
@@ -192,4 +203,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Format", "Rent of a month"),
     row=row,
     answer=answered,
+    steps=answering,
 )

@@ -4,23 +4,21 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.planned import (
+from calc.calculators.options import (
+    EACH,
+    FORMAT,
+    LEFT,
     NOT_KNOWN,
     devices,
     each_answer,
-    margin,
     model_name,
     model_of,
     option_table,
-    options_of,
-    plan_html,
-    planned,
-    shown_count,
-    spoken,
-    taken_out,
+    ordered,
     weights,
 )
-from calc.calculators.rendering import Report, format_words
+from calc.calculators.planned import options_of, plan_html, planned, planning, shown_count, taken_out
+from calc.calculators.rendering import Report, format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.scenario import USUAL, known_architecture
@@ -118,18 +116,17 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
 def size(option: Report) -> str:
     """Return how many parameters an option's model has."""
     model = option["scenario"]["model"]
-    return (
-        show_large_count(parameters_total(known_architecture(catalog(), model)))
-        if isinstance(model, str)
-        else NOT_KNOWN
-    )
+    if not isinstance(model, str):
+        return NOT_KNOWN
+    count = parameters_total(known_architecture(catalog(), model))
+    return ordered(count, show_large_count(count))
 
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    columns = (("Format", weights), ("Parameters", size), ("Each answer", each_answer), ("Left on each GPU", margin))
+    columns = (FORMAT, ("Parameters", size), EACH, LEFT)
     caption = f"What runs on {devices(report['question']['have'])}"
-    listed = option_table(report, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption)
+    listed = option_table(options_of(report), "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption)
     return plan_html(headline(report), report, listed if options_of(report) else "", ASSUMPTIONS)
 
 
@@ -159,4 +156,5 @@ CALCULATOR = Calculator(
     headings=("The first", "Format", "Each answer"),
     row=row,
     answer=planned,
+    steps=planning,
 )

@@ -8,8 +8,11 @@ from calc.catalog.loader import fold, lookup_names
 
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
-    r"[-_.](gguf|mlx|bnb|exl[23]|quantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1|hf|qat|it-qat|4bit|8bit)$"
+    r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
+    r"|hf|qat|it-qat|4bit|8bit|ct|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead)$"
 )
+# Words of weights that somebody edited so that they refuse less: the shape stays.
+EDITED = re.compile(r"^huihui-|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$")
 BITS = re.compile(r"[-_](\d)bit$")
 GROUPS = re.compile(r"[-_](gptq|awq)[-_](\d)b(?:it)?[-_]\d+g$")  # -GPTQ-4b-128g: bits, and how many share a scale
 PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
@@ -40,13 +43,24 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     if chosen and chosen not in formats:
         bare = f"{bare}-{chosen}"
     ends = sorted(formats, key=len, reverse=True)
-    while (shorter := without_end(bare, ends)) != bare:
-        bare = shorter
-    wanted = {fold(bare), fold(bare.partition("_")[2])}  # Qwen_Qwen3-32B: some write the owner before the name
-    for entry_id, entry in entries.items():
-        if any(fold(known.rpartition("/")[2]) in wanted for known in lookup_names(entry_id, entry)):
-            return Copy(entry_id, weights, why)
+    found = by_bare_name(entries)
+    shorter = None
+    while bare != shorter:  # the longest name counts: "turbo" ends those of models, too
+        shorter = bare
+        for known in (fold(bare), fold(bare.partition("_")[2])):  # Qwen_Qwen3-32B: some write the owner before the name
+            if known in found:
+                return Copy(found[known], weights, why)
+        bare = EDITED.sub("", without_end(bare, ends))
     return None
+
+
+def by_bare_name(entries: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+    """Return the entries by the names of their repositories without the owner, the first of several with one name."""
+    found: dict[str, str] = {}
+    for entry_id, entry in entries.items():
+        for known in lookup_names(entry_id, entry):
+            found.setdefault(fold(known.rpartition("/")[2]), entry_id)
+    return found
 
 
 def without_end(bare: str, ends: Iterable[str]) -> str:
@@ -80,8 +94,12 @@ def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
         return {"bits_per_weight": float(found[1])}, found[0]
     file = GGUF.search(bare)
     bare = GGUF.sub("", bare)
-    for end in sorted(formats, key=len, reverse=True):
-        if re.search(rf"[-_.]{re.escape(end)}([-_.](gguf|mlx|kv|dynamic|unsloth))*$", bare):
-            of_owner = formats.get(f"{owner}/{end}", formats[end])  # makers have formats of their own under a usual end
-            return of_owner, f"-{end}"
+    ends, known = sorted(formats, key=len, reverse=True), ""
+    while bare != known and not bare.endswith("-unquantized"):  # weights trained for a format and not stored in it
+        known = bare
+        for end in ends:
+            if re.search(rf"[-_.]{re.escape(end)}$", bare):
+                of_owner = formats.get(f"{owner}/{end}", formats[end])  # makers have their own under a usual end
+                return of_owner, f"-{end}"
+        bare = EDITED.sub("", BESIDE.sub("", bare))
     return (USUAL_FILE, "-gguf") if file else (None, "")

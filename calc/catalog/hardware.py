@@ -19,6 +19,7 @@ from calc.catalog.schema import (
     MACHINE_FACTS,
     MACHINE_KINDS,
     MACHINE_RULES,
+    MARKETS,
     PEER_TO_PEER,
     PRICE_KINDS,
     PRICE_OF,
@@ -215,6 +216,13 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
     if (entry["of"] == "models") != ("output_price" in entry):
         check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
+    if "market" in entry or (entry["of"], entry["kind"]) == ("accelerators", "on-demand"):
+        check.choice(f"{where}.market", entry.get("market"), MARKETS)
+    check_price_itself(check, where, entry)
+
+
+def check_price_itself(check: Check, where: str, entry: Entry) -> None:
+    """Check what is asked: a currency, and an amount that is possible for one piece."""
     if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
         check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
     pieces = entry.get("pieces", 1)

@@ -500,6 +500,7 @@ class Price(NamedTuple):
     note: str
     output_price: float | None = None  # of what a hosted model writes; `price` is of what it reads
     cached_price: float | None = None  # of what it has read before
+    market: str = ""  # one of MARKETS, of rents
 
     @property
     def each(self) -> float:

@@ -98,6 +98,9 @@ PRICE_KINDS = (
     "retail",
     "hosted",
 )
+# Who rents devices out: clouds that do little else, those that sell everything, places where others offer theirs. A
+# rent is that of the first which has the device.
+MARKETS = ("specialist", "large cloud", "marketplace")
 PRICE_PER = {  # of what, per what: a possible range in any currency that is like a dollar
     ("accelerators", "hour"): (0.005, 50),
     ("machines", "hour"): (0.05, 1_000),
@@ -362,6 +365,7 @@ PRICE_RULES: Rules = {
     "currency": (str,),
     "per": (str,),
     "seller?": (str,),
+    "market?": (str,),
     "region?": (str,),
     "source": (str,),
     "checked": (str,),
@@ -407,6 +411,7 @@ KERNEL_VALUES: dict[str, tuple[str, ...]] = {
         "matrix_share",
         "sharpness",
         "quantize_bytes?",
+        "row_s?",
     ),
     "experts": ("start_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows", "row_s"),
     "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from calc import estimate, plan, read_line
-from calc.calculators import training_answer, will_it_fit
+from calc.calculators import training_answer
 from calc.calculators.line import answer_line
 from calc.calculators.rendering import asked_words, by_severity
+from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
 from calc.lines.settling import settled, settled_question
 from calc.units import show_count, show_dollars, show_gb, show_gib, show_number, show_seconds, show_tokens_per_s
@@ -104,7 +105,7 @@ def sentence(report: Report) -> str:
     if "capacity_bytes" not in memory:
         return f"It takes {show_gib(memory['device_bytes'])}: {asked_words(report)}."
     training = report["scenario"]["workload"] == "training"
-    answered_by: Callable[[Report], str] = training_answer.status if training else will_it_fit.status
+    answered_by: Callable[[Report], str] = training_answer.status if training else WILL_IT_FIT.status
     return answered_by(report)
 
 

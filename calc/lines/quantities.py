@@ -146,7 +146,12 @@ RULES: tuple[Rule, ...] = (
         said("context_tokens"),
     ),
     ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
-    ("asks", r"\b(?:how much (?:does|would|will|do) (?:it|this) )?costs?\b|\belectricity\b", said("cost")),
+    (
+        "asks",
+        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price)\b"
+        r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
+        said("cost"),
+    ),
     ("accelerators", rf"-{{0,2}}\b(?:tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp)\s*[=:]?\s*{NUMBER}\b", plainly),
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", plainly),
     # How it is trained.

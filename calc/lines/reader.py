@@ -15,8 +15,9 @@ TRAINED = ("training", "duration")
 FOR_MODELS = re.compile(r"\b(?:what|which|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|requirements?|v?ram|memory|mem|how much|needs?|needed|minimum|cheapest|buy"
-    r"|best|serve)\b"
+    r"|best|serve|host|rent)\b"
 )
+LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
@@ -181,7 +182,8 @@ class Reader:
             if not set(words).isdisjoint(wants) and not left_out:
                 return self.needing(kind, device=True)
         if model and device:
-            many = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
+            early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
+            many = early or LAST.search(self.line.small)
             return "devices" if many and self.value("accelerators") is None else "fits"
         if device and self.asks_for(FOR_MODELS):
             return "models"

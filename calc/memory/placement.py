@@ -9,7 +9,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog.records import StoredWeights, Weights
 from calc.memory.stored_weights import parameters_by_place, whole_model
-from calc.memory.weights import stored_bytes, stored_tensors
+from calc.memory.weights import stage_weights_bytes, stored_bytes, stored_tensors
 
 
 class Host(NamedTuple):
@@ -80,6 +80,16 @@ def expert_bytes(stage: Stage, weights: Weights, group: int | None) -> int:
         for tensor, count, number_format in stored_tensors(stage, weights)
         if tensor.active is not None
     )
+
+
+def kept_bytes(placement: Placement, architecture: Architecture, weights: Weights, group: int | None) -> int:
+    """Return the bytes of the weights that a placement leaves in the host's memory: whole layers, experts of others."""
+    away = placement.host_layers(architecture)
+    experts = expert_bytes(placement.apart(Stage(architecture, away.last, architecture.layer_count)), weights, group)
+    if not away.last:
+        return experts
+    layers = stage_weights_bytes(stage=away, tensor_parallel=1, expert_parallel=1, weights=weights, group=group)
+    return layers + experts
 
 
 def widest_bytes(stage: Stage, weights: Weights, group: int | None, *, experts_alone: bool) -> int:

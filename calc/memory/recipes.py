@@ -65,9 +65,13 @@ class Formats(NamedTuple):
             parts.append((self.head, 1))
             if stage.architecture.tied and not stage.is_first:
                 parts.append((self.embeddings[:1], 1))
+        met: set[Tensor] = set()  # of what layers share: formats may differ by layer, and it is stored once
         for chosen, count in parts:
             for tensor, number_format in chosen:
-                yield tensor, count, number_format
+                if tensor not in met:
+                    yield tensor, tensor.stored(count), number_format
+                    if tensor.shared:
+                        met.add(tensor)
 
 
 def touched(tensor: Tensor, number_format: NumberFormat, *, experts: bool) -> bool:

@@ -127,7 +127,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
 
     New tokens of a prompt stand on all context ranks alike: each rank's look back at half of the others' as a mean. A
     latent vector is expanded to keys and values for many new tokens at once; where cached ones come before them, those
-    are expanded again.
+    are expanded again. Where each token looks at entries that an indexer chose, it looks at the vectors themselves.
     """
     queries, keys = float(segment.queries), float(segment.keys)
     if look.rows == ENCODER:
@@ -146,9 +146,12 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
     entries = keys + queries
     if window is not None:
         entries = min(entries, window + queries - 1)
+    chooses = look.chosen is not None and look.chosen < entries
+    if look.chosen is not None and chooses:
+        window, entries = look.chosen, min(entries, queries * look.chosen)
     key, value, kv_heads, latent = look.key_dim, look.value_dim, look.kv_heads, False
     found: list[Attention | Product] = []
-    if look.absorbed is not None and segment.queries <= MOST_ABSORBED:
+    if look.absorbed is not None and (segment.queries <= MOST_ABSORBED or chooses):
         (key, value), kv_heads, latent = look.absorbed, 1, True
     elif look.expansion is not None and segment.keys:
         n, k, kernel, stored = look.expansion

@@ -1,11 +1,12 @@
 """Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, KernelFamily, KernelLaw
 from calc.performance.collectives import RING, step_count
+from calc.performance.device_rates import RATES, family_of, matrix_rate
 from calc.performance.fabric import DEVICE, HOST, Joined, host_link, joined, reached_share
 from calc.performance.kernel_laws import (
     TILE_HEADS,
@@ -15,6 +16,7 @@ from calc.performance.kernel_laws import (
     PrefillLaw,
     ProductLaw,
     StreamLaw,
+    blend,
     decode_s,
     experts_s,
     message_s,
@@ -24,8 +26,8 @@ from calc.performance.kernel_laws import (
 )
 from calc.performance.operations import (
     Attention,
-    CacheCopy,
     Collective,
+    Copy,
     Experts,
     HostCopy,
     Operation,
@@ -38,16 +40,16 @@ from calc.performance.transfers import transfer
 PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
 LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent-decode", "recurrence", "pointwise"
 MESSAGE = "message"
+PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
 PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
 # Where no law of a kind was fitted, one of another kind with the same numbers serves.
 INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
-# Rates of the data sheet that may stand for one that it does not have.
-RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
-RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
 UNKNOWN_UNITS = 100.0
 UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
 UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
+FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
+THREADS_SHARE = 0.62  # of the rate of instructions of a whole group of threads, what those of one warp reach
 MEASURED, GENERATION, CARRIED = "measured", "generation", "carried"
 
 
@@ -67,56 +69,34 @@ class Found(NamedTuple):
     kind: str
 
 
-def device_class(accelerator: Accelerator) -> str:
-    """Return what families of devices differ by within an architecture: market and memory."""
-    if accelerator.segment == "soc":
-        return "unified"
-    if accelerator.segment == "consumer":
-        return "consumer"
-    return "data-center" if accelerator.text("memory_type").startswith("HBM") else "professional"
+class OwnKernels(NamedTuple):
+    """What an engine's kernels have to themselves, against those that the laws were measured with."""
+
+    fuses_casts: bool = False  # laws of its own products, in which casts stand apart, do not hold
+    integer_share: float = 0.0  # of a device's rate on 8-bit integers, as which packed weights are multiplied
+    vector_start_s: float = 0.0  # of kernels for a few rows; 0: they are a library's
 
 
-def family_of(accelerator: Accelerator) -> KernelFamily:
-    """Return the family whose laws an accelerator takes: of its architecture and class, else of its maker."""
-    facts = catalog()
-    if "kernel_families" not in facts.derived:
-        facts.derived["kernel_families"] = {
-            cover: family for family in facts.kernel_families() for cover in family.covers
-        }
-    families = facts.derived["kernel_families"]
-    assert isinstance(families, dict)
-    architecture, group = accelerator.architecture, device_class(accelerator)
-    for cover in (f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"):
-        if cover in families:
-            found = families[cover]
-            assert isinstance(found, KernelFamily)
-            return found
-    found = families[f"{accelerator.vendor}/*"]
-    assert isinstance(found, KernelFamily)
-    return found
+LIBRARIES = OwnKernels()
 
 
-def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> float:
-    """Return the operations a second of a device in a format, by the nearest that its data sheet has.
-
-    `per_byte` are operations that are counted on for each byte of bandwidth where the maker publishes no rate. 0 if
-    nothing is known.
-    """
-    for known in RATES[name]:
-        rate = accelerator.quantity(known)
-        if rate:
-            return rate
-    return (accelerator.quantity("bandwidth") or 0.0) * per_byte
+def own_kernels(values: Mapping[str, float]) -> OwnKernels:
+    """Return what an engine's coefficients say of its kernels."""
+    share, start = values.get("integer_share", 0.0), values.get("vector_start_s", 0.0)
+    return OwnKernels(bool(values["fuses_casts"]), share, start)
 
 
 class Kernels:
     """How fast one device does each kind of operation, under one engine's kernels. Laws are found once and kept."""
 
-    def __init__(self, accelerator: Accelerator, engine: str = "", *, fuses_casts: bool = False) -> None:
+    def __init__(self, accelerator: Accelerator, engine: str = "", own: OwnKernels = LIBRARIES) -> None:
         self.accelerator = accelerator
         self.engine = engine
-        self.fuses_casts = fuses_casts  # laws of its own products, in which casts stand apart, do not hold
+        self.own = own
         self.family = family_of(accelerator)
+        self.integer_rate = own.integer_share * (accelerator.quantity("int8") or 0.0)
+        if self.family.least_rows > 1:
+            self.integer_rate *= THREADS_SHARE
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
@@ -136,7 +116,7 @@ class Kernels:
             Attention: self.attention,
             Recurrence: self.recurrence,
             Pointwise: self.pointwise,
-            CacheCopy: self.pointwise,
+            Copy: self.pointwise,
             Collective: self.collective,
             HostCopy: self.host_copy,
         }
@@ -159,13 +139,20 @@ class Kernels:
         _, m, n, k, kernel, weight_bytes, io_bytes = operation
         law = self._products.get(kernel) or self._product_law(kernel)
         least = self.least_rows * UNPACKED_ROWS if kernel in UNPACKED else self.least_rows
-        rows = m if m > least else least
+        rows = m if m > least or self.in_integers(kernel) else least
+        if m <= FEW_ROWS and self.own.vector_start_s:
+            worked = blend((weight_bytes + io_bytes) / law.read, 2.0 * m * n * k / law.rate, law.sharpness)
+            return self.own.vector_start_s + worked
         return product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=weight_bytes + io_bytes)
+
+    def in_integers(self, kernel: str) -> bool:
+        """Whether packed weights of a kernel are multiplied as 8-bit integers, by the instructions of single warps."""
+        return self.integer_rate > 0.0 and kernel not in PLAIN_KERNELS
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
         law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
-        return law.quantize_s * operation.m * operation.k
+        return (law.quantize_s * operation.k + law.row_s) * operation.m
 
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
@@ -184,6 +171,8 @@ class Kernels:
         if operation.queries > MOST_DECODED:
             key = operation.latent, operation.kernel
             prefill = self._prefills.get(key) or self._prefill_law(*key)
+            if not operation.value_dim:  # scores of an indexer: no exponentials are taken
+                prefill = prefill._replace(setup_width=0.0)
             queries = operation.sequences * operation.queries
             # Queries are read and results written in 16 bit.
             own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
@@ -194,6 +183,7 @@ class Kernels:
                 heads=operation.heads,
                 widths=operation.key_dim + operation.value_dim,
                 moved_bytes=operation.cache_bytes + own,
+                latent=operation.latent,
             )
         key = operation.latent, operation.kernel
         decode = self._decodes.get(key) or self._decode_law(*key)
@@ -221,7 +211,7 @@ class Kernels:
             steps=operation.tokens / operation.sequences,
         )
 
-    def pointwise(self, operation: Pointwise | CacheCopy) -> float:
+    def pointwise(self, operation: Pointwise | Copy) -> float:
         """Return the seconds of work on each element for itself."""
         law = self._streams.get(POINTWISE) or self._stream_law(POINTWISE)
         return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes, steps=0.0)
@@ -269,7 +259,7 @@ class Kernels:
         for wanted in (kind, INSTEAD.get(kind, kind)):
             for name in (kernel, PLAIN):
                 for family, rate, memory in self._families(anywhere=kind == MESSAGE):
-                    for engine in ("",) if self.fuses_casts and wanted == PRODUCT else (self.engine, ""):
+                    for engine in ("",) if self.own.fuses_casts and wanted == PRODUCT else (self.engine, ""):
                         law = laws.get((wanted, name, family.id, engine))
                         if law is not None:
                             return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
@@ -301,10 +291,16 @@ class Kernels:
         return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
 
     def _product_law(self, kernel: str) -> ProductLaw:
-        return self._products.setdefault(kernel, self._as_product(self._find(PRODUCT, kernel)))
+        law = self._as_product(self._find(PRODUCT, kernel))
+        if self.in_integers(kernel):
+            law = law._replace(rate=self.integer_rate)
+        return self._products.setdefault(kernel, law)
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
-        return self._experts.setdefault(kernel, self._as_experts(self._find(EXPERTS, kernel)))
+        law = self._as_experts(self._find(EXPERTS, kernel))
+        if self.in_integers(kernel):
+            law = law._replace(rate=self.integer_rate)
+        return self._experts.setdefault(kernel, law)
 
     def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:
         kind = LATENT_PREFILL if latent else PREFILL
@@ -312,7 +308,10 @@ class Kernels:
 
     def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
         kind = LATENT_DECODE if latent else DECODE
-        return self._decodes.setdefault((latent, kernel), self._as_decode(self._find(kind, kernel)))
+        law = self._as_decode(self._find(kind, kernel))
+        if self.own.vector_start_s:  # one kernel over parts of the keys, and one that joins them
+            law = law._replace(start_s=2.0 * self.own.vector_start_s, key_s=0.0)
+        return self._decodes.setdefault((latent, kernel), law)
 
     def _message_law(self, kind: str, group: str, ranks: int) -> MessageLaw | None:
         """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
@@ -360,6 +359,7 @@ class Kernels:
             self._rate(found),
             values["sharpness"],
             quantize,
+            values.get("row_s", 0.0),
         )
 
     def _as_experts(self, found: Found) -> ExpertsLaw:
@@ -407,9 +407,9 @@ def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:
     return found
 
 
-def kernels(accelerator: Accelerator, *, engine: str = "", fuses_casts: bool = False) -> Kernels | None:
+def kernels(accelerator: Accelerator, *, engine: str = "", own: OwnKernels = LIBRARIES) -> Kernels | None:
     """Return the kernels of a device under an engine, None where neither bandwidth nor any rate is known."""
-    found = Kernels(accelerator, engine, fuses_casts=fuses_casts)
+    found = Kernels(accelerator, engine, own)
     if not found.bandwidth or not matrix_rate(accelerator, PLAIN, found.family.operations_per_byte):
         return None
     return found

@@ -170,8 +170,8 @@ class Pointwise(NamedTuple):
         return self.kernels
 
 
-class CacheCopy(NamedTuple):
-    """Passes over a cache beside those of attention, in an engine that joins or repeats its entries."""
+class Copy(NamedTuple):
+    """Passes over memory that an engine adds: copies of a cache, weights unpacked, operands in another format."""
 
     name: str
     bytes: float
@@ -240,9 +240,7 @@ class HostCopy(NamedTuple):
         return 0.0
 
 
-Operation = (
-    Product | Experts | Attention | AttentionBackward | Recurrence | Pointwise | CacheCopy | Collective | HostCopy
-)
+Operation = Product | Experts | Attention | AttentionBackward | Recurrence | Pointwise | Copy | Collective | HostCopy
 
 
 class Counted(NamedTuple):

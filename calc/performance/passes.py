@@ -8,14 +8,23 @@ from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.device_rates import device_class
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward
 from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models, only
-from calc.performance.kernels import Kernels, device_class, kernels
+from calc.performance.kernels import Kernels, kernels, own_kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
 from calc.performance.processor import processor_law, processor_parts
 from calc.performance.rank_model import RankModel
-from calc.performance.schedules import PassTime, Schedule, copies_of_cache, pass_time, schedule_of, state_bytes
+from calc.performance.schedules import (
+    PassTime,
+    Schedule,
+    copies_of_cache,
+    pass_time,
+    schedule_of,
+    state_bytes,
+    with_copies,
+)
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
 COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
@@ -104,6 +113,8 @@ class Passes(NamedTuple):
         joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
         if joins and self.schedule.cache_passes:
             operations += copies_of_cache(operations, self.schedule)
+        if self.schedule.copies:
+            operations = with_copies(operations, self.schedule)
         return pass_time(
             operations,
             kernels=self.kernels,
@@ -206,7 +217,7 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine, fuses_casts=bool(values["fuses_casts"]))
+        found = device_kernels(accelerator, layout, engine, values)
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -248,9 +259,11 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
 
 
-def device_kernels(accelerator: Accelerator, layout: Layout, engine: str, *, fuses_casts: bool) -> Kernels | None:
+def device_kernels(
+    accelerator: Accelerator, layout: Layout, engine: str, values: Mapping[str, float]
+) -> Kernels | None:
     """Return the kernels of a device whose ranks are joined as a layout has it."""
-    found = kernels(accelerator, engine=engine, fuses_casts=fuses_casts)
+    found = kernels(accelerator, engine=engine, own=own_kernels(values))
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

@@ -5,6 +5,7 @@ step. In the steady state both pools carry the same requests a second (DistServe
 arXiv:2311.18677), and Little's law says where the requests are.
 """
 
+import math
 from typing import NamedTuple
 
 from calc.performance.load import BUSIEST, CLOSE, ROUNDS, TOGETHER, Load
@@ -19,6 +20,7 @@ class Pools(NamedTuple):
     reading: Passes  # of a rank of the prefill pool
     writing: Passes
     readers: int  # data-parallel ranks that read prompts
+    in_step: int  # of them in one server: they exchange what experts read, and none begins a pass alone
     writers: int
     transfer_s: float  # of a prompt's cache
     overlaps: float  # share of what prompts gain that follow each other through pipeline stages
@@ -38,6 +40,20 @@ class Pools(NamedTuple):
         """Return the requests a second that the prefill pool reads when prompts always wait, as full passes."""
         together = max((load.batched_tokens or load.prompt_tokens) // load.prompt_tokens, 1)
         return self.readers * together / self.read_s(load, together)[1]
+
+    def waits_s(self, load: Load, rate: float, most: float, reading_s: float) -> float:
+        """Return the seconds that a prompt waits before it is read, where so many requests come in a second.
+
+        As at a counter with even service (Pollaczek and Khinchine); and where ranks go in step, for the end of the pass
+        that others are in: half of one, as often as any of them reads.
+        """
+        busy = min(rate / most, BUSIEST)
+        queue_s = busy / (2.0 * (1.0 - busy)) * reading_s
+        if self.in_step == 1:
+            return queue_s
+        passes = max(load.prompt_tokens / (load.batched_tokens or load.prompt_tokens), 1.0)
+        others_read = 1.0 - math.exp(-rate * self.in_step / self.readers * reading_s)
+        return queue_s + others_read * reading_s / passes / 2.0
 
     def step(self, load: Load, decoding: float) -> PassTime:
         """Return the mean step of so many sequences on each rank that writes."""
@@ -74,15 +90,13 @@ class Flow(NamedTuple):
 def flow(pools: Pools, load: Load, concurrency: int) -> Flow:
     """Return how so many requests go through both pools.
 
-    Prompts wait as at a counter with even service (Pollaczek and Khinchine); where the prefill pool is at its end, all
-    that do not decode wait before it.
+    Where the prefill pool is at its end, all that do not decode wait before it.
     """
     prompting, reading_s = pools.read_s(load, 1)
     most = pools.read_most_per_s(load)
 
     def waits(rate: float) -> float:
-        busy = min(rate / most, BUSIEST)
-        return busy / (2.0 * (1.0 - busy)) * reading_s
+        return pools.waits_s(load, rate, most, reading_s)
 
     def held(decoding: float) -> float:
         rate = pools.written_per_s(load, decoding)

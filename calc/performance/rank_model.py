@@ -25,6 +25,7 @@ PRODUCTS = (".weight", "_weight", ".fn", "_w1", "_w2")  # how the names of matri
 OVER_ENCODED = ("encoder_attn.k_proj", "encoder_attn.v_proj")  # what multiplies an encoder's output
 # Which tokens pass: the prompt's in an encoder, all others, those whose keys a decoder keeps, those with logits.
 ENCODER, DECODER, ENCODED, OUTPUTS = "encoder", "decoder", "encoded", "outputs"
+INDEXED_IN = "fp8"  # scores of an indexer that chooses single entries (DeepSeek-V3.2, arXiv:2512.02556)
 STATE_FLOPS = 6.0  # for each element of a state and token: forgetting, adding and reading, two operations each
 
 
@@ -66,6 +67,7 @@ class Look(NamedTuple):
     value_dim: int
     causal: bool
     window: int | None
+    chosen: int | None
     stride: int
     fixed: int | None
     entry_bytes: float
@@ -200,7 +202,8 @@ class Stored:
     def add(self, part: Stage, rows: str) -> None:
         """Add the tensors of some layers."""
         heads = set(part.architecture.head)
-        for tensor, count, number_format in stored_tensors(part, self.formats):
+        for tensor, stored_times, number_format in stored_tensors(part, self.formats):
+            count = part.uses(tensor, stored_times)
             if tensor.block in NOT_PASSED:
                 continue
             if tensor.block == TABLE and not (part.architecture.tied and part.is_last):
@@ -318,6 +321,7 @@ def looks_of(
     if attention is None:
         return
     causal = rows != ENCODER and architecture.writes
+    chooses = any(cache.chosen for cache in kind.caches)
     for cache in kind.caches or (keys_and_values(attention),):
         entry = entry_bytes(cache=cache, tensor_parallel=layout.tensor, key_format=keys, value_format=values)
         index = "indexer" in cache.label
@@ -341,12 +345,13 @@ def looks_of(
             value_dim=value,
             causal=causal and cache.fixed_tokens is None and cache.part != PROMPT,
             window=cache.window_tokens,
+            chosen=cache.chosen,
             stride=cache.stride,
             fixed=cache.fixed_tokens,
             entry_bytes=float(entry),
             absorbed=absorbed,
             expansion=expansion,
-            kernel=keys.kernel,
+            kernel=INDEXED_IN if index and chooses else keys.kernel,
         )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
-from calc.performance.kernels import PLAIN, Kernels
+from calc.performance.kernels import FEW_ROWS, PLAIN, PLAIN_KERNELS, Kernels
 from calc.performance.operations import (
     Attention,
-    CacheCopy,
     Collective,
+    Copy,
     Counted,
     Experts,
     HostCopy,
@@ -24,8 +24,8 @@ from calc.performance.operations import (
 )
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
-PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
 QUANTIZED = "quantized"
+UNPACKED_BYTES = 2.0  # of an element of 16 bit
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -35,6 +35,7 @@ class Factors(NamedTuple):
     reading: float
     working: float
     launches: float = 1.0  # kernels that the host launches for one product
+    unpack_rows: float = 0.0  # from which on its weights are unpacked to 16 bit in memory first; 0: they never are
 
 
 class Schedule(NamedTuple):
@@ -53,10 +54,17 @@ class Schedule(NamedTuple):
     pointwise_kernels: float  # where an engine that fuses what stands side by side has one, each passing over memory
     loops_experts: bool  # all experts of a layer are launched one by one, with tokens or without
     cache_passes: float  # times that a step reads or writes the whole cache, beside attention
+    converted_bytes: float  # moved for each element of operand and result, where an engine's activations are FP32
+    unpacks: bool  # weights are unpacked to 16 bit in memory before products of many rows
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
     found: dict[str, Factors]
+
+    @property
+    def copies(self) -> bool:
+        """Whether an engine copies anything around its products."""
+        return self.unpacks or self.converted_bytes > 0.0
 
     def product(self, kernel: str) -> Factors:
         """Return how an engine's products in a kernel compare with the law's."""
@@ -70,7 +78,10 @@ class Schedule(NamedTuple):
                     else (kernel, QUANTIZED, "")
                 )
             known = self.found[kernel] = Factors(
-                self.of("weights_factor", kinds), self.of("matrix_factor", kinds), self.of("product_launches", kinds)
+                self.of("weights_factor", kinds),
+                self.of("matrix_factor", kinds),
+                self.of("product_launches", kinds),
+                self.of("unpack_rows", kinds) if self.unpacks and kinds != ("",) else 0.0,
             )
         return known
 
@@ -132,6 +143,8 @@ def schedule_of(
         pointwise_kernels=of("pointwise_kernels"),
         loops_experts=bool(of("loops_experts")),
         cache_passes=of("cache_passes"),
+        converted_bytes=of("converted_bytes") if "converted_bytes" in values else 0.0,
+        unpacks=any(name.startswith("unpack_rows") and rows for name, rows in values.items()),
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
@@ -259,7 +272,30 @@ def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
             if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
                 passes, kernels = passes * (1.0 + operation.heads / operation.kv_heads), 4.0
             if passes:
-                found.append(Counted(CacheCopy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
+                found.append(Counted(Copy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
+    return tuple(found)
+
+
+def with_copies(operations: Pass, schedule: Schedule) -> Pass:
+    """Return a pass with what an engine copies around products of more rows than its own kernels for a few take.
+
+    Weights are unpacked to 16 bit, in which a library multiplies them; where activations are FP32, it is given the
+    operand and gives the result in 16 bit.
+    """
+    found: list[Counted] = []
+    for item in operations:
+        product = item.operation
+        if isinstance(product, Product) and product.m > FEW_ROWS:
+            rows = schedule.product(product.kernel).unpack_rows
+            if rows and product.m >= rows:
+                plain = UNPACKED_BYTES * product.n * product.k
+                found.append(Counted(Copy("Weights unpacked", product.weight_bytes + plain, 1.0), item.times))
+                product = product._replace(kernel=PLAIN, weight_bytes=plain)
+            if schedule.converted_bytes and product.kernel == PLAIN:
+                size = schedule.converted_bytes * product.m * (product.n + product.k)
+                found.append(Counted(Copy("Operand and result converted", size, 2.0), item.times))
+            item = Counted(product, item.times)
+        found.append(item)
     return tuple(found)
 
 

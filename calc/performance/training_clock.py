@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.memory.training.plan import Plan
+from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
-from calc.performance.kernels import Kernels, matrix_rate
+from calc.performance.kernels import Kernels
 from calc.performance.operations import (
     Attention,
     AttentionBackward,

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
+from calc.performance.device_rates import matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
-from calc.performance.kernels import kernels, matrix_rate
+from calc.performance.kernels import kernels
 from calc.performance.operations import (
     Collective,
     total_bytes,

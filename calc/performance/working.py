@@ -5,8 +5,8 @@ from calc.derivation import Step
 from calc.memory.drafts import Draft
 from calc.performance.operations import (
     Attention,
-    CacheCopy,
     Collective,
+    Copy,
     Experts,
     HostCopy,
     Pointwise,
@@ -22,7 +22,7 @@ KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Matrix products", (Product,)),
     ("Products of experts", (Experts,)),
     ("Attention and states", (Attention, Recurrence)),
-    ("Norms, activations and copies", (Pointwise, CacheCopy)),
+    ("Norms, activations and copies", (Pointwise, Copy)),
     ("Messages between devices", (Collective,)),
     ("Copies between host and device", (HostCopy,)),
 )

@@ -9,7 +9,7 @@ from calc.catalog.records import Price
 from calc.errors import ScenarioError
 from calc.planner.devices import Devices
 from calc.planner.need import Need
-from calc.planning.cost import MILLION, Paid, newest_electricity, newest_purchase, newest_rent, price_of
+from calc.planning.cost import MILLION, Paid, newest_electricity, newest_purchase, price_of, rent_of
 from calc.planning.ownership import HOURS_A_YEAR, Purse, Use, break_even_busy_hours, owned_per_busy_hour, site_kwh
 
 FIELDS = ("pue", "grid", "life_years", "resale_share", "purchase_price", "hosted_price", "hosted_output_price")
@@ -91,7 +91,7 @@ class Ledger(NamedTuple):
         if self.fleet.unlike:
             return {"rent": None, "purchase": None}
         return {
-            "rent": price_of(newest_rent(self.facts, device), own_rent),
+            "rent": rent_of(self.facts, device, own_rent),
             "purchase": price_of(newest_purchase(self.facts, device), self.account.purchase_price),
         }
 

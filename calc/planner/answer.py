@@ -14,6 +14,7 @@ from calc.planner.need import Share
 from calc.planner.options import Option, energy_of, tokens_per_s
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
+from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
 from calc.planner.training import best_training, tokens_a_second
 from calc.planning.cost import MILLION
@@ -24,16 +25,22 @@ Answer = dict[str, object]
 
 def answer(asked: Mapping[str, object]) -> Answer:
     """Return the answer to a question; its fields are documented on the page "Plan"."""
+    return finished(answering(asked))
+
+
+def answering(asked: Mapping[str, object]) -> Steps[Answer]:
+    """Look for the answer to a question, a candidate a step."""
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
     search = Search(question, facts)
     if question.trains and question.of != "sequence_tokens":
-        search, options, tried = best_training(question, facts)
+        search, options, tried = yield from best_training(question, facts)
     elif question.want == "limit" and question.of != "model":
-        options, tried = most(question, facts, search)
+        options, tried = yield from most(question, facts, search)
     else:
         every = list(candidates(question, facts))
-        options, tried = search.best(every), sum(len(candidate.scenarios) for candidate in every)
+        options = yield from search.looking(every)
+        tried = sum(len(candidate.scenarios) for candidate in every)
     return {
         "options": [shown(question, search, option) for option in options],
         "frontier": frontier(question, search, options),

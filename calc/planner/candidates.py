@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture
+from calc.catalog.schema import MARKETS
 from calc.errors import ScenarioError
 from calc.estimate import read_asked
 from calc.memory.budget import Layout
@@ -12,14 +13,17 @@ from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
 from calc.planning.cost import newest_purchase, newest_rent
-from calc.planning.layout import tensor_degrees
+from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import known_on, place_of, sold_in_multiples
 from calc.scenario import (
+    HOST_ENGINE,
     PUBLISHED,
+    SHARING_ENGINES,
     USUAL,
     Reader,
     named_count,
     read_accelerator,
+    read_model,
 )
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
@@ -87,11 +91,30 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
             for model in question.models:
                 for engine, formats in found:
                     base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
-                    scenarios = tuple({**base, "model": model, "weights": weights} for weights in formats)
                     group = accelerator.id if question.want == "hardware" else str(model)
                     most = most_replicas(question, count)
-                    yield Candidate(group, several, scenarios, order, most_replicas=most)
-                    order += 1
+                    for divided in (*attended_apart(question, facts, several, model=model, engine=engine), {}):
+                        scenarios = tuple(
+                            {**base, **divided, "model": model, "weights": weights} for weights in formats
+                        )
+                        yield Candidate(group, several, scenarios, order, most_replicas=most)
+                        order += 1
+
+
+def attended_apart(
+    question: Question, facts: Catalog, devices: Devices, *, model: object, engine: str
+) -> list[dict[str, object]]:
+    """Return data parallelism of attention for a model that many use at once, where tensor ranks repeat its cache."""
+    takes = engine in SHARING_ENGINES or (
+        engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
+    )
+    if not question.need.shared or not takes or question.unlike or "parallelism" in question.fields:
+        return []
+    try:
+        architecture = read_model(model, facts).architecture
+    except ScenarioError:
+        return []
+    return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, devices.number)[:1]]
 
 
 def most_replicas(question: Question, count: int) -> int:
@@ -112,6 +135,11 @@ def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str
     return {**question.have, "accelerator": accelerator.id, "accelerators": count}
 
 
+def lasting(facts: Catalog, device: str) -> bool:
+    """Whether a device that no shop has new is there nevertheless: offers of market places come and go."""
+    return any(price.market != MARKETS[-1] for price in facts.prices("accelerators", device))
+
+
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
     if question.have:
@@ -120,7 +148,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     return [
         record
         for record in facts.accelerators()
-        if (record.availability in SOLD or facts.prices("accelerators", record.id))
+        if (record.availability in SOLD or lasting(facts, record.id))
         and (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]

@@ -7,6 +7,7 @@ from calc.planner.candidates import Candidate, counts, devices, owned, placed, w
 from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
+from calc.planner.steps import Steps
 from calc.planning.serving import last
 from calc.scenario import OUTPUT_TOKENS, Reader, whole
 
@@ -62,8 +63,8 @@ def output_tokens(question: Question) -> int:
     return whole(question.fields.get("output_tokens", OUTPUT_TOKENS), "output_tokens", 0, 10**9)
 
 
-def most(question: Question, facts: Catalog, search: Search) -> tuple[list[Option], int]:
-    """Return the option with the most of what is asked for, none where not one is served, and how many were tried."""
+def most(question: Question, facts: Catalog, search: Search) -> Steps[tuple[list[Option], int]]:
+    """Look for the option with the most of what is asked for, none where not one is served, and count those tried."""
     check(question)
     training = question.of == "sequence_tokens"
     accelerator = owned(question, facts)
@@ -80,6 +81,7 @@ def most(question: Question, facts: Catalog, search: Search) -> tuple[list[Optio
         if best := quantity.best():
             found.append(best)
         tried += len(quantity.options) + len(quantity.misses)
+        yield tried
     return [option for _, option in sorted(found, key=lambda pair: -pair[0])[:1]], tried
 
 

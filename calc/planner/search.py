@@ -32,6 +32,7 @@ from calc.planner.options import (
     too_heavy,
 )
 from calc.planner.question import Question
+from calc.planner.steps import Steps, finished
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.serving import last
@@ -54,10 +55,14 @@ class Search:
     def __init__(self, question: Question, facts: Catalog) -> None:
         self.question, self.facts = question, facts
         self.rejected: dict[str, dict[str, Any]] = {}
-        self.estimated = 0
+        self.estimated = self.looked = 0
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
         """Return the best options, each of a group of its own, best first; last those of which nobody says they run."""
+        return finished(self.looking(tried))
+
+    def looking(self, tried: Iterable[Candidate]) -> Steps[list[Option]]:
+        """Look for the best options, one candidate a step."""
         line: list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]] = []
         for candidate in tried:
             if candidate.scenarios:
@@ -71,6 +76,8 @@ class Search:
             if option is not None:
                 found[candidate.group] = option
                 continue
+            self.looked += 1
+            yield self.looked
             answer = self.further(candidate)
             if isinstance(answer, Option):
                 unknown = answer.report.get("runs", True) is None and bool(named_engine(candidate, self.facts))

@@ -22,6 +22,7 @@ from calc.planner.candidates import Candidate, counts, devices, kinds, placed
 from calc.planner.options import SURE, Miss, Option, short, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import LEAST_CHANCE, Search, parameters
+from calc.planner.steps import Steps
 from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import what_runs
@@ -263,14 +264,14 @@ def tokens_a_second(option: Option) -> float | None:
     return speed["tokens_per_s_per_device"]["typical"] * option.candidate.devices.number if speed else None
 
 
-def best_training(question: Question, facts: Catalog) -> tuple[TrainingSearch, list[Option], int]:
-    """Return the best options of each method that is tried, all of them best first, and how many were tried."""
+def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSearch, list[Option], int]]:
+    """Look for the best options of each method that is tried, all of them best first, and count those tried."""
     search, tried = TrainingSearch(question, facts), 0
     found: list[Option] = []
     for method in methods(question):
         every = list(training_candidates(question, facts, method))
         tried += len(every)
-        found += search.best(every)
+        found += yield from search.looking(every)
     if search.refused and not found and search.refused.field.split(".")[0] not in VARIED:
         raise search.refused  # it is not what was looked for that is wrong, but the question
     if question.of == "training_tokens":

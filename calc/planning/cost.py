@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Price
+from calc.catalog.schema import MARKETS
 from calc.derivation import Step
 from calc.units import HOUR_S, KWH_J, show_number
 
@@ -27,30 +28,52 @@ class Paid(NamedTuple):
     region: str = ""
     date: str | None = None
     source: str | None = None
+    market: str = ""
+    elsewhere: tuple[Price, ...] = ()  # the middle ones of other markets
 
     def report(self) -> Report:
         """Return the price as a report has it."""
-        return self._asdict()
+        others = [
+            {"market": one.market, "each": one.each, "seller": one.seller, "date": one.checked, "source": one.source}
+            for one in self.elsewhere
+        ]
+        return {**self._asdict(), "elsewhere": others}
+
+
+def rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:
+    """Return the middle ones of what sellers ask for a device by the hour, on demand where any does, by market.
+
+    Clouds that do little else come first: what they ask is what people pay for an hour, while the large clouds' lists
+    are where agreements for years begin, and offers of market places come and go. Each seller counts once, with its
+    newest price, if that is of the half year before the newest of all. Of an even number it is the lower one of the two
+    in the middle: what somebody asked, not a mean that nobody did.
+    """
+    known = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "hour"]
+    if not known:
+        return []
+    kind = min((price.kind for price in known), key=lambda kind: KINDS.index(kind) if kind in KINDS else len(KINDS))
+    newest: dict[tuple[str, str], Price] = {}
+    for price in (price for price in known if price.kind == kind):  # newest first
+        newest.setdefault((price.market, price.seller), price)
+    last = next(iter(newest.values())).checked
+    markets: dict[str, list[Price]] = {market: [] for market in (*MARKETS, "")}
+    for price in newest.values():
+        if price.age_days(last) <= HALF_A_YEAR:
+            markets[price.market].append(price)
+    found = (sorted(asked, key=lambda one: one.each) for asked in markets.values() if asked)
+    return [asked[(len(asked) - 1) // 2] for asked in found]
 
 
 def newest_rent(facts: Catalog, accelerator: Accelerator) -> Price | None:
-    """Return the middle one of what sellers ask for a device by the hour, on demand where any does; None without one.
+    """Return the rent of a device on the first market that has it; None without one."""
+    return next(iter(rents(facts, accelerator)), None)
 
-    Each seller counts once, with its newest price, if that is of the half year before the newest of all. Of an even
-    number it is the lower one of the two in the middle: what somebody asked, not a mean that nobody did.
-    """
-    rents = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "hour"]
-    if not rents:
-        return None
-    kind = min((price.kind for price in rents), key=lambda kind: KINDS.index(kind) if kind in KINDS else len(KINDS))
-    newest: dict[str, Price] = {}
-    for price in (price for price in rents if price.kind == kind):  # newest first
-        newest.setdefault(price.seller, price)
-    last = next(iter(newest.values())).checked
-    recent = sorted(
-        (price for price in newest.values() if price.age_days(last) <= HALF_A_YEAR), key=lambda one: one.each
-    )
-    return recent[(len(recent) - 1) // 2]
+
+def rent_of(facts: Catalog, accelerator: Accelerator, own: float | None) -> Paid | None:
+    """Return a reader's own price of a device's hour, else the known one with those of other markets."""
+    found = rents(facts, accelerator)
+    paid = price_of(found[0] if found else None, own)
+    return paid if paid is None or own is not None else paid._replace(elsewhere=tuple(found[1:]))
 
 
 def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
@@ -97,6 +120,7 @@ def price_of(known: Price | None, own: float | None) -> Paid | None:
         region=known.region,
         date=known.checked,
         source=known.source,
+        market=known.market,
     )
 
 
@@ -119,7 +143,7 @@ def cost_of(
     energy: dict[str, float] | None = None
     electricity: Report | None = None
     steps = []
-    price = price_of(newest_rent(facts, accelerator), price_per_hour)
+    price = rent_of(facts, accelerator, price_per_hour)
     if price:
         hourly = devices * price.each
         per_million = million_tokens(hourly / HOUR_S, rate)
@@ -196,7 +220,7 @@ def run_cost_of(
         assert shown is not None
         steps.append(Step(f"{name} of {what}", formula, numbers, shown["typical"], unit=unit, source=source))
 
-    price = price_of(newest_rent(facts, accelerator), price_per_hour)
+    price = rent_of(facts, accelerator, price_per_hour)
     if price:
         rent = costs(devices * price.each / HOUR_S)
         report["rent"] = {"price": price.report(), "per_hour": devices * price.each, **rent}

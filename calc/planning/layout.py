@@ -108,6 +108,24 @@ def candidates(demand: Demand, devices: int, engine: Engine | None = None) -> li
     ]
 
 
+def apart_layouts(architecture: Architecture, ranks: int) -> list[Layout]:
+    """Return the ways to let data ranks attend to their own sequences while all share the experts, most ranks first.
+
+    There are some where tensor ranks would repeat a cache: that of latent attention, or of fewer KV heads than ranks.
+    """
+    repeated = any(
+        kind.attention is not None and (kind.attention.latent or kind.attention.kv_heads < ranks)
+        for kind in architecture.kinds
+    )
+    if ranks == 1 or not repeated or architecture.experts < ranks:
+        return []
+    return [
+        Layout(tensor=tensor, data=ranks // tensor, expert=ranks)
+        for tensor in tensor_degrees(architecture)
+        if ranks % tensor == 0 and tensor < ranks
+    ]
+
+
 def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> tuple[Layout, Budget] | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 

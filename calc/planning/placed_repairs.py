@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from calc.memory.placement import ON_DEVICES, Placement
 from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, fitting, under
 from calc.planning.fit import most_that_fit
-from calc.planning.layout import best_layout
+from calc.planning.layout import apart_layouts, best_layout
 from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine
 from calc.units import show_count
@@ -25,6 +25,24 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
             continue
         words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
         yield from fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
+
+
+def of_attention(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over data parallelism of attention, where tensor ranks repeat what one cache holds: the first that fits.
+
+    Each data rank caches its own sequences alone, and all ranks share the experts, as DeepSeek-V3 is served
+    (arXiv:2412.19437).
+    """
+    layout, engine = wanted.layout, wanted.engine
+    if layout.data > 1 or layout.context > 1 or (engine is not None and engine.splits_layers):
+        return
+    for apart in apart_layouts(wanted.demand.architecture, layout.tensor):
+        apart = apart._replace(pipeline=layout.pipeline)
+        if (room := wanted.room(wanted.demand, apart)) >= 0:
+            message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
+            change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
+            yield Repair(change, f"{message}, and divide the experts over all", room, NONE)
+            return
 
 
 def of_engine(wanted: Wanted) -> Iterator[Repair]:

@@ -1,9 +1,9 @@
 """What would make it fit: single changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
-share of the device, the sequences that it is set up for, fewer sequences, a shorter context, smaller pieces of prompts,
-the next number formats of the weights, experts or layers in host memory, more devices, another device. Where something
-does not run at all, other layouts and engines come before all of these.
+share of the device, the sequences that it is set up for, attention by data ranks, fewer sequences, a shorter context,
+smaller pieces of prompts, the next number formats of the weights, experts or layers in host memory, more devices,
+another device. Where something does not run at all, other layouts and engines come before all of these.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,15 @@ from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
 from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Wanted, fitting, under
 from calc.planning.fit import most_that_fit
-from calc.planning.placed_repairs import of_devices, of_engine, of_experts, of_layers, of_layout, of_other_devices
+from calc.planning.placed_repairs import (
+    of_attention,
+    of_devices,
+    of_engine,
+    of_experts,
+    of_layers,
+    of_layout,
+    of_other_devices,
+)
 from calc.units import show_count
 
 # The number format of a cache in 8 bit, by engine, and for the mathematics alone; and formats of weights for that.
@@ -36,6 +44,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
         *of_cache(wanted),
         *of_share(wanted),
         *of_slots(wanted),
+        *of_attention(wanted),
         *of_sequences(wanted),
         *of_context(wanted),
         *of_pieces(wanted),

@@ -8,7 +8,7 @@ from calc.catalog.runs import Law
 from calc.derivation import Step, Warn
 from calc.errors import ScenarioError, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
-from calc.planning.cost import Paid, newest_rent, price_of
+from calc.planning.cost import Paid, rent_of
 from calc.planning.runs import run_of, utilization_of
 from calc.units import HOUR_S
 
@@ -58,7 +58,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     usual = facts.coefficient("training-utilization")
     utilization = positive(scenario, "utilization", most=1.0) or usual.value
     own_price = positive(scenario, "price_per_hour")
-    price = price_of(newest_rent(facts, device), own_price)
+    price = rent_of(facts, device, own_price)
     own_size = positive(scenario, "parameters")
 
     steps: list[Step] = []

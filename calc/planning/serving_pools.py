@@ -16,7 +16,7 @@ from calc.units import show_count, show_number
 
 SOURCE = "distserve"
 # Four of five first tokens of serving_runs.csv in two pools are within it, up or down: how requests began is unsaid.
-FIRST_FACTOR = 3.5
+FIRST_FACTOR = 2.9
 
 
 class PoolLayouts(NamedTuple):
@@ -25,6 +25,7 @@ class PoolLayouts(NamedTuple):
     prefill: Layout
     decode: Layout
     link: Link | None  # over which a cache goes; None: the network that is usual between machines of the device
+    ranks: int = 1  # data-parallel ones of a server that reads prompts
 
     @property
     def devices(self) -> int:
@@ -62,11 +63,15 @@ def pooled_speed(
         reading=reading,
         writing=writing,
         readers=layouts.prefill.data,
+        in_step=layouts.ranks,
         writers=layouts.decode.data,
         transfer_s=size / rate,
         overlaps=values["overlaps_prefill"],
     )
-    load = load_of(served, question, concurrency, mixes=False)._replace(batched_tokens=prefill_tokens(case))
+    chunk = prefill_tokens(case)
+    if chunk is not None and served.serving.batched_tokens is None and values.get("chunk_over_ranks"):
+        chunk = max(chunk // layouts.ranks, 1)
+    load = load_of(served, question, concurrency, mixes=False)._replace(batched_tokens=chunk)
     found = flow(pools, load, concurrency)
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     running = found.running * pools.writers

@@ -42,7 +42,7 @@ def rungs(own: Placed, scenario: dict[str, object]) -> list[tuple[str, int]]:
     """Return the formats by name with the bytes that each needs of the fullest device; the scenario's own is first."""
     engine = own.asked.engine.id if own.asked.engine else None
     found = {f"{own.demand.weights.name} (yours)": own.need(own.demand).used_bytes}
-    for weights in LADDERS.get(engine, SERVED):
+    for weights in ladder(engine):
         record = catalog().weights_format(weights)
         if record.id == own.demand.weights.id:
             continue
@@ -52,6 +52,11 @@ def rungs(own: Placed, scenario: dict[str, object]) -> list[tuple[str, int]]:
             continue
         found[record.name] = other._replace(layout=own.layout).need(other.demand).used_bytes
     return list(found.items())
+
+
+def ladder(engine: str | None) -> tuple[str, ...]:
+    """Return the formats that are tried under an engine, from the most bits to the fewest."""
+    return LADDERS.get(engine, SERVED)
 
 
 def verdict(used: int, limit: int | None) -> str:

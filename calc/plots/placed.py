@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
+from calc.planning.fit import most_sequences
 from calc.planning.layout import fullest
 from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
 
@@ -60,6 +62,14 @@ class Placed(NamedTuple):
         runtime = serving.fullest(demand, self.layout)[1]
         return Need(runtime.used, runtime.usable)
 
+    def most_sequences(self, tokens: int) -> int:
+        """Return the most sequences of a length that fit at once, 0 where none does or without a device."""
+        demand = self.demand_of(tokens=tokens, sequences=1)
+        serving = self.serving()
+        if serving is not None:
+            return serving.most_sequences(demand, self.layout) * self.layout.data
+        return most_sequences(demand, self.layout, self.accelerator.capacity_bytes) if self.accelerator else 0
+
     def where(self) -> str:
         """Return on what the model stands, in words; empty without a device."""
         if self.accelerator is None:
@@ -71,6 +81,8 @@ class Placed(NamedTuple):
 
 def place(scenario: Mapping[str, object]) -> Placed:
     """Return a scenario of inference on its devices. Raises ScenarioError for whatever is wrong with it."""
+    if isinstance(scenario.get("accelerator"), list):
+        raise ScenarioError("accelerator", "lists devices that are not alike: this plot is of one kind")
     reader = Reader(scenario)
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, catalog())

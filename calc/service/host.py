@@ -8,13 +8,14 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Processor
 from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError, nearest
-from calc.memory.budget import Layout
-from calc.memory.placement import Host, Placement
+from calc.memory.budget import Demand, Layout
+from calc.memory.placement import Host, Placement, kept_bytes
 from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size
 from calc.units import show_gib
 
 FIELDS = ("processor", "bandwidth", "memory")
 ALL, MOST_LAYERS = "all", 10_000  # more layers than a model has are all of them, as llama.cpp reads it
+DESKTOP_BYTES = 256 * 2**30  # four modules of 64 GiB, the most that desktops hold; who keeps more has a server
 # What systems write around a processor's name.
 REMARKS = re.compile(
     r"\((?:r|tm|c)\)|@.*|with radeon.*|\b(?:\d+-core|cpu|processor|\d+th gen)\b|[(-]? *\d+ ?gb\)?$", re.IGNORECASE
@@ -71,14 +72,21 @@ def check_placed(placement: Placement, layout: Layout) -> None:
 
 
 def read_host(
-    reader: Reader, catalog: Catalog, engine: Engine | None, accelerator: Accelerator | None, *, placement: Placement
+    reader: Reader,
+    catalog: Catalog,
+    engine: Engine | None,
+    accelerator: Accelerator | None,
+    *,
+    placement: Placement,
+    demand: Demand,
 ) -> Host | None:
     """Return the host that a scenario names, or the usual one where something stands in its memory; else None."""
     value = reader.given.get("host")
     if value is None and not placement.on_host:
         return None
+    kept = kept_bytes(placement, demand.architecture, demand.weights, demand.group)
     if value is None:
-        processor = usual_processor(catalog, accelerator)
+        processor = usual_processor(catalog, accelerator, kept)
         reader.filled["host"] = {"processor": processor.id}
         reader.defaults.append("host")
         return host_of(processor)
@@ -94,7 +102,7 @@ def read_host(
     if "processor" in value:
         processor = named_processor(value["processor"], catalog)
     else:
-        processor = usual_processor(catalog, accelerator)
+        processor = usual_processor(catalog, accelerator, kept)
     filled["processor"] = processor.id
     found = host_of(processor)
     if "bandwidth" in value:
@@ -130,9 +138,13 @@ def named_processor(value: object, catalog: Catalog) -> Processor:
     return catalog.processor(value, "host.processor")
 
 
-def usual_processor(catalog: Catalog, accelerator: Accelerator | None) -> Processor:
-    """Return what stands beside an accelerator: the usual desktop or server of its time, of now where none is given."""
-    kind = "server" if accelerator is not None and accelerator.segment in ("data-center", "cloud") else "desktop"
+def usual_processor(catalog: Catalog, accelerator: Accelerator | None, kept: int) -> Processor:
+    """Return what stands beside an accelerator: the usual desktop or server of its time, of now where none is given.
+
+    Beside cards for desktops stands a server, too, if more bytes are kept than a desktop's memory holds.
+    """
+    served = accelerator is not None and accelerator.segment in ("data-center", "cloud")
+    kind = "server" if served or kept > DESKTOP_BYTES else "desktop"
     usual = sorted(
         (entry for entry in catalog.processors() if entry.usual and entry.kind == kind),
         key=lambda entry: entry.released,

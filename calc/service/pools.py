@@ -1,6 +1,7 @@
 """Reading two pools of devices, one for prompts and one for answers: a scenario's `disaggregation`."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
@@ -31,11 +32,11 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
         raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
     if "concurrency" not in reader.given:
         raise ScenarioError(FIELD, "needs concurrency: how many requests are in both pools at a time?")
-    layouts = [read_pool(value[name], f"{FIELD}.{name}", architecture) for name in POOLS]
+    pools = [read_pool(value[name], f"{FIELD}.{name}", architecture) for name in POOLS]
     link = None
     filled: dict[str, object] = {
-        name: {"accelerators": layout.devices, "parallelism": layout._asdict()}
-        for name, layout in zip(POOLS, layouts, strict=True)
+        name: {"accelerators": pool.layout.devices, "parallelism": pool.server._asdict()}
+        for name, pool in zip(POOLS, pools, strict=True)
     }
     if value.get("link") is not None:
         if not isinstance(value["link"], str):
@@ -43,11 +44,24 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
         link = facts.link(value["link"], f"{FIELD}.link")
         filled["link"] = link.id
     reader.filled[FIELD] = filled
-    return PoolLayouts(layouts[0], layouts[1], link)
+    prefill, decode = pools
+    return PoolLayouts(prefill.layout, decode.layout, link, prefill.server.data)
 
 
-def read_pool(value: object, field: str, architecture: Architecture) -> Layout:
-    """Return how a pool divides the model: its degrees, and copies up to its number of devices."""
+class Pool(NamedTuple):
+    """The servers of a pool: how one divides the model, and how many there are."""
+
+    server: Layout
+    copies: int
+
+    @property
+    def layout(self) -> Layout:
+        """All of them as one: copies are further data ranks."""
+        return self.server._replace(data=self.server.data * self.copies)
+
+
+def read_pool(value: object, field: str, architecture: Architecture) -> Pool:
+    """Return how a pool divides the model: the degrees of a server, and copies up to its number of devices."""
     if not isinstance(value, Mapping) or not set(value) <= set(POOL_FIELDS):
         raise ScenarioError(field, f"must be an object with {', '.join(POOL_FIELDS)}, not {value!r:.60}")
     given = value.get("parallelism") or {}
@@ -64,6 +78,6 @@ def read_pool(value: object, field: str, architecture: Architecture) -> Layout:
     if devices % layout.devices:
         message = f"{devices} are no whole number of copies of the {layout.devices} that its parallelism takes"
         raise ScenarioError(f"{field}.accelerators", message)
-    layout = layout._replace(data=layout.data * (devices // layout.devices))
-    check_layout(architecture, layout, f"{field}.parallelism")
-    return layout
+    pool = Pool(layout, devices // layout.devices)
+    check_layout(architecture, pool.layout, f"{field}.parallelism")
+    return pool

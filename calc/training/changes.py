@@ -18,6 +18,9 @@ FREE, LITTLE, SPEED, QUALITY, HARDWARE = range(5)
 PRICES = ("nothing", "a little speed", "speed", "quality or scope", "hardware")
 SEQUENCE_STEP = 128  # tokens: a shorter sequence is a multiple of it
 ADAMW = ("adamw", "adamw-foreach")
+MORE = "The devices, and a link that carries what they exchange."
+# Data ranks that machines have: up to eight in one, then whole machines.
+MACHINES = (2, 4, 6, *range(8, 64, 8), *range(64, MOST_DEVICES + 1, 64))
 STAGE_NAMES = {"zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3 (FSDP)"}
 
 Scenario = Mapping[str, object]
@@ -186,24 +189,23 @@ def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Cha
 
 
 def of_devices(plan: Plan) -> Iterator[Change]:
-    """Iterate over more devices: ranks that share one copy, or where a layout divides the model more tensor ranks."""
+    """Iterate over more devices: ranks that share one copy, or tensor ranks where a layout divides the model so."""
     layout = plan.layout
-    price = "The devices, and a link that carries what they exchange."
-    if plan.stage_of_zero or layout.tensor == layout.pipeline == 1:
-        data = layout.data * 2
-        while data * layout.devices // layout.data <= MOST_DEVICES:
-            count = data * layout.devices // layout.data
-            fields: dict[str, object] = {"parallelism": layout._replace(data=data)._asdict(), "accelerators": count}
-            what = f"Use {show_count(count)} devices"
+    alone = layout.tensor == layout.pipeline == 1
+    if plan.stage_of_zero or alone:
+        part = layout.devices // layout.data
+        for data in (ranks for ranks in MACHINES if ranks > layout.data and ranks * part <= MOST_DEVICES):
+            wider = layout._replace(data=data)
+            fields: dict[str, object] = {"parallelism": wider._asdict(), "accelerators": wider.devices}
+            what = f"Use {show_count(wider.devices)} devices"
             if not plan.stage_of_zero:
                 fields["sharding"] = "zero-3"
                 what += " and FSDP"
-            yield Change("devices", what, price, HARDWARE, fields={**fields, "shard_ranks": None})
-            data *= 2
-        return
-    for tensor in tensor_degrees(plan.architecture):
-        if layout.tensor < tensor <= WIDEST_TENSOR:
-            wider = layout._replace(tensor=tensor)
-            what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
-            fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
-            yield Change("devices", what, price, HARDWARE, fields=fields)
+            yield Change("devices", what, MORE, HARDWARE, fields={**fields, "shard_ranks": None})
+    if not plan.stage_of_zero and (layout.data == 1 or not alone):
+        for tensor in tensor_degrees(plan.architecture):
+            if layout.tensor < tensor <= WIDEST_TENSOR:
+                wider = layout._replace(tensor=tensor)
+                what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
+                fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
+                yield Change("tensor", what, MORE, HARDWARE, fields=fields)

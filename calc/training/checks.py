@@ -72,7 +72,7 @@ def check_gathering(plan: Plan) -> None:
 
 def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | None) -> list[Warn]:
     """Return what is risky about a plan, or has no effect."""
-    found = []
+    found = [] if plan.stated else [habits(plan)]
     if context_limit and plan.tokens > context_limit:
         message = f"{plan.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
         found.append(Warn("context-beyond-trained", message, "sequence_tokens"))
@@ -103,17 +103,34 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     return found
 
 
+def habits(plan: Plan) -> Warn:
+    """Return what is taken where no framework is named: what follows from the layout, precision and sharding given."""
+    code = "compiled" if plan.choices.compiled else "not compiled"
+    message = (
+        f"no framework is named: code is taken as {code}, gradients wait in {8 * plan.method.gradient_bytes} bit, "
+        f"ranks share them after {'the last' if plan.reduced_last else 'each'} micro-batch, and batches have one length"
+    )
+    return Warn("framework-not-named", message, "framework", INFO)
+
+
 def kernel_warnings(plan: Plan) -> list[Warn]:
     """Return which kernels a plain training loop may get without asking for them."""
     found = []
     if plan.choices.flash and plan.choices.mask:
         message = "a padding mask makes attention multiply every pair of tokens; packed sequences without one skip half"
         found.append(Warn("mask-multiplies", message, "padding_mask"))
-    if plan.adapters is not None and plan.scheme.adapter > plan.scheme.compute and not plan.scheme.autocast:
+    if plan.varied_lengths and plan.micro_batch > 1 and not plan.choices.mask:
         message = (
-            "adapters are kept in FP32: outside of torch.autocast their products run at FP32's rate, slower than this"
+            "sequences of several lengths are padded to one: where attention is PyTorch's own, a mask makes it "
+            "multiply every pair, as padding_mask counts it; packing skips both"
         )
-        found.append(Warn("adapters-wide", message, "precision", INFO))
+        found.append(Warn("padding-not-counted", message, "padding_mask"))
+    if plan.adapters is not None and plan.scheme.adapter > plan.scheme.compute and not plan.numerics.autocast:
+        message = (
+            "adapters are kept in FP32, and nothing casts their inputs: their products run at FP32's rate; BF16 "
+            "autocast or adapters in 16 bit are faster"
+        )
+        found.append(Warn("adapters-wide", message, "adapter_dtype"))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from calc.validation.recorded import COMPUTED
+from calc.validation.recorded import SCORED
 
-found = {kind: scores() for kind, scores in COMPUTED.items()}
+found = {kind: scores() for kind, scores in SCORED.items()}
 print(json.dumps({kind: {"scores": scores, "left_out": left_out} for kind, (scores, left_out) in found.items()}))

@@ -34,8 +34,6 @@ def scenario_of(row: Row) -> dict[str, Any]:
     else:
         found["accelerator"] = accelerator_of(row)
     devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
-    if found["engine"] != "vllm":
-        tensor = 1  # whole layers on each device
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     found["sequences"] = number(row, "batch") or 1
     prompt, output = number(row, "input_len"), number(row, "output_len") or OUTPUT

@@ -6,7 +6,7 @@ from typing import Any
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.estimate import read_question
-from calc.performance.kernels import device_class
+from calc.performance.device_rates import device_class
 from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, schedule_of
 from calc.performance.speed import Question, passes_for, speed_in
@@ -73,6 +73,8 @@ EAGER = {
     "product_launches_gptq-int8": 5.0,
     "product_launches_int8": 8.0,
 }
+# A loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
+OWN = {"transformers": EAGER, "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75}}
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
@@ -102,7 +104,7 @@ def memory_start_of(engine: str) -> dict[str, float]:
 def start_of(engine: str) -> dict[str, float]:
     """Return the coefficients of an engine that rows set, at the values where an estimate begins."""
     found = {}
-    known = START | CODE | (EAGER if engine == "transformers" else {})
+    known = START | CODE | OWN.get(engine, {})
     for name, value in catalog().engine(engine).values.items():
         begins = max(
             (start for start in known if name == start or name.startswith((f"{start}_", f"{start}@"))),

@@ -18,8 +18,9 @@ from calc.catalog import catalog
 from calc.catalog.loader import DATA
 from calc.catalog.records import KernelFamily, KernelLaw
 from calc.catalog.schema import KERNEL_VALUES
+from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
-from calc.performance.kernels import Kernels, matrix_rate
+from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention
 from calc.validation.kernel_samples import kernel_of, write_sample
 from calc.validation.kernel_tables import DEVICES, READERS, Measured
@@ -150,7 +151,7 @@ def cold(row: Measured, device: Kernels) -> bool:
     Repeated kernels find what fits there. What is bound by arithmetic, or small enough not to matter, is kept.
     """
     done = row.operations[-1]
-    if row.kind in ("prefill", "recurrence", "message"):
+    if row.kind in ("prefill", "message"):
         return True
     cache = device.accelerator.quantity("l2_cache") or CACHE_BYTES
     moved = done.bytes
@@ -216,7 +217,8 @@ def fitted(fit: Fit, family: KernelFamily, rows: Sequence[Measured]) -> KernelLa
     if len(used) < least_rows or len(kept) < least_left_out:
         return None
     names = [rule.removesuffix("?") for rule in KERNEL_VALUES[fit.kind]]
-    names = [name for name in names if name != "split_depth" and (name != "quantize_bytes" or fit.quantizes)]
+    casts = {"quantize_bytes", "row_s"} if fit.kind == "product" else {"quantize_bytes"}
+    names = [name for name in names if name != "split_depth" and (name not in casts or fit.quantizes)]
     fixed = {"split_depth": fit.split_depth} if fit.kind == "product" else {}
     numbers = NUMBERS | {name: (start, low, high) for name, start, low, high in fit.bounds}
     ends = [[log(end) if name in BY_LOGARITHM else end for end in numbers[name]] for name in names]

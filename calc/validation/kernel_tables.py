@@ -217,7 +217,8 @@ def recurrences(folder: Path) -> Iterator[Measured]:
     """Iterate over gated delta nets: convolution and update of the state together, of prompts or of the next token.
 
     The states of many sequences were read faster than any memory can be, maybe because they share one; such rows are
-    left out, and those of one token tell when kernels start.
+    left out, and those of one token tell when kernels start; of a prompt of one token nobody calls those that cut
+    prompts into chunks.
     """
     convolved: dict[tuple[str, ...], float] = {}
     found: dict[tuple[str, ...], tuple[Row, float]] = {}
@@ -232,7 +233,7 @@ def recurrences(folder: Path) -> Iterator[Measured]:
         sequences, tokens = int(row["batch_size"]), int(row["num_tokens"])
         heads, width = int(float(row["num_v_heads"])), int(float(row["head_k_dim"])) * int(float(row["head_v_dim"]))
         prompt = tokens > sequences
-        if key not in convolved or (not prompt and sequences > MOST_STATES):
+        if key not in convolved or (not prompt and (sequences > MOST_STATES or row["phase"] == "context")):
             continue
         state = 2.0 * STATE_BYTES * sequences * heads * width
         done = Recurrence("recurrence", row["phase"], tokens, sequences, STATE_FLOPS * tokens * heads * width, state)

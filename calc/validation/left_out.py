@@ -29,8 +29,11 @@ from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, known_rows
 from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest
 from calc.validation.training_fitting import start_of as training_start
+from calc.validation.training_rows import as_usual, without_framework
 
 Scenario = Mapping[str, Any]
+# Training memory of scenarios that do not name the framework, and of those that say nothing of its ways either.
+UNNAMED, UNKNOWN = "training-memory-unnamed", "training-memory-unknown"
 STIFF = 0.3  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
@@ -142,6 +145,8 @@ KINDS = {
     "inference-memory": Kind((inference_memory.FILE,), inference_memory_residuals),
     "training-speed": Kind((training_speed.FILE,), training_residuals),
     "training-memory": Kind((training_left_out.FILE,), training_left_out.residuals),
+    UNNAMED: Kind((training_left_out.FILE,), lambda: training_left_out.residuals(without_framework)),
+    UNKNOWN: Kind((training_left_out.FILE,), lambda: training_left_out.residuals(as_usual)),
 }
 
 
@@ -168,6 +173,7 @@ def keep(kind: str, residuals: Iterable[Residual]) -> None:
             places[row.engine, row.phase, row.bucket, row.known],
             row.inside,
             row.outside,
+            *([] if row.covered is None else [row.covered]),
         ]
         for row in found
     ]
@@ -190,9 +196,11 @@ def kept(kind: str) -> Kept:
     if found["rows"] != digest_of(kind):
         raise ValueError(f"{path_of(kind).name} is of other rows: run python -m calc.validation.left_out {kind}")
     residuals = []
-    for name, source, group, inside, outside in found["residuals"]:
+    for name, source, group, inside, outside, *covered in found["residuals"]:
         engine, phase, bucket, known = found["groups"][group]
-        residuals.append(Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known))
+        residuals.append(
+            Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known, *covered)
+        )
     return Kept(found["made"], residuals)
 
 

@@ -14,7 +14,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from calc.catalog.loader import DATA
-from calc.validation.left_out import KINDS, kept
+from calc.validation.left_out import KINDS, UNKNOWN, UNNAMED, kept
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size
 
@@ -106,13 +106,18 @@ def factor_for(found: dict[tuple[str, str], Factors], row: Residual) -> float:
     return of.measured if row.known else of.not_measured
 
 
+def holds(found: dict[tuple[str, str], Factors], row: Residual) -> bool:
+    """Return whether a row lies in its range: in that made of its parts, or within a factor either way."""
+    return abs(row.outside or 0) <= math.log(factor_for(found, row)) if row.covered is None else row.covered
+
+
 def coverage(residuals: Iterable[Residual]) -> Coverage:
     """Return how many rows lie in ranges that were made without their source."""
     seen = [row for row in residuals if row.outside is not None]
     shares = []
     for source, mine in by_source(seen).items():
         found = factors(row for row in seen if row.source != source)
-        inside = [abs(row.outside or 0) <= math.log(factor_for(found, row)) for row in mine if ("", row.phase) in found]
+        inside = [holds(found, row) for row in mine if ("", row.phase) in found]
         shares.append((len(inside), sum(inside)))
     return Coverage(
         sum(inside for _, inside in shares) / sum(count for count, _ in shares),
@@ -142,7 +147,7 @@ def written_ranges() -> str:
 def written_measured() -> str:
     """Return the catalogue's file of rows and sources by bucket."""
     buckets: dict[str, dict[str, list[Residual]]] = {}
-    for kind in KINDS:
+    for kind in (kind for kind in KINDS if kind not in (UNNAMED, UNKNOWN)):
         for row in kept(kind).residuals:
             engine, _, rest = row.bucket.partition("_")
             names = {row.bucket}

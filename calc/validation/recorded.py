@@ -24,8 +24,6 @@ SCORED = {
     "training-speed": training_speed.scores,
 }
 _frozen = [""]  # the state whose scores are taken, whatever the files say by now
-UNKNOWN = "training-memory, framework unknown"
-COMPUTED = {**SCORED, UNKNOWN: training_memory.unknown_scores}
 
 
 class Scored(NamedTuple):
@@ -37,7 +35,7 @@ class Scored(NamedTuple):
 
 def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""
-    if kind not in COMPUTED:
+    if kind not in SCORED:
         raise ValueError(f"{kind!r} is not measured; there are {', '.join(SCORED)}")
     return read(_frozen[0] or digest())[kind]
 

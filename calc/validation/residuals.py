@@ -15,6 +15,7 @@ class Residual(NamedTuple):
     inside: float  # under coefficients estimated from all rows
     outside: float | None  # from the rows of all other sources; None where there are none
     known: bool  # whether another source has rows in the bucket
+    covered: bool | None = None  # whether it lies in a range made without its source; None: of a factor either way
 
 
 def known_rows(found: Iterable[tuple[str, str]]) -> dict[str, bool]:

@@ -8,7 +8,7 @@ from calc.memory.budget import Demand, Layout
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
 from calc.performance.passes import Passes
-from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined, copies_of_cache
+from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined, copies_of_cache, with_copies
 
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 
@@ -81,6 +81,8 @@ class SummedPasses:
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
         if self.schedule.cache_passes and any(segment.keys for segment in segments):
             operations += copies_of_cache(operations, self.schedule)
+        if self.schedule.copies:
+            operations = with_copies(operations, self.schedule)
         kernels, sums = self.kernels, Sums()
         rate = kernels.rate("bf16")
         for operation, times in operations:

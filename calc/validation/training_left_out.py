@@ -1,10 +1,11 @@
 """Training memory with sources left out: what rows set, set again without each source, which is then predicted.
 
 Rows set what an allocator keeps beyond tensors, and the ranges. Tensors follow from shapes, and are not set by rows.
+`python -m calc.validation.training_left_out` prints what the catalogue's coefficients are rounded from.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from statistics import median
 from typing import NamedTuple
 
@@ -16,10 +17,17 @@ from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
 from calc.validation.residuals import Residual, known_rows
 from calc.validation.scores import SkipError, read_rows
-from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
+from calc.validation.training_rows import (
+    GIB,
+    as_usual,
+    figure_of,
+    measured_bytes,
+    scenario_of,
+    without_framework,
+)
 
 FILE = "training_memory.csv"
-TAIL = 0.08  # on each side: a range then holds four of five of a source that it was not made of
+TAIL = 0.06  # on each side: a range then holds four of five of a source that it was not made of
 MOST_WEIGHT = 5  # rows from which on a source weighs no more
 GRIDS = {
     "rest": (0.5, 0.75, 1.0, 1.25, 1.5),  # GiB
@@ -31,6 +39,12 @@ GRIDS = {
 START = {"rest": 1.0, "rounding": 0.02, "slack": 0.15, "compiled": 0.07, "varied": 1.0}
 Coefficients = dict[str, float]
 Ranges = dict[str, tuple[float, float]]
+Way = Callable[[dict[str, object]], dict[str, object]]
+
+
+def named(scenario: dict[str, object]) -> dict[str, object]:
+    """Return a scenario as it is, with its framework."""
+    return scenario
 
 
 class Prepared(NamedTuple):
@@ -67,12 +81,12 @@ class Prepared(NamedTuple):
         return (self.measured - certain * stays) / (predicted - stays)
 
 
-def prepared() -> list[Prepared]:
-    """Return all rows that have a prediction."""
+def prepared(asked_as: Way = named) -> list[Prepared]:
+    """Return all rows that have a prediction, their scenarios as `asked_as` makes them."""
     facts, found = catalog(), []
     for row in read_rows(FILE):
         try:
-            asked = read_training(scenario_of(row), facts)
+            asked = read_training(asked_as(scenario_of(row)), facts)
         except (SkipError, ScenarioError):
             continue
         plan = asked.plan
@@ -143,37 +157,54 @@ def weighted(values: list[tuple[float, float]], share: float) -> float:
     return ordered[-1][0]
 
 
-def covered(items: list[Prepared], chosen: Coefficients, found: Ranges) -> float:
-    """Return the share of rows whose measurement lies in its range."""
+def covered(item: Prepared, chosen: Coefficients, found: Ranges) -> bool:
+    """Return whether a row's measurement lies in its range."""
     stays = catalog().coefficient("training-stays")
-    inside = [
-        item.needed(chosen, stays.low) >= found[item.figure][0]
-        and item.needed(chosen, stays.high) <= found[item.figure][1]
-        for item in items
-    ]
-    return sum(inside) / len(inside)
+    low, high = found[item.figure]
+    return item.needed(chosen, stays.low) >= low and item.needed(chosen, stays.high) <= high
 
 
-def residuals() -> list[Residual]:
-    """Return the errors of each row with everything set by all rows, and by those of other sources."""
-    items = prepared()
-    everything = fitted(items)
-    others = {source: fitted([item for item in items if item.source != source]) for source in sources(items)}
-    known = known_rows((item.source, item.bucket) for item in items)
+def residuals(asked_as: Way = named) -> list[Residual]:
+    """Return the errors of each row with everything set by all rows, and by those of other sources.
 
-    def error(item: Prepared, chosen: Coefficients) -> float:
-        return round(math.log(item.predicted(chosen) / item.measured), 4)
+    Coefficients are set by runs whose framework is known. Ranges are those of scenarios that say as much as these.
+    """
+    known, items = prepared(), prepared(asked_as)
+    everything = fitted(known)
+    buckets = known_rows((item.source, item.bucket) for item in items)
+    result = []
+    for source, mine in sources(items).items():
+        chosen = fitted([item for item in known if item.source != source])
+        found = ranges([item for item in items if item.source != source], chosen)
+        for item in mine:
+            inside, outside = (math.log(item.predicted(way) / item.measured) for way in (everything, chosen))
+            held = covered(item, chosen, found)
+            result.append(
+                Residual(
+                    item.id,
+                    item.source,
+                    "training",
+                    item.figure,
+                    item.bucket,
+                    round(inside, 4),
+                    round(outside, 4),
+                    buckets[item.bucket],
+                    held,
+                )
+            )
+    return result
 
-    return [
-        Residual(
-            item.id,
-            item.source,
-            "training",
-            item.figure,
-            item.bucket,
-            error(item, everything),
-            error(item, others[item.source]),
-            known[item.bucket],
+
+def main() -> None:
+    """Print coefficients and ranges from all rows: with the framework named, and left to what is usual."""
+    chosen = fitted(prepared())
+    print(chosen)
+    for asked_as in (named, without_framework, as_usual):
+        print(
+            asked_as.__name__,
+            {name: [round(end, 2) for end in ends] for name, ends in ranges(prepared(asked_as), chosen).items()},
         )
-        for item in items
-    ]
+
+
+if __name__ == "__main__":
+    main()

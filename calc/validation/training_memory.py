@@ -23,36 +23,11 @@ from calc.validation.scores import (
 from calc.validation.training_rows import GIB, figure_of, measured_bytes, scenario_of
 
 FILE = "training_memory.csv"
-WAYS = (
-    "base_inputs_kept",
-    "compile",
-    "framework",
-    "tables_apart",
-)  # what frameworks do differently
 
 
 def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
-    return score_under(row, scenario_of(row))
-
-
-def unknown_scores() -> Scores:
-    """Return all scores as they are where a scenario does not say what frameworks do differently."""
-    return score_rows(FILE, lambda row: score_under(row, as_usual(scenario_of(row))))
-
-
-def as_usual(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a scenario with the ways of its framework left to their defaults."""
-    usual = {name: value for name, value in scenario.items() if name not in WAYS}
-    if usual["cross_entropy"] == "compiled":
-        usual["cross_entropy"] = "full"
-    if usual["optimizer"] == "adamw-foreach-2.0":
-        usual["optimizer"] = "adamw"
-    return usual
-
-
-def score_under(row: Row, scenario: dict[str, Any]) -> Score:
-    """Return a row's score under a scenario."""
+    scenario = scenario_of(row)
     try:
         memory: Any = estimate(scenario)["memory"]
     except ScenarioError as error:

@@ -87,6 +87,25 @@ LOSS_COMPILED = (
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
 
+# What a scenario may say of the ways of a framework, beside its name.
+WAYS = ("base_inputs_kept", "compile", "framework", "tables_apart", "varied_lengths")
+
+
+def without_framework(scenario: dict[str, object]) -> dict[str, object]:
+    """Return a scenario that does not name its framework; what the row's source says of the run stays."""
+    return {name: value for name, value in scenario.items() if name not in ("framework", "tables_apart")}
+
+
+def as_usual(scenario: dict[str, object]) -> dict[str, object]:
+    """Return a scenario with all ways of its framework left to their defaults, and of libraries' versions."""
+    usual = {name: value for name, value in scenario.items() if name not in WAYS}
+    if usual["cross_entropy"] == "compiled":
+        usual["cross_entropy"] = "full"
+    if usual["optimizer"] == "adamw-foreach-2.0":
+        usual["optimizer"] = "adamw"
+    return usual
+
+
 def check(row: Row) -> None:
     """Raise SkipError with the reason where a row has no figure, or none that can be true."""
     if row["outcome"] == "OOM":
@@ -141,6 +160,8 @@ def scenario_of(row: Row) -> dict[str, object]:
             scenario["base_weights"] = "nf4-dq" if double else "nf4"
         if "gptq" in scheme:
             scenario["base_weights"] = "gptq-int4"
+    if "batches differ in length" in row["notes"]:
+        scenario["varied_lengths"] = True
     return scenario | framework_of(row) | offload_of(row)
 
 

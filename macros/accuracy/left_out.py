@@ -7,11 +7,11 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.planning.measured import HOST
 from calc.units import show_count
-from calc.validation.left_out import KINDS, kept
-from calc.validation.ranges import RANGED, factors, left_out
-from calc.validation.recorded import SCORED, UNKNOWN, scored
+from calc.validation.left_out import KINDS, UNKNOWN, UNNAMED, kept
+from calc.validation.ranges import RANGED, by_source, factors, left_out
+from calc.validation.recorded import SCORED, scored
 from calc.validation.residuals import Residual
-from calc.validation.scores import Score, by, line, median_size, overall
+from calc.validation.scores import Score, by, median_size, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
 from macros.markdown import block
 
@@ -85,11 +85,22 @@ def accuracy_ranges() -> str:
     return block(table(headings, rows, caption=caption, words=2))
 
 
-def unknown_frameworks_table() -> str:
-    """Return errors and coverage of sources where a scenario leaves to defaults what frameworks do differently."""
-    groups, names = by(scored(UNKNOWN).scores, "source"), source_names()
-    lines = [(names[name], line(name, mine)) for name, mine in groups.items()]
-    lines.append(("All sources, each once", overall(groups)))
-    rows = [[name, show_count(item.rows), percent(item.middle), covered_cell(item)] for name, item in lines]
-    caption = "Training memory: median error and share in the range, the framework unknown"
-    return block(table(("Source", "Rows", "Error", "In the range"), rows, caption=caption))
+def accuracy_without_frameworks() -> str:
+    """Return errors of training memory left out by how much a scenario says of its framework, and what ranges cover."""
+    kinds, names = ("training-memory", UNNAMED, UNKNOWN), source_names()
+    groups = [by_source(kept(kind).residuals) for kind in kinds]
+    rows = []
+    for source, mine in groups[0].items():
+        middles = (percent(median_size(row.outside or 0 for row in group[source])) for group in groups)
+        rows.append([names[source], show_count(len(mine)), *middles])
+    found = [left_out(kind) for kind in kinds]
+    rows.append(
+        [
+            "All sources, each once",
+            show_count(sum(len(mine) for mine in groups[0].values())),
+            *(f"{percent(one.middle)}, in the range {whole_percent(one.covered.sources)}" for one in found),
+        ]
+    )
+    headings = ("Source", "Rows", "Framework named", "Not named", "Nothing said of its ways")
+    caption = f"Training memory by what a scenario says, sources left out: median errors of {kept(UNNAMED).made}"
+    return block(table(headings, rows, caption=caption))

@@ -96,7 +96,7 @@ def working(report: Any, path: list[str]) -> str:
 
 def scenario_words(scenario: Entry) -> str:
     """Return a scenario in a line, as a link to the calculator where that has fields for all of it."""
-    words = ", ".join(f"{name.replace('_', ' ')} {plain(given)}" for name, given in scenario.items())
+    words = in_a_line(scenario)
     plain_fields = {
         "model",
         "weights",
@@ -110,6 +110,11 @@ def scenario_words(scenario: Entry) -> str:
     if set(scenario) <= plain_fields and not any(isinstance(given, dict) for given in scenario.values()):
         return calculator_link("will-it-fit", words, **scenario)
     return text(words)
+
+
+def in_a_line(scenario: Entry) -> str:
+    """Return a scenario in a line: its fields with what they say."""
+    return ", ".join(f"{name.replace('_', ' ')} {plain(given)}" for name, given in scenario.items())
 
 
 def plain(given: object) -> str:

@@ -1,6 +1,6 @@
 // The two steps of the browser runtime's build that need node.
 //   node runtime.mjs call FUNCTION WORK PYODIDE [STDLIB]   run inside.py's FUNCTION in the runtime: job.json -> result.json
-//   node runtime.mjs compress FILE...                     write FILE.gzip and FILE.brotli
+//   node runtime.mjs compress QUALITY FILE...             write FILE.gzip and FILE.brotli
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -35,10 +35,14 @@ with open("/work/job.json") as job, open("/work/result.json", "w") as result:
 `);
 }
 
-function compress(...files) {
+function compress(quality, ...files) {
   for (const file of files) {
     const content = fs.readFileSync(file);
-    const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+    const params = {
+      [zlib.constants.BROTLI_PARAM_QUALITY]: Number(quality),
+      [zlib.constants.BROTLI_PARAM_LGWIN]: 24,
+      [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    };
     fs.writeFileSync(`${file}.gzip`, zlib.gzipSync(content, { level: 9 }));
     fs.writeFileSync(`${file}.brotli`, zlib.brotliCompressSync(content, { params }));
   }

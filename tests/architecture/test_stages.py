@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calc.architecture.config import Config
 from calc.architecture.families import FAMILIES, read_config
 from calc.architecture.layers import Architecture
-from calc.architecture.stages import local_share, stages
+from calc.architecture.stages import Stage, local_share, stages
 from calc.planning.layout import tensor_degrees
 from tests.known import family_configs
 
@@ -39,10 +39,24 @@ def test_stages_hold_every_tensor(family: str, pipeline: int) -> None:
     architecture = architecture_of(family)
     if pipeline > architecture.layer_count:
         return
-    held = sum(count * tensor.elements for stage in stages(architecture, pipeline) for tensor, count in stage.tensors())
-    whole = sum(count * tensor.elements for tensor, count in stages(architecture, 1)[0].tensors())
+
+    def held(stage: Stage) -> int:
+        return sum(count * tensor.elements for tensor, count in stage.tensors() if not tensor.shared)
+
     again = architecture.embeddings[0].elements if architecture.tied and pipeline > 1 else 0
-    assert held == whole + again
+    assert sum(map(held, stages(architecture, pipeline))) == held(stages(architecture, 1)[0]) + again
+
+
+@given(family=families, pipeline=st.integers(1, 12))
+def test_a_stage_holds_what_its_layers_share(family: str, pipeline: int) -> None:
+    """What layers have in common stands once on each stage that has one of them, and a pass meets it in each layer."""
+    architecture = architecture_of(family)
+    for stage in stages(architecture, min(pipeline, architecture.layer_count)):
+        stored = [tensor for tensor, count in stage.tensors() if tensor.shared and count == 1]
+        used = [tensor for kind, _ in stage.kind_counts() for tensor in kind.tensors if tensor.shared]
+        assert stored == used
+        times = {tensor: stage.uses(tensor, 1) for tensor in used}
+        assert all(count <= stage.last - stage.first for count in times.values())
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros.links import CALCULATOR_PAGES
-from tests.browser.conftest import BOOT_MS, Watched, live, pick, unfold
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, live, pick, unfold
 
 pytestmark = pytest.mark.browser
 FIT, CACHE = "calculators/will-it-fit/", "calculators/kv-cache/"
@@ -23,6 +23,16 @@ FILL = """values => {
     control.value = value;
   }
 }"""
+
+
+VALUES = "cells => cells.map(cell => cell.value)"
+PLAIN = """const plain = html => {
+  const box = document.createElement("template");
+  box.innerHTML = html;
+  for (const added of box.content.querySelectorAll(".filtered-search")) added.remove();
+  for (const button of box.content.querySelectorAll("thead button")) button.replaceWith(...button.childNodes);
+  return box.innerHTML;
+};"""
 
 
 def test_a_changed_field_changes_the_number(watched: Watched, site: str) -> None:
@@ -69,14 +79,13 @@ def test_every_preset_is_cpython_s_answer_digit_for_digit(watched: Watched, site
 
 
 def live_text(page: Any, html: str) -> None:
-    """Assert that the answer on the page is `html`, as the browser writes it."""
+    """Assert that the answer on the page is `html`, as the browser writes it: without what a table is sorted by."""
     page.hover("gpu-calculator")
     live(page)
-    wanted = page.evaluate(
-        "html => { const box = document.createElement('div'); box.innerHTML = html; return box.innerHTML }", html
-    )
+    wanted = page.evaluate(f"html => {{ {PLAIN} return plain(html); }}", html)
     for _ in range(100):
-        if (found := page.inner_html(".calc-answer")) == wanted:
+        found = page.evaluate(f"() => {{ {PLAIN} return plain(document.querySelector('.calc-answer').innerHTML); }}")
+        if found == wanted:
             return
         page.wait_for_timeout(50)
     assert found == wanted
@@ -276,7 +285,7 @@ def test_a_mistake_of_ours_is_said_and_survived(watched: Watched, site: str) -> 
 
 
 def test_a_calculator_works_by_keyboard(watched: Watched, site: str) -> None:
-    """Tab reaches the fields in order, and typing answers."""
+    """Tab reaches the fields in order, typing answers, and arrows move a slider from stop to stop."""
     page = watched.page
     page.goto(site + CACHE)
     page.get_by_role("combobox", name="Model", exact=True).focus()
@@ -286,6 +295,83 @@ def test_a_calculator_works_by_keyboard(watched: Watched, site: str) -> None:
     page.keyboard.type("4096")
     live(page)
     expect(page.locator(".calc-verdict")).to_contain_text("The cache takes 0.50 GiB")
+    page.keyboard.press("Tab")
+    slider = page.get_by_role("slider", name="Context, in steps")
+    expect(slider).to_be_focused()
+    expect(slider).to_have_attribute("aria-valuetext", "4096")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[name=context_tokens]")).to_have_value("8192")
+    expect(page.locator(".calc-verdict")).to_contain_text("The cache takes 1.00 GiB")
+
+
+def test_controls_are_large_and_in_sight(watched: Watched, site: str) -> None:
+    """Targets have 24 pixels or room around them; at twice the size the focus is never under the header."""
+    page = watched.page
+    page.set_viewport_size({"width": 640, "height": 400})
+    page.goto(site + FIT)
+    page.evaluate((ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8"))
+    rules = {"runOnly": ["target-size"], "resultTypes": ["violations"]}
+    small = page.evaluate("rules => axe.run('gpu-calculator', rules)", rules)["violations"]
+    assert [node["html"] for violation in small for node in violation["nodes"]] == []
+    page.get_by_role("combobox", name="Model", exact=True).focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        hidden = page.evaluate(
+            """() => {
+                const { left, top, width, height } = document.activeElement.getBoundingClientRect();
+                const shown = document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 12));
+                return document.activeElement.contains(shown) ? "" : document.activeElement.outerHTML.slice(0, 120);
+            }"""
+        )
+        assert hidden == ""
+
+
+def test_an_answer_is_said_once(watched: Watched, site: str) -> None:
+    """The status is empty at first, and changes once though four keys were pressed."""
+    page = watched.page
+    page.goto(site + CACHE)
+    expect(page.locator(".calc-status")).to_have_text("")
+    page.evaluate(
+        """() => {
+            window.said = [];
+            new MutationObserver(() => window.said.push(document.querySelector(".calc-status").textContent))
+                .observe(document.querySelector(".calc-status"), { childList: true });
+        }"""
+    )
+    page.hover("gpu-calculator")
+    live(page)
+    page.evaluate(
+        """() => {
+            const field = document.querySelector("[name=context_tokens]");
+            for (const typed of ["4", "40", "409", "4096"]) {
+                field.value = typed;
+                field.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+        }"""
+    )
+    expect(page.locator(".calc-status")).to_contain_text("The cache takes 0.50 GiB")
+    assert len(page.evaluate("window.said")) == 1
+
+
+def test_an_option_leads_to_its_command(watched: Watched, site: str) -> None:
+    """A plan says how far it is and can be stopped; its table sorts, and a row opens the command that starts it."""
+    page = watched.page
+    page.goto(site + "calculators/plan-fine-tune/?devices=64&count=100")
+    live(page)
+    page.get_by_role("button", name="Stop").click(timeout=BOOT_MS)
+    expect(page.locator(".calc-stale")).to_contain_text("no answer to these values")
+    page.goto(site + "calculators/what-runs/?count=5")
+    live(page)
+    expect(page.locator(".calc-answer tbody tr")).to_have_count(5, timeout=BOOT_MS)
+    page.get_by_role("button", name="Each answer").click()
+    rates = [float(value) for value in page.eval_on_selector_all(".calc-answer td:nth-child(4) data", VALUES)]
+    assert rates == sorted(rates, reverse=True)
+    page.get_by_role("button", name="Command").first.click()
+    dialog = page.get_by_role("dialog", name="Command")
+    expect(dialog.locator("code").first).to_contain_text("llama-server")
+    expect(dialog.locator("button").first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
 
 
 def test_without_scripts_the_answer_is_there(chromium: Any, site: str) -> None:

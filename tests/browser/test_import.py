@@ -108,7 +108,7 @@ def test_back_to_the_list(watched: Watched, site: str, tmp_path: Path) -> None:
     page.reload()
     live(page)
     expect(page.locator(".calc-legend")).to_have_text(stored, use_inner_text=True)
-    page.select_option("[name=weights]", "bf16")
+    pick(page, "Number format of the weights", "bf16")
     expect(page.locator("[name=model] option:checked")).to_contain_text("Meta Llama")
     page.click(".calc-reset")
     expect(page.locator("[name=model]")).to_have_value("llama-3.1-8b")

@@ -51,6 +51,7 @@ def test_a_page_asks_no_one_else_and_everybody_can_read_it(watched: Watched, sit
     assert broken == []
     assert [request for request in watched.requests if not request.startswith(site)] == []
     assert watched.runtime_requests() == []
+    assert page.context.cookies() == []
     assert watched.complaints == []
 
 

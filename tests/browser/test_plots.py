@@ -87,7 +87,6 @@ def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: 
     page.wait_for_timeout(1500)
     assert [request for request in watched.requests if "/assets/vega/" in request] == []
     assert [request for request in watched.requests if "/assets/plot/" in request] == [
-        site + "assets/plot/plot.css",
         site + "assets/plot/plot.mjs",
     ]
     reach(page, "memory-over-context")

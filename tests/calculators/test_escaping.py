@@ -44,6 +44,9 @@ ASKING_FOR_MODELS = [
 ]
 PLOTS_BESIDE = (
     ("memory-over-context", "will-it-fit"),
+    ("sequences-over-context", "will-it-fit"),
+    ("memory-sensitivity", "will-it-fit"),
+    ("speed-sensitivity", "speed"),
     ("cache-over-context", "kv-cache"),
     ("speed-over-batch", "speed"),
     ("latency-over-load", "speed"),
@@ -217,8 +220,27 @@ def test_a_plot_s_table_is_text(plot: str, calculator: str) -> None:
         assert (shape.elements, shape.links) == (plain.elements, plain.links)
 
 
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_launch_command_is_text(hostile: str) -> None:
+    """A model's name, and a scenario that a button carries, become no element of the page, and no word of the shell."""
+    fields = {"model": own_model(hostile), "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    plain = Shape(launched(fields | {"model": own_model("Mine")})["html"])
+    shape = Shape(launched(fields)["html"])
+    assert (shape.elements, shape.links) == (plain.elements, plain.links)
+    option = {"scenario": {"model": hostile, "accelerator": hostile, "engine": hostile}, "replicas": 1}
+    refused = json.loads(answer(json.dumps({"launch": option})))
+    assert not refused["ok"] and "html" not in refused
+
+
+def launched(fields: dict[str, str]) -> dict[str, Any]:
+    """Return how a form's case is started."""
+    found = json.loads(answer(json.dumps({"calculator": "will-it-fit", "fields": fields, "launch": {}})))
+    assert isinstance(found, dict) and found["ok"], found
+    return found
+
+
 def test_scripts_write_as_html_only_what_python_rendered() -> None:
-    """Three places of the page's scripts set HTML: answers of forms, of lines, and a plot's table. All else is text."""
+    """Four places of the page's scripts set HTML: answers of forms and lines, launch commands, and a plot's table."""
     writers = ("innerHTML =", "innerHTML +=", "outerHTML", "insertAdjacentHTML", "document.write", "setHTMLUnsafe")
     found = [
         line.strip()
@@ -227,9 +249,9 @@ def test_scripts_write_as_html_only_what_python_rendered() -> None:
         for line in file.read_text(encoding="utf-8").splitlines()
         if any(writer in line for writer in writers)
     ]
-    assert len(found) == 3, found
-    assert "innerHTML = answer.html;" in found[0] and "innerHTML = answer.table;" in found[1]
-    assert "innerHTML = answer.html;" in found[2]
+    assert len(found) == 4, found
+    assert "innerHTML = answer.table;" in found[2]
+    assert all("innerHTML = answer.html;" in line for line in (found[0], found[1], found[3]))
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

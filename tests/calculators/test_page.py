@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
-from calc.calculators.inputs import Choice
+from calc.calculators.inputs import Choice, Number, stops_of
 from tests.calculators.asking import ask
 
 PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]
@@ -68,6 +68,21 @@ def test_a_form_is_complete(name: str) -> None:
     own = ("files", "text") if listed else ()  # of a model of one's own
     assert len(page.controls) == len(inputs) + len(own) + 1  # the list of worked examples
     assert 'role="status"' in html and "calc-verdict" in html
+
+
+@pytest.mark.parametrize("name", CALCULATORS)
+def test_sliders_stop_at_what_their_numbers_take(name: str) -> None:
+    """Stops rise within the range of the number, and begin at its default or below."""
+    stops = {field.name: stops_of(field) for field in CALCULATORS[name].inputs if isinstance(field, Number)}
+    for field in CALCULATORS[name].inputs:
+        if not isinstance(field, Number) or not (written := stops[field.name]):
+            continue
+        found = [int(stop) for stop in written.split(" ")]
+        assert found == sorted(set(found)) and field.least <= found[0] and found[-1] <= field.most
+        assert found[0] <= int(field.default.replace(",", ""))
+        assert f'name="{field.name}"' in render_calculator(name) and f'data-stops="{written}"' in render_calculator(
+            name
+        )
 
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=lambda value: getattr(value, "name", value))

@@ -1,13 +1,15 @@
 """The planner's forms: what they ask, and that what they list is what `estimate` answers."""
 
+import json
 import re
+from collections.abc import Iterator
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from calc import estimate
-from calc.calculators import CALCULATORS
+from calc.calculators import CALCULATORS, answer, steps
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.units import show_gib
 
@@ -100,3 +102,26 @@ def test_points_stand_where_their_figures_are() -> None:
     html = scatter_html(points, "Cost", "Speed")
     assert html.count("<circle") == 3 and html.count('class="scatter-best"') == 2
     assert "&lt;B&gt;" in html and "<B>" not in html
+
+
+@pytest.mark.parametrize("name", [name for name in CALCULATORS if CALCULATORS[name].steps])
+def test_steps_come_to_the_same_answer(name: str) -> None:
+    """What takes long says how far it is; others are answered in between, and the end is the answer at once."""
+    request = json.dumps({"calculator": name, "fields": {}})
+    told = [json.loads(reply) for reply in beside(steps(request), steps(request))]
+    assert told[-1] == json.loads(answer(request))
+    assert all(set(reply) == {"told"} and reply["told"].endswith(" ways looked at.") for reply in told[:-1])
+
+
+def beside(one: Iterator[str], other: Iterator[str]) -> Iterator[str]:
+    """Iterate over the steps of one, with a step of the other after each, which is let go of at the end."""
+    for reply in one:
+        next(other, None)
+        yield reply
+
+
+def test_what_is_wrong_ends_the_steps() -> None:
+    """A refused form has its problem at its field, as at once."""
+    request = json.dumps({"calculator": "what-runs", "fields": {"accelerators": "none"}})
+    assert [json.loads(reply) for reply in steps(request)] == [json.loads(answer(request))]
+    assert json.loads(answer(request))["errors"][0]["field"] == "accelerators"

@@ -253,10 +253,24 @@ def test_hosted_models_say_what_reading_and_writing_costs() -> None:
 
 
 def test_rents_of_today_come_from_several_sellers() -> None:
-    """The H100's rents of one day are of four clouds at least, so that a middle one can be told from the ends."""
+    """The H100's rents of the last half year are of ten sellers on three markets, so that a middle one can be told."""
     rents = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
-    newest = [price for price in rents if price.checked == rents[0].checked]
-    assert len({price.seller for price in newest}) >= 4
+    newest = [price for price in rents if price.age_days(rents[0].checked) <= 183]
+    assert len({price.seller for price in newest}) >= 10
+    assert {price.market for price in newest} == {"specialist", "large cloud", "marketplace"}
+
+
+def test_a_seller_is_on_one_market() -> None:
+    """Nobody is a large cloud for one device and a market place for another."""
+    rents = [price for price in catalog().prices("accelerators") if price.market]
+    assert len({(price.seller, price.market) for price in rents}) == len({price.seller for price in rents})
+
+
+def test_many_devices_have_a_rent_and_many_models_a_price() -> None:
+    """At least 35 devices can be rented by the hour from somebody, and 40 models are called by the token."""
+    rents = {price.item for price in catalog().prices("accelerators") if price.per == "hour"}
+    hosted = {price.item for price in catalog().prices("models") if price.checked}
+    assert len(rents) >= 35 and len(hosted) >= 40
 
 
 def test_a_link_carries_what_the_sheets_of_its_devices_say() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate
 from calc.architecture.config import Config
 from calc.architecture.families import FAMILIES, read_config
-from calc.architecture.parameters import parameters_total
+from calc.architecture.parameters import parameters_by_block, parameters_total
 from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.memory.gguf_mixtures import TOWERS, mixed_tensors
@@ -78,7 +78,7 @@ def test_a_mixture_stores_every_parameter_once(family: str, mixture: str, matrix
     architecture = read_config(Config({**BASES[family], "model_type": family}))
     chosen = catalog().mixture(mixture)._replace(importance_matrix=matrix)
     stored = list(mixed_tensors(stages(architecture, 1)[0], chosen))
-    towers = sum(tensor.elements for tensor in architecture.embeddings if tensor.block in TOWERS)
+    towers = sum(parameters_by_block(architecture).get(block, 0) for block in TOWERS)
     found = sum(count * tensor.elements for tensor, count, _ in stored)
     assert found == parameters_total(architecture) - towers + architecture.rope_factors
     for tensor, _, number_format in stored:

@@ -224,7 +224,8 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"parallelism": {"pipeline": 4}, "gradient_accumulation": 1}, "pipeline-bubble"),
         ({"attention": "eager", "sequence_tokens": 8192}, "scores-kept"),
         ({"padding_mask": True}, "mask-multiplies"),
-        ({"method": "lora"}, "adapters-wide"),
+        ({"method": "lora", "precision": "bf16", "adapter_dtype": "fp32"}, "adapters-wide"),
+        ({"varied_lengths": True, "micro_batch": 2}, "padding-not-counted"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),
     ],
@@ -234,3 +235,18 @@ def test_what_is_risky_is_warned_of(changes: dict[str, object], code: str) -> No
     """A risky scenario is answered with a warning that names its field."""
     warnings: Any = estimate({**SMALL, **changes})["warnings"]
     assert code in [warning["code"] for warning in warnings]
+
+
+def test_an_offloaded_optimizer_is_on_the_host() -> None:
+    """DeepSpeed's CPU optimizer: FP32 weights and two states, 12 bytes a parameter; under ZeRO-2 gradients go too.
+
+    Under ZeRO-1 the gradients stay on the device, summed in FP32. The host's bytes are those of all eight devices.
+    """
+    asked: dict[str, object] = {**LARGE, "parallelism": {"data": 8}, "offload": ["optimizer"]}
+    for sharding, on_host, on_device in (("zero-2", 14, 0), ("zero-1", 12, 4)):
+        report: Any = estimate({**asked, "sharding": sharding})
+        parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+        count = report["model"]["parameters_total"]
+        assert report["memory"]["host_bytes"] == pytest.approx(on_host * count, rel=1e-6)
+        assert parts["gradients"] == on_device * count
+        assert parts["master_weights"] == parts["optimizer_states"] == 0

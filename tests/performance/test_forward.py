@@ -26,7 +26,7 @@ from calc.performance.operations import (
     total_sent,
     weights_read,
 )
-from calc.performance.rank_model import RankModel, rank_model
+from calc.performance.rank_model import NOT_PASSED, RankModel, rank_model
 
 ALONE = Layout()
 FAMILIES = {}
@@ -101,8 +101,14 @@ def test_a_pass_over_many_tokens_reads_every_weight(name: str) -> None:
     stored = stage_weights_bytes(stage=stage, tensor_parallel=1, expert_parallel=1, weights=plain)
     for tensor in architecture.embeddings + architecture.head:
         table = tensor.block == "token_embedding" and not architecture.tied
-        if table or tensor.block in ("vision", "audio", "other_embedding"):
+        if table or tensor.block in NOT_PASSED:
             stored -= 2 * tensor.elements
+    for kind, count in architecture.kind_counts():
+        for tensor in kind.tensors:
+            if tensor.block in NOT_PASSED:
+                stored -= 2 * count * tensor.elements
+            elif tensor.shared:  # read in each layer, and stored once
+                stored += 2 * (count - 1) * tensor.elements
     assert on_rank(name).weight_bytes == pytest.approx(stored, rel=1e-9)
 
 
@@ -168,6 +174,36 @@ def test_tensor_ranks_divide_the_work_and_add_up_twice_a_layer() -> None:
     sums = next(item for item in of_kind(four, Collective) if item.operation.kind == "all-reduce")
     assert (sums.times, sums.operation.message_bytes) == (64, 8 * 4096 * 2)
     assert total_sent(one) == 0
+
+
+@pytest.mark.parametrize("name", ["deepseek-v3.2", "glm-5"])
+def test_attention_looks_at_what_an_indexer_chose(name: str) -> None:
+    """DSA after 8,191 cached tokens: 2,048 vectors of 576 numbers in 16 bit are read, of all 8,192 only index keys.
+
+    By hand for one layer: 128 heads of 1,088 numbers (64 of GLM 5's) over 2,048 entries, 64 (32) heads of the indexer
+    of 128 over 8,192. In a prompt of 4,096 the first 2,048 tokens look at all before them, each later one at 2,048.
+    """
+    model = on_rank(name)
+    heads, small = (128, 64) if name == "deepseek-v3.2" else (64, 32)
+    looked, index = (
+        next(item.operation for item in of_kind(forward(model, Segment(1, 1, 8191, 1.0)), Attention) if found(item))
+        for found in (lambda item: item.operation.name != "Indexer", lambda item: item.operation.name == "Indexer")
+    )
+    assert (looked.flops, looked.bytes) == (2 * 2048 * heads * (576 + 512), 2048 * 576 * 2)
+    assert (index.flops, index.bytes) == (2 * 8192 * small * 128, 8192 * 128 * 2)
+    prompt = of_kind(forward(model, Segment(1, 4096, 0, 1.0)), Attention)[0].operation
+    assert isinstance(prompt, Attention)
+    assert prompt.latent and prompt.pairs == 2048 * 2049 / 2 + 2048 * 2048
+    assert prompt.bytes == 4096 * 576 * 2
+
+
+def test_few_tokens_need_no_choice() -> None:
+    """Up to as many tokens as an indexer would choose, attention is DeepSeek-V3's."""
+    plain, sparse = (
+        next(item.operation for item in of_kind(forward(on_rank(name), Segment(3, 1, 2047, 1.0)), Attention))
+        for name in ("deepseek-v3", "deepseek-v3.2")
+    )
+    assert plain == sparse
 
 
 def test_latent_attention_looks_at_vectors_in_decoding_and_at_keys_in_a_prompt() -> None:

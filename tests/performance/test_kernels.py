@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
+from calc.performance.device_rates import device_class, family_of
 from calc.performance.fabric import joined
 from calc.performance.kernel_laws import ProductLaw, blend, product_s
-from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, device_class, family_of, kernels
+from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, OwnKernels, kernels
 from calc.performance.operations import (
     Attention,
     Collective,
@@ -191,5 +192,25 @@ def test_few_rows_cost_a_whole_instruction() -> None:
 def test_a_cast_that_is_fused_leaves_the_plain_law() -> None:
     """TensorRT-LLM's measured FP8 products have casts in kernels of their own; fused, the plain law holds."""
     device, asked = catalog().accelerator("h100-sxm-80gb"), product(16.0, "fp8", 1.0)
-    apart, fused = (Kernels(device, "tensorrt-llm", fuses_casts=fuses).seconds(asked) for fuses in (False, True))
+    own = OwnKernels(fuses_casts=True)
+    apart, fused = Kernels(device, "tensorrt-llm").seconds(asked), Kernels(device, "tensorrt-llm", own).seconds(asked)
     assert fused == Kernels(device).seconds(asked) < apart
+
+
+def test_packed_weights_are_multiplied_as_integers() -> None:
+    """A share of the rate on 8-bit integers, of the instructions of single warps where those of groups are faster."""
+    large = Product("mlp", 8192.0, 14336, 4096, "q4-k", 0.5625 * 14336 * 4096, 0.0)
+    own = OwnKernels(integer_share=0.3)
+    for name, share in (("rtx-a6000", 0.3), ("h100-sxm-80gb", 0.3 * 0.62)):
+        device = catalog().accelerator(name)
+        rate = share * (device.quantity("int8") or 0.0)
+        assert Kernels(device, "", own).seconds(large) == pytest.approx(large.flops / rate, rel=0.1)
+    plain, device = large._replace(kernel="bf16"), catalog().accelerator("rtx-a6000")
+    assert Kernels(device, "", own).seconds(plain) == Kernels(device).seconds(plain)
+
+
+def test_own_kernels_for_a_few_rows_start_sooner() -> None:
+    """A small matrix takes little more than such a kernel's start, where a library's takes several microseconds."""
+    device, own = catalog().accelerator("rtx-3060-12gb"), OwnKernels(vector_start_s=2e-6)
+    small = Product("k_proj", 1.0, 128, 1024, "q8-0", 1.0625 * 128 * 1024, 0.0)
+    assert 2e-6 < Kernels(device, "", own).seconds(small) < 3e-6 < Kernels(device).seconds(small)

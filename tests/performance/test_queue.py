@@ -205,3 +205,21 @@ def test_a_promise_is_kept_or_not() -> None:
     assert run.served[0].token_s is None
     assert run.served[0].keeps(Objective(token_s=1e-9))
     assert not run.served[0].keeps(Objective(first_s=1e-9))
+
+
+@pytest.mark.parametrize(("budget", "together"), [(100, True), (99, False)])
+def test_a_step_is_filled_to_its_last_token(budget: int, together: bool) -> None:
+    """Prompts of 99 and of 1 token share a step of 100, and have their first tokens at once; in 99 they do not."""
+    run = run_queue(
+        [Request(0.0, 99, 2), Request(0.0, 1, 2)], server=SERVER._replace(batched_tokens=budget), times=TIMES[True]
+    )
+    assert (run.served[0].first_s == run.served[1].first_s) is together
+
+
+def test_room_that_is_just_enough_is_enough() -> None:
+    """Two prompts of 50 tokens with answers of 2 fill a cache of 104 to its last entry, and none waits."""
+    asked = [Request(0.0, 50, 2)] * 2
+    for room, together in ((104, True), (99, False)):
+        run = run_queue(asked, server=SERVER._replace(room_tokens=room), times=TIMES[True])
+        assert (run.served[0].first_s == run.served[1].first_s) is together
+        assert not run.preempted

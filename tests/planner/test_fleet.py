@@ -139,3 +139,15 @@ def test_a_layout_serves_a_rate() -> None:
         assert option["replicas"] == 1
         assert option["load"]["requests_per_s"] == 30 <= option["load"]["capacity_requests_per_s"]
     assert answer["rejected"]["load"]["count"] > 0
+
+
+def test_a_latent_cache_is_not_repeated_for_many() -> None:
+    """400 people who ask DeepSeek-V3 on eight H200: each rank caches its own sequences, as no tensor ranks could."""
+    have = {"accelerator": "h200", "accelerators": 8}
+    need = {"users": 400}
+    asked = {"want": "models", "model": "deepseek-v3", "weights": "published", "engine": "sglang", "have": have}
+    question = {**asked, "need": need, "context_tokens": 8192}
+    answer: Any = plan(question)
+    (option,) = answer["options"]
+    assert option["scenario"]["parallelism"]["data"] == option["scenario"]["parallelism"]["expert"] == 8
+    assert plan({**question, "parallelism": {"tensor": 8}})["options"] == []

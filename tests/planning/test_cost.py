@@ -43,11 +43,13 @@ def test_every_device_is_paid() -> None:
 
 
 def test_a_price_of_the_catalogue_has_its_day_and_one_s_own_has_none() -> None:
-    """Of what sellers ask on demand the middle is taken: as many of them ask less as ask more, or one less."""
+    """Of what specialised clouds ask on demand the middle is taken: as many of them ask less as more, or one less."""
     known = newest_rent(catalog(), catalog().accelerator("h100-sxm-80gb"))
     assert known is not None and known.kind == "on-demand"
     asked = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
-    newest = {price.seller: price.each for price in reversed(asked) if price.age_days(asked[0].checked) <= 183}
+    recent = [price for price in asked if price.age_days(asked[0].checked) <= 183 and price.market == "specialist"]
+    newest = {price.seller: price.each for price in reversed(recent)}
+    assert known.market == "specialist" and len(newest) >= 3
     below = sum(each < known.each for each in newest.values())
     assert below in ((len(newest) - 1) // 2, len(newest) // 2)
     price = report()["cost"]["rent"]["price"]
@@ -57,7 +59,7 @@ def test_a_price_of_the_catalogue_has_its_day_and_one_s_own_has_none() -> None:
 
 def test_an_old_price_says_so() -> None:
     """A price of last year is marked, one's own is not."""
-    old = {"kind": "on-demand", "seller": "A", "region": "", "date": "2024-12-31"}
+    old = {"kind": "on-demand", "seller": "A", "region": "", "date": "2024-12-31", "elsewhere": []}
     assert "older than 120 days" in price_text(old)
     assert price_text({"kind": "own"}) == "your price"
 
@@ -97,3 +99,13 @@ def test_a_price_may_be_left_out_or_be_typed_short() -> None:
     speed = CALCULATORS["speed"]
     assert speed.report({"price_per_hour": " "})["cost"]["rent"]["price"]["kind"] != "own"
     assert speed.report({"price_per_hour": ".5"})["cost"]["rent"]["per_hour"] == 0.5
+
+
+def test_other_markets_stand_beside_a_rent() -> None:
+    """An H100's rent is that of GPU clouds; large clouds ask more and market places less, and both are said."""
+    price = report()["cost"]["rent"]["price"]
+    beside = {one["market"]: one["each"] for one in price["elsewhere"]}
+    assert price["market"] == "specialist" and set(beside) == {"large cloud", "marketplace"}
+    assert beside["marketplace"] < price["each"] < beside["large cloud"]
+    assert "large clouds" in price_text(price) and "market places" in price_text(price)
+    assert report(price_per_hour=1)["cost"]["rent"]["price"]["elsewhere"] == []

@@ -15,6 +15,8 @@ from calc.planning.cost import (
     newest_purchase,
     newest_rent,
     price_of,
+    rent_of,
+    rents,
     run_cost_of,
 )
 
@@ -88,6 +90,8 @@ def test_the_working_of_a_million_tokens() -> None:
         "region": "DE",
         "date": "2026-11-01",
         "source": "s",
+        "market": "",
+        "elsewhere": [],
     }
     assert report["electricity"]["price"]["kind"] == "household"
     kwh = report["energy_kwh_per_million_output_tokens"]
@@ -98,6 +102,7 @@ def test_a_reader_s_own_prices() -> None:
     """They are in dollars, without seller, place or day, and the working names the rate's source instead of theirs."""
     report, steps = served(own=0.0)
     own = {"each": 0.0, "currency": "USD", "kind": "own", "seller": "", "region": "", "date": None, "source": None}
+    own |= {"market": "", "elsewhere": []}
     assert report["rent"]["price"] == report["electricity"]["price"] == own
     assert [step.source for step in steps] == ["roofline", DEVICE.facts["power"].source, "roofline"]
     assert price_of(RENT, 2.0) == Paid(2.0, "USD", "own")
@@ -197,6 +202,35 @@ def test_prices_are_of_half_a_year() -> None:
     for day, each in (("2026-05-02", 1.0), ("2026-05-01", 3.6)):
         rent = newest_rent(facts(RENT, old._replace(checked=day)), DEVICE)
         assert rent is not None and rent.price == each
+
+
+def test_markets_are_asked_in_turn() -> None:
+    """Specialised clouds come first, then large ones, then market places; each says its own middle."""
+    asked = [
+        RENT._replace(seller=str(number), market=market, price=float(price))
+        for number, (market, price) in enumerate(
+            (
+                ("marketplace", 1),
+                ("large cloud", 9),
+                ("large cloud", 7),
+                ("specialist", 4),
+                ("specialist", 5),
+                ("specialist", 2),
+            )
+        )
+    ]
+    known = facts(*asked)
+    assert [(one.market, one.price) for one in rents(known, DEVICE)] == [
+        ("specialist", 4),
+        ("large cloud", 7),
+        ("marketplace", 1),
+    ]
+    paid = rent_of(known, DEVICE, None)
+    assert paid is not None and paid.each == 4 and [one.price for one in paid.elsewhere] == [7, 1]
+    assert rent_of(known, DEVICE, 3.0) == Paid(3.0, "USD", "own")
+    assert rent_of(facts(), DEVICE, None) is None
+    alone = newest_rent(facts(*asked[:2]), DEVICE)
+    assert alone is not None and alone.market == "large cloud"
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_training_counts_its_own_rows() -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_an_engine_without_a_range_of_its_own_has_that_of_all(known: bool) -> None:
     """An engine that no source stands behind takes the pooled factor."""
-    own = range_factor(catalog(), SPEED, engine="mlx", phase="decode", known=known)
+    own = range_factor(catalog(), SPEED, engine="exllama", phase="decode", known=known)
     assert own == range_factor(catalog(), SPEED, engine="", phase="decode", known=known)
 
 

@@ -37,11 +37,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "engine": "vllm",
     },
     "memory-over-context": {"model": "llama-3.1-8b", "context_tokens": 8192, "accelerator": "rtx-4090"},
+    "memory-sensitivity": {
+        "model": "llama-3.1-8b",
+        "weights": "bf16",
+        "context_tokens": 8192,
+        "accelerator": "rtx-4090",
+    },
     "pass-timeline": {"model": "llama-3.3-70b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "accelerators": 4},
     "predicted-and-measured": {"groups": {"vLLM": [(1.0, 1.05), (10.0, 13.0)]}, "unit": "GiB", "title": "Memory"},
     "rate-ratio": {"devices": ("h100-sxm-80gb", "v100-sxm-32gb")},
     "roofline": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm"},
+    "sequences-over-context": {
+        "model": "llama-3.1-8b",
+        "context_tokens": 8192,
+        "accelerator": "rtx-4090",
+        "engine": "vllm",
+    },
     "speed-over-batch": {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm", "sequences": 4},
+    "speed-sensitivity": {
+        "model": "llama-3.1-8b",
+        "weights": "q4_k_m",
+        "sequences": 2,
+        "accelerator": "rtx-4090",
+        "engine": "llama.cpp",
+    },
     "step-timeline": {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "accelerators": 8, "sharding": "fsdp"},
     "zero-stages": TRAINED,
 }
@@ -339,3 +358,72 @@ def test_the_knee_of_the_plot_is_the_report_s() -> None:
     assert plot.data["knee"][0]["rate"] == pytest.approx(speed["knee_requests_per_s"]["typical"])
     slow: Any = [row["seconds"] for row in plot.data["points"] if row["series"] == "Last token, half"]
     assert slow == sorted(slow)
+
+
+@pytest.mark.parametrize(
+    ("name", "scenario", "figure"),
+    [
+        ("memory-sensitivity", EXAMPLES["memory-sensitivity"], "device_bytes"),
+        (
+            "memory-sensitivity",
+            {
+                "workload": "training",
+                "model": "llama-3.2-1b",
+                "method": "lora",
+                "micro_batch": 2,
+                "sequence_tokens": 512,
+            }
+            | {"accelerator": "rtx-4090"},
+            "device_bytes",
+        ),
+    ],
+)
+def test_sensitivity_is_what_estimate_says_one_step_away(name: str, scenario: dict[str, Any], figure: str) -> None:
+    """Each end is the report of the scenario with that one input changed; the input that changes most comes first."""
+    plot = draw(name, **scenario)
+    fields = {"Context": "context_tokens", "Micro-batch": "micro_batch", "Sequence": "sequence_tokens"}
+    own: Any = estimate(scenario)
+    checked = 0
+    for row in plot.rows:
+        if row[0] in fields:
+            found: Any = estimate({**scenario, fields[row[0]]: int(row[1].replace(",", ""))})
+            assert row[2] == show_gib(found["memory"][figure])
+            assert row[3] == ("yes" if found["memory"]["fits"] else "no")
+            checked += 1
+    assert checked
+    assert f" is {show_gib(own['memory'][figure])} of " in plot.summary
+    changes: dict[str, float] = {}
+    for bar in plot.data["bars"]:
+        change = abs(float(str(bar["to"])) - float(str(bar["from"])))
+        changes[str(bar["line"])] = max(change, changes.get(str(bar["line"]), 0))
+    assert list(changes.values()) == sorted(changes.values(), reverse=True)
+
+
+def test_sensitivity_of_speed_is_that_of_what_fits() -> None:
+    """Half the sequences are as fast as `estimate` says; a format that does not fit has words and no bar."""
+    scenario = EXAMPLES["speed-sensitivity"] | {"model": "qwen3-32b", "weights": "q5_k_m"}
+    plot = draw("speed-sensitivity", **scenario)
+    fewer: Any = estimate({**scenario, "sequences": 1})
+    rate = 1 / fewer["speed"]["time_per_output_token_s"]["typical"]
+    assert ["Sequences", "1", f"{show_number(rate)} tokens/s", "yes"] in plot.rows
+    assert "Q6_K: does not fit" in plot.summary
+    assert not any("Q6_K" in str(bar["shown"]) for bar in plot.data["bars"])
+
+
+@pytest.mark.parametrize("engine", ["none", "vllm", "llama.cpp"])
+def test_the_field_ends_where_estimate_says(engine: str) -> None:
+    """One sequence more than the edge does not fit, the edge does; a cache of fewer bits holds no fewer."""
+    scenario = {**EXAMPLES["sequences-over-context"], "engine": engine}
+    plot = draw("sequences-over-context", **scenario)
+    for tokens, most, lower in plot.rows[::3]:
+        count = int(most.replace(",", ""))
+        found: Any = estimate({**scenario, "context_tokens": int(tokens.replace(",", "")), "sequences": max(count, 1)})
+        assert found["memory"]["fits"] == (count > 0) and found["memory"]["max_sequences"] == count
+        assert int(lower.replace(",", "")) >= count
+    assert plot.data["own"][0]["label"] == "yours: 1 sequence of 8,192"
+
+
+def test_the_field_of_a_model_that_keeps_nothing_has_no_edge() -> None:
+    """Memory bounds no number of texts that an encoder reads one after the other."""
+    plot = draw("sequences-over-context", model="bert-base", context_tokens=512, accelerator="rtx-4090", engine="vllm")
+    assert {row[1] for row in plot.rows} == {"any number"}

@@ -160,13 +160,21 @@ def test_as_many_sequences_as_the_host_holds() -> None:
 def test_the_usual_host_is_of_the_card_s_time() -> None:
     """DDR4 stands beside an RTX 3060 and DDR5 beside an RTX 5090; a server beside an H100. It is said to be assumed."""
     names = [
-        usual_processor(catalog(), catalog().accelerator(name)).id for name in ("rtx-3060-12gb", "rtx-5090", "h200")
+        usual_processor(catalog(), catalog().accelerator(name), 0).id for name in ("rtx-3060-12gb", "rtx-5090", "h200")
     ]
     assert names[:2] == ["ryzen-5-5600x", "ryzen-7-7700x"]
     assert catalog().processor(names[2]).kind == "server"
     found = report(MIXTURE, gpu_layers=28)
     assert "host" in found["defaults"] and found["scenario"]["host"] == {"processor": "ryzen-5-5600x"}
     assert "host-assumed" in {item["code"] for item in found["warnings"]}
+
+
+def test_who_keeps_more_than_a_desktop_holds_has_a_server() -> None:
+    """The experts of DeepSeek-V3 in Q4_K_M do not stand in a desktop's memory, those of a 30B mixture do."""
+    for model, kind in (("deepseek-v3", "server"), ("qwen3-30b-a3b", "desktop")):
+        scenario = {"model": model, "weights": "q4_k_m", "engine": "llama.cpp", "accelerator": "rtx-3090"}
+        found: Any = estimate({**scenario, "experts_on_host": "all"})
+        assert catalog().processor(found["scenario"]["host"]["processor"]).kind == kind
 
 
 @pytest.mark.parametrize(

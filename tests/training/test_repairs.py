@@ -214,3 +214,18 @@ def test_a_report_lists_them() -> None:
         changed = {name: value for name, value in {**case, **repair["change"]}.items() if value is not None}
         after: Any = estimate(changed)
         assert after["memory"]["headroom_bytes"] == repair["headroom_bytes"] and after["repairs"] == []
+
+
+def test_fewer_devices_come_first() -> None:
+    """LoRA of a 70B fits on two tensor-parallel H100s, and on four with FSDP: the fewest stand first."""
+    scenario = ONE | {"model": "llama-3.3-70b", "method": "lora"}
+    report: Any = estimate(scenario)
+    counts = [repair["change"]["accelerators"] for repair in report["repairs"] if repair["cost"] == PRICES[-1]]
+    assert counts == sorted(counts) and counts[0] == report["memory"]["devices_needed"] == 2
+
+
+def test_devices_come_in_numbers_that_machines_have() -> None:
+    """Full training of a 70B needs 19 H100s: three machines of eight are offered, not four."""
+    scenario = ONE | {"model": "llama-3.3-70b", "accelerators": 8, "sharding": "zero-3"}
+    wider = next(repair for repair in repairs(scenario) if repair.change.id == "devices")
+    assert wider.change.fields["accelerators"] == 24

@@ -6,7 +6,7 @@ import pytest
 
 from calc.catalog import catalog
 from calc.estimate import read_question
-from calc.performance.kernels import device_class
+from calc.performance.device_rates import device_class
 from calc.performance.schedules import schedule_of
 from calc.performance.speed import passes_for
 from calc.planning.serving_report import serve, speed_question

@@ -40,9 +40,10 @@ def test_median_error_by_source(scores: list[Score], source: str, most: float) -
 
 
 def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
-    """About four of five measurements lie in their 80 % range, of all rows and with each source once."""
+    """Ranges are made to hold four of five rows of sources left out; of rows that they are made of they hold more."""
     for covered in (line("all rows", scores).covered, overall(by(scores, "source")).covered):
-        assert covered is not None and 0.75 <= covered <= 0.87
+        assert covered is not None and 0.8 <= covered <= 0.9
+    assert all((line(name, group).covered or 0) >= 0.7 for name, group in by(scores, "source").items())
 
 
 def test_sources_count_alike(scores: list[Score]) -> None:

@@ -2,7 +2,7 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import heads_of
+from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
 from calc.architecture.families.encoder import BERT, bert_like, encoder, reader
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
@@ -208,3 +208,42 @@ def eurobert(config: Config) -> Architecture:
     )
     last = norm("norm", hidden, block="final_norm")
     return encoder(config, hidden=hidden, layers=config.layers(), block=block, embeddings=(), last=last)
+
+
+MODERNBERT = {
+    "vocab_size": 50368,
+    "hidden_size": 768,
+    "intermediate_size": 1152,
+    "num_hidden_layers": 22,
+    "num_attention_heads": 12,
+}
+
+
+@family("modernbert", defaults=MODERNBERT)
+def modernbert(config: Config) -> Architecture:
+    """ModernBERT (arXiv:2412.13663): rotary positions, a gated MLP, no biases, no norm before the first attention."""
+    hidden, layers = config.hidden(), config.layers()
+    heads, _, size = heads_of(config, hidden)
+    bias, norm_bias = config.flag("attention_bias", default=False), config.flag("norm_bias", default=False)
+    seen = Attention(heads, heads, size, causal=False, fused=True)
+    mixer = reader(softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias))
+    feed: FeedForward = dense(
+        hidden,
+        config.integer("intermediate_size"),
+        bias=config.flag("mlp_bias", default=False),
+        activation=config.text("hidden_activation", "gelu"),
+        fused=True,
+    )
+    first = layer(mixer, feed, *norms(hidden, "mlp_norm", bias=norm_bias), style=GPT_STYLE)
+    first = first._replace(norms=("", "mlp_norm"))
+    other = layer(mixer, feed, *norms(hidden, "attn_norm", "mlp_norm", bias=norm_bias), style=GPT_STYLE)
+    whole = assemble(
+        config,
+        hidden=hidden,
+        layers=[("first" if i == 0 else FULL,) for i in range(layers)],
+        build=lambda kind: first if kind[0] == "first" else other,
+        tied=True,
+        embeddings=norm("embed_layernorm", hidden, bias=norm_bias),
+        norm_bias=norm_bias,
+    )
+    return whole._replace(tied=False, output_size=0)

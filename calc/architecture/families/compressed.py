@@ -36,7 +36,8 @@ def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
     if kind != WINDOW_ONLY:
         wide = 2 if kind == COMPRESSED else 1
         tensors += compressor(prefix + "compressor", hidden, size, wide * size, rate=rate)
-        caches += (TokenCache("compressed entries", 1, size, 0, stride=rate),)
+        chosen = config.integer("index_topk", default=512, most=2**24) if kind == COMPRESSED else None
+        caches += (TokenCache("compressed entries", 1, size, 0, stride=rate, chosen=chosen),)
     if kind == COMPRESSED:
         small, count = config.integer("index_head_dim"), config.integer("index_n_heads")
         tensors += compressor(prefix + "compressor.indexer", hidden, small, 2 * small, rate=rate)

@@ -47,9 +47,10 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
     attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
     dropout = config.number("dropout" if config.has("dropout") else "hidden_dropout_prob", default=0.1, most=1)
     activation = config.text("activation" if config.has("activation") else "hidden_act", "gelu")
-    table: Tensors = (
-        Tensor("position_embeddings.weight", "other_embedding", (config.integer("max_position_embeddings"), hidden)),
-    )
+    table: Tensors = ()
+    if config.text("position_embedding_type", "absolute") != "alibi":
+        rows = config.integer("max_position_embeddings")
+        table += (Tensor("position_embeddings.weight", "other_embedding", (rows, hidden)),)
     if types:
         count = config.integer("type_vocab_size")
         table += (Tensor("token_type_embeddings.weight", "other_embedding", (count, hidden)),)
@@ -60,13 +61,22 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
         layers=layers,
         block=layer(
             reader(attention),
-            dense(hidden, width, gated=False, bias=True, activation=activation),
+            text_feed(config, hidden, width, activation),
             *norms(hidden, "attention_layernorm", "output_layernorm", bias=True),
             style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
         last=text_head(config, hidden, pooled=pooled),
     )
+
+
+def text_feed(config: Config, hidden: int, width: int, activation: str) -> FeedForward:
+    """Return a plain MLP, or one with a gate whose first matrices have no bias (Jina BERT, arXiv:2310.19923)."""
+    if config.text("feed_forward_type", "original") == "original":
+        return dense(hidden, width, gated=False, bias=True, activation=activation)
+    gated = dense(hidden, width)
+    bias = Tensor("mlp.down_proj.bias", "mlp", (hidden,))
+    return gated._replace(tensors=(*gated.tensors, bias), activation="gelu")
 
 
 def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
@@ -251,42 +261,3 @@ def image_head(config: Config, kind: str, hidden: int) -> Tensors:
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
         return linear("classifier", "head", classes, inputs, bias=True)
     return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)
-
-
-MODERNBERT = {
-    "vocab_size": 50368,
-    "hidden_size": 768,
-    "intermediate_size": 1152,
-    "num_hidden_layers": 22,
-    "num_attention_heads": 12,
-}
-
-
-@family("modernbert", defaults=MODERNBERT)
-def modernbert(config: Config) -> Architecture:
-    """ModernBERT (arXiv:2412.13663): rotary positions, a gated MLP, no biases, no norm before the first attention."""
-    hidden, layers = config.hidden(), config.layers()
-    heads, _, size = heads_of(config, hidden)
-    bias, norm_bias = config.flag("attention_bias", default=False), config.flag("norm_bias", default=False)
-    seen = Attention(heads, heads, size, causal=False, fused=True)
-    mixer = reader(softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias))
-    feed: FeedForward = dense(
-        hidden,
-        config.integer("intermediate_size"),
-        bias=config.flag("mlp_bias", default=False),
-        activation=config.text("hidden_activation", "gelu"),
-        fused=True,
-    )
-    first = layer(mixer, feed, *norms(hidden, "mlp_norm", bias=norm_bias), style=GPT_STYLE)
-    first = first._replace(norms=("", "mlp_norm"))
-    other = layer(mixer, feed, *norms(hidden, "attn_norm", "mlp_norm", bias=norm_bias), style=GPT_STYLE)
-    whole = assemble(
-        config,
-        hidden=hidden,
-        layers=[("first" if i == 0 else FULL,) for i in range(layers)],
-        build=lambda kind: first if kind[0] == "first" else other,
-        tied=True,
-        embeddings=norm("embed_layernorm", hidden, bias=norm_bias),
-        norm_bias=norm_bias,
-    )
-    return whole._replace(tied=False, output_size=0)

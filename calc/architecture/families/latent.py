@@ -16,8 +16,9 @@ INDEXED = "indexed_attention"
 def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> Mixer:
     """Return multi-head latent attention (arXiv:2405.04434): it caches one latent vector and one rotary key a token.
 
-    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2). `rotary` False:
-    the rotary key is there and is not rotated (Kimi Linear).
+    `indexer`: small heads choose the tokens to attend to, and cache a key of their own (DeepSeek-V3.2). Layers of such
+    a model without an indexer attend to what an earlier layer's chose. `rotary` False: the rotary key is there and is
+    not rotated (Kimi Linear).
     """
     hidden = config.hidden()
     heads = config.integer("num_attention_heads", most=2**20)
@@ -36,7 +37,8 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
     tensors += norm(prefix + "kv_a_layernorm", rank, block=block)
     tensors += linear(prefix + "kv_b_proj", block, heads * (plain + value), rank, split=SPLIT_OUT)
     tensors += linear(prefix + "o_proj", block, hidden, heads * value, split=SPLIT_IN, bias=bias)
-    caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rope, 0),)
+    chosen = config.integer("index_topk", most=2**24) if config.has("index_topk") else None
+    caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rope, 0, chosen=chosen),)
     if indexer:
         size, count = config.integer("index_head_dim"), config.integer("index_n_heads")
         source = config.integer("q_lora_rank")
@@ -107,7 +109,7 @@ def longcat_flash(config: Config) -> Architecture:
     )
 
 
-V32 = {"index_head_dim": 128, "index_n_heads": 64}
+V32 = {"index_head_dim": 128, "index_n_heads": 64, "index_topk": 2048}
 
 
 @family("deepseek_v32", defaults=V32)
@@ -116,7 +118,7 @@ def deepseek_v32(config: Config) -> Architecture:
     return deepseek_like(config, [INDEXED] * config.layers(), 3)
 
 
-@family("glm_moe_dsa", defaults={"index_head_dim": 128, "index_n_heads": 32})
+@family("glm_moe_dsa", defaults={"index_head_dim": 128, "index_n_heads": 32, "index_topk": 2048})
 def glm_moe_dsa(config: Config) -> Architecture:
     """GLM 5: DeepSeek V3.2's layout, in which most layers share an earlier layer's indexer."""
     layers = config.layers()

@@ -1,8 +1,8 @@
-"""Families that read pages: DeepSeek OCR, whose page passes two towers, and Florence 2, whose tower is DaViT."""
+"""Families that read pages: DeepSeek OCR, whose page passes two towers, Florence 2, dots.ocr and Hunyuan OCR."""
 
 from calc.architecture.config import Config
-from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
-from calc.architecture.families.vision import BLOCK, clip_tower, patches, transformer
+from calc.architecture.families.multimodal import EITHER, text_of, vision_of, with_tower, with_towers
+from calc.architecture.families.vision import BLOCK, clip_tower, patches, positions, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
@@ -100,4 +100,71 @@ def florence2(config: Config) -> Architecture:
     rows = vision.integer("max_position_embeddings", default=50)
     for name, size in (("row", width // 2), ("column", width - width // 2)):
         tower += (Tensor(f"projector.{name}_embeddings.weight", BLOCK, (rows, size)),)
+    return with_tower(config, text, tower)
+
+
+DOTS = {
+    "embed_dim": 1536,
+    "hidden_size": 1536,
+    "intermediate_size": 4224,
+    "num_hidden_layers": 42,
+    "num_attention_heads": 12,
+    "patch_size": 14,
+    "spatial_merge_size": 2,
+}
+
+
+@with_towers("dots_ocr")
+def dots_ocr(config: Config) -> Architecture:
+    """dots.ocr (arXiv:2512.02498): a tower of gated layers trained from nothing, in front of Qwen 2's small layers."""
+    vision = vision_of(config).completed(DOTS)
+    text = Config({k: v for k, v in config.values.items() if k != "vision_config"}, config.field)
+    text = text.replaced({"model_type": "qwen2"}).completed({"tie_word_embeddings": False})
+    inner, bias = vision.integer("embed_dim"), vision.flag("use_bias", default=False)
+    tower = patches(vision, bias=True, hidden=inner) + norm("vision.patch_norm", inner, block=BLOCK)
+    tower += transformer(
+        vision,
+        depth=vision.layers(),
+        hidden=inner,
+        qkv_bias=bias,
+        out_bias=bias,
+        mlp_bias=bias,
+        norm_bias=False,
+        gated=True,
+    )
+    if vision.flag("post_norm", default=True):
+        tower += norm("vision.post_trunk_norm", inner, block=BLOCK)
+    four = inner * vision.integer("spatial_merge_size", most=64) ** 2
+    tower += norm("vision.merger.ln_q", inner, bias=True, block=BLOCK)
+    tower += linear("vision.merger.0", BLOCK, four, four, bias=True)
+    return with_tower(config, text, tower + linear("vision.merger.2", BLOCK, vision.hidden(), four, bias=True))
+
+
+HUNYUAN = {
+    "hidden_size": 1152,
+    "intermediate_size": 4304,
+    "num_hidden_layers": 27,
+    "num_attention_heads": 16,
+    "patch_size": 16,
+    "max_image_size": 2048,
+}
+
+
+@with_towers("hunyuan_vl")
+def hunyuan_vl(config: Config) -> Architecture:
+    """Hunyuan OCR (arXiv:2511.19575): SigLIP's layers with a place for each patch of a large page, before Hunyuan's."""
+    vision, text = vision_of(config).completed(HUNYUAN), text_of(config, "hunyuan_v1_dense", EITHER)
+    text = text.replaced({"model_type": "hunyuan_v1_dense"})
+    hidden, outputs = vision.hidden(), text.hidden()
+    side = vision.integer("max_image_size", most=2**16) // vision.integer("patch_size", most=2**16)
+    tower = (*patches(vision, bias=True), positions(side * side + 1, hidden))
+    tower += transformer(vision, depth=vision.layers())
+    tower += convolved("vision.merger.proj_conv", 2 * hidden, hidden, 2)
+    tower += convolved("vision.merger.proj_out", 4 * hidden, 2 * hidden, 1)
+    tower += linear("vision.merger.mlp", BLOCK, outputs, 4 * hidden, bias=True)
+    tower += norm("vision.merger.before_rms", hidden, block=BLOCK) + norm(
+        "vision.merger.after_rms", outputs, block=BLOCK
+    )
+    tower += (Tensor("vision.merger.image_newline", BLOCK, (4 * hidden,)),)
+    tower += tuple(Tensor(f"vision.merger.image_{name}", BLOCK, (outputs,)) for name in ("begin", "end", "sep"))
     return with_tower(config, text, tower)

@@ -6,7 +6,15 @@ from calc.architecture.decoders import LLAMA_NORMS, every, llama_like
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family
 from calc.architecture.families.towers import AUDIO
-from calc.architecture.families.vision import BLOCK, patches, positions, projection, siglip_tower, transformer
+from calc.architecture.families.vision import (
+    BLOCK,
+    patch_count,
+    patches,
+    positions,
+    projection,
+    siglip_tower,
+    transformer,
+)
 from calc.architecture.layers import Architecture, Attention
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
@@ -244,3 +252,28 @@ def kimi_k3(config: Config) -> Architecture:
     four, outputs = 4 * hidden, text.hidden()
     tower += linear("projector.linear_1", BLOCK, four, four, split=SPLIT_OUT)
     return with_tower(config, text, tower + linear("projector.linear_2", BLOCK, outputs, four, split=SPLIT_IN))
+
+
+STEP_VISION = {"width": 1536, "layers": 47, "heads": 16, "image_size": 728, "patch_size": 14, "mlp_ratio": 8960 / 1536}
+
+
+@with_towers("step3p7")
+def step3p7(config: Config) -> Architecture:
+    """Step 3.7 Flash: a tower whose output two convolutions make smaller, in front of Step 3.5's layers."""
+    vision, text = vision_of(config).completed(STEP_VISION), text_of(config, "step3p5")
+    vision = vision.completed({"num_attention_heads": vision.integer("heads", most=2**20)})
+    hidden, depth = vision.hidden("width"), vision.layers("layers")
+    width = max(int(hidden * vision.number("mlp_ratio", default=4.0, most=64)), 1)
+    tower = (*patches(vision, bias=False, hidden=hidden), positions(patch_count(vision), hidden))
+    tower += norm("vision.pre_layernorm", hidden, bias=True, block=BLOCK)
+    tower += transformer(vision, depth=depth, hidden=hidden, width=width)
+    tower += tuple(Tensor(f"vision.layers.lambda_{i}", BLOCK, (hidden,), copies=depth) for i in (1, 2))
+    inputs = hidden
+    for index in (1, 2):
+        tower += (Tensor(f"vision.downsampler{index}.weight", BLOCK, (2 * inputs, inputs, 3, 3)),)
+        tower += (Tensor(f"vision.downsampler{index}.bias", BLOCK, (2 * inputs,)),)
+        inputs *= 2
+    bias = config.flag("projector_bias", default=False)
+    return with_tower(
+        config, text, tower + linear("projector", BLOCK, text.integer("hidden_size", default=4096), inputs, bias=bias)
+    )

@@ -1,12 +1,24 @@
 """Families of decoders with many narrow experts, a few shared ones, and a few dense layers before them."""
 
-from calc.architecture.blocks import FeedForward, Mixer, dense, mixture, softmax_attention
+from calc.architecture.blocks import FeedForward, Mixer, dense, layer, mixture, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import FULL, SLIDING, SPARSE, decoder, every, feeds_of, heads_of, llama_like, mixers_of
+from calc.architecture.decoders import (
+    DENSE,
+    FULL,
+    LLAMA_NORMS,
+    SLIDING,
+    SPARSE,
+    decoder,
+    every,
+    feeds_of,
+    heads_of,
+    llama_like,
+    mixers_of,
+)
 from calc.architecture.families.mixture import after_first, expert_counts, shared_experts
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AROUND, Architecture, Attention, Style, TokenCache
-from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, linear
+from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, SPLIT_VOCAB, Tensor, linear
 
 
 @family("glm4_moe", "glm4v_moe_text")
@@ -210,3 +222,62 @@ def laguna(config: Config) -> Architecture:
         feeds=feeds_of(config, lambda layer: layer > 0),
         feed=feed_of,
     )
+
+
+STEP = {
+    "vocab_size": 128896,
+    "hidden_size": 4096,
+    "intermediate_size": 11264,
+    "num_hidden_layers": 45,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "moe_intermediate_size": 1280,
+    "moe_num_experts": 288,
+    "num_experts_per_tok": 8,
+    "share_expert_dim": 1280,
+}
+STEP_NAMES = {"num_attention_groups": "num_key_value_heads", "moe_top_k": "num_experts_per_tok"}  # of published configs
+
+
+@family("step3p5", defaults=STEP)
+def step3p5(config: Config) -> Architecture:
+    """Step 3.5 and 3.7: a gate for each head, more heads in layers with a window, a head to each draft."""
+    config = config.replaced({new: config.values[old] for old, new in STEP_NAMES.items() if config.has(old)})
+    hidden, layers = config.hidden(), config.layers()
+    usual, kv_heads, size = heads_of(config, hidden)
+    others = config.nested("attention_other_setting") if config.has("attention_other_setting") else config
+    more = others.integer("num_attention_heads", default=usual, most=2**20)
+    if more % kv_heads:
+        raise others.error("num_attention_heads", f"must be a multiple of the {kv_heads} KV heads, not {more}")
+    window = config.integer("sliding_window", default=512)
+    experts, active = expert_counts(config, "moe_num_experts", "n_routed_experts")
+    width, shared = config.integer("moe_intermediate_size"), config.integer("share_expert_dim", "share_expert_dims")
+    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    correction = Tensor("mlp.router.bias", "router", (experts,))
+    feeds = {
+        SPARSE: feed._replace(tensors=(*feed.tensors, correction)),
+        DENSE: dense(hidden, config.integer("intermediate_size")),
+    }
+
+    def mixer(kind: str) -> Mixer:
+        heads, reach = (more, window) if kind == SLIDING else (usual, None)
+        found = softmax_attention(hidden, Attention(heads, kv_heads, size, reach), qk_norm="head")
+        gate = linear("self_attn.g_proj", "attention", heads, hidden, split=SPLIT_OUT)
+        return found._replace(tensors=found.tensors + gate)
+
+    listed = config.values.get("moe_layers_enum", ",".join(str(i) for i in range(3, layers)))
+    sparse = {item.strip() for item in listed.split(",")} if isinstance(listed, str) else set()
+    types = config.values.get("layer_types")
+    if isinstance(types, list):  # those of the layers that draft stand at its end
+        config = config.replaced({"layer_types": types[:layers]})
+    found = decoder(
+        config,
+        mixers=mixers_of(config, every(config, lambda i: i % 4 != 0)),
+        mixer=mixer,
+        feeds=feeds_of(config, lambda i: str(i) in sparse),
+        feed=feeds.__getitem__,
+    )
+    head = linear("mtp.head", "lm_head", config.integer("vocab_size"), hidden, split=SPLIT_VOCAB)
+    draft = layer(mixer(SLIDING), feeds[DENSE], *norms(hidden, *LLAMA_NORMS), *head)
+    return found._replace(predicting=(draft,))

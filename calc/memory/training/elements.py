@@ -106,6 +106,7 @@ class Inventory(NamedTuple):
     """What a pipeline stage holds on one device, group by group."""
 
     layers: tuple[tuple[Layer, Held], ...]  # one layer of each kind
+    shared: Held  # what layers of a kind have together
     embedding: Held
     head: Held
     table: int  # elements of the local token table
@@ -113,7 +114,7 @@ class Inventory(NamedTuple):
 
     def total(self, stage: Stage) -> Held:
         """Return all of the stage together."""
-        total = self.embedding.plus(self.head)
+        total = self.embedding.plus(self.head).plus(self.shared)
         for kind, count in stage.kind_counts():
             total = total.plus(self.of(kind), count)
         return total
@@ -141,13 +142,15 @@ def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert
     def together(tensors: tuple[Tensor, ...]) -> Held:
         return held_together(Same(tensors), method, tensor_parallel, expert_parallel)
 
+    kinds = [kind for kind, _ in stage.kind_counts()]
     table = architecture.embeddings[0]
     head = architecture.head if stage.is_last else ()
     if stage.is_last and architecture.tied and not stage.is_first:
         head += (table,)
     copies, shape = local_share(table, tensor_parallel, expert_parallel)
     return Inventory(
-        layers=tuple((kind, together(kind.tensors)) for kind, _ in stage.kind_counts()),
+        layers=tuple((kind, together(kind.own_tensors)) for kind in kinds),
+        shared=together(tuple(tensor for kind in kinds for tensor in kind.tensors if tensor.shared)),
         embedding=together(architecture.embeddings) if stage.is_first else Held(),
         head=together(head),
         table=copies * prod(shape),

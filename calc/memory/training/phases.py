@@ -62,6 +62,7 @@ class Step(Device):
                 communication_buffers=self.gathered(unit.held, unit.held) + self.exchanged(),
             )
         done = self.head_moments(alive[-1]) if stage.is_last else 0
+        done += self.inventory.shared.gradient_bytes  # begun by the last layer that uses it, whole after the first
         widest_of: dict[
             int, tuple[int, int, int]
         ] = {}  # for each kind the bytes that differ, the layer, gradients made

@@ -28,6 +28,7 @@ class Recorder:
         self.batch, self.choices, self.adapters = batch, choices, adapters
         self.tape = Tape()
         self.tensors = {tensor.name: tensor for tensor in layer.tensors}
+        self.met: set[str] = set()  # matrices that are on the tape
         self.dropout = layer.style.dropout
         self.fused = layer.attention is not None and layer.attention.fused
         self.rows = batch.rows
@@ -108,6 +109,7 @@ class Recorder:
         autocast each matrix casts its input for itself, and the graph holds the cast weight.
         """
         tape, numerics = self.tape, self.numerics
+        self.met.add(name)
         rows = self.rows if rows is None else rows
         out = tape.value(output, rows * outputs * numerics.compute, "outputs of matrices")
         trained, low_rank = self.trained(name), self.adapters is not None and self.adapters.covers(name)
@@ -140,6 +142,8 @@ class Recorder:
         tape, width, last = self.tape, self.numerics.compute, value
         for tensor in self.layer.tensors:
             if tensor.block not in blocks or not tensor.name.endswith(".weight") or len(tensor.shape) != 2:
+                continue
+            if tensor.name.removesuffix(".weight") in self.met:
                 continue
             _, (outputs, inputs) = local_share(tensor, self.batch.tensor)
             name = tensor.name.removesuffix(".weight")

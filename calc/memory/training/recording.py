@@ -15,6 +15,8 @@ from calc.memory.training.run import (
 )
 from calc.memory.training.tape import POINTWISE, Op, Tape
 
+MULTIPLIED = ("attention", "ssm", "mlp", "layer_other")  # blocks of a layer with matrices that each token passes
+
 
 class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
     """Writes down all operations of a layer."""
@@ -30,6 +32,10 @@ class LayerRecorder(AttentionRecorder, FeedForwardRecorder):
         if found & {"mlp", "expert"}:
             blocks.append(("mlp", self.feed_forward))
         return blocks
+
+    def others(self) -> None:
+        """Record the matrices that no block knows of, such as adapters that are a part of the model."""
+        self.matrices(self.stream, *MULTIPLIED)
 
     def in_turn(self) -> None:
         """Record blocks that each read what the one before it has added to the stream."""
@@ -101,4 +107,5 @@ def recorded(
         recorder.side_by_side()
     else:
         recorder.in_turn()
+    recorder.others()
     return recorder.tape

@@ -4,7 +4,9 @@
 import { carried, carry, forget } from "./carrying.mjs";
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
+import { offerLaunching } from "./launching.mjs";
 import { runtime } from "./runtime.mjs";
+import { follow, offerSliding } from "./sliding.mjs";
 import { before, offerTaking } from "./taking.mjs";
 
 const OWN = "own"; // values that are no worked example
@@ -16,6 +18,7 @@ const LIVE_TEXT = "Live: Python computes in your browser.";
 const LATE_MS = 300; // an answer that is not in by then is said to be under way
 const WRONG_TEXT = "What stands here still answers the last valid values.";
 const LATE_TEXT = "Being computed: what stands here answers the values before your change.";
+const STOPPED_TEXT = "Stopped. What stands here answers the values before your change.";
 const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNANSWERED_TEXT = "There is no answer to these values yet.";
 const KEPT_TEXT = "What is shown answers the values before.";
@@ -40,6 +43,7 @@ class Calculator extends HTMLElement {
     const listen = (target, type, action, more) =>
       target.addEventListener(type, action, { signal: this.#listening.signal, ...more });
     offerChoosing(this, listen, (text) => this.#say(text));
+    offerSliding(this, listen);
     listen(this.#form, "input", (event) => this.#edit(event));
     listen(this.#form, "change", () => { this.#editing = null; });
     listen(this.#form, "submit", (event) => event.preventDefault());
@@ -61,7 +65,9 @@ class Calculator extends HTMLElement {
       status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
       say: (text) => this.#say(text),
     });
+    offerLaunching(this, listen, { fields: () => this.#fields, say: (text) => this.#say(text) });
     this.#offerExamples(listen);
+    bringTables(this.#answer);
     this.#startWhenLookedAt();
     this.#tellOrigin(before(this));
     if (this.#readAddress() || this.#takeCarried()) {
@@ -142,6 +148,7 @@ class Calculator extends HTMLElement {
   #set(control, value) {
     if (control.dataset.list) choose(control, value);
     else control.value = value;
+    show(control);
     if (control.value === value) delete this.#linked[control.name];
     else this.#linked[control.name] = value;
   }
@@ -235,7 +242,7 @@ class Calculator extends HTMLElement {
       option.label = option.text = label;
       option.dataset.of = of;
       if (this.#linked[field] === value) this.#set(control, value);
-      if (control.dataset.list) show(control);
+      show(control);
     }
   }
 
@@ -253,7 +260,7 @@ class Calculator extends HTMLElement {
     this.#linked = {};
     forget();
     this.#tellOrigin("");
-    for (const control of this.#controls) if (control.dataset.list) show(control);
+    for (const control of this.#controls) show(control);
     this.#editing = null;
     this.#ask();
     this.#laterWriteAddress(true);
@@ -274,8 +281,27 @@ class Calculator extends HTMLElement {
     this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
     this.#count();
     const request = { calculator: this.dataset.calculator, fields: this.#fields };
-    runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); });
+    const told = "steps" in this.dataset ? (text) => this.#tellSteps(text) : undefined;
+    runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); }, { told });
     this.#sayState();
+  }
+
+  // What takes long says how far it is, and can be stopped.
+  #tellSteps(text) {
+    if (!this.#stale.isConnected) return;
+    const known = this.#stale.querySelector("span");
+    if (known) { known.textContent = text; return; }
+    this.#note(LATE_TEXT);
+    const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop" });
+    stop.addEventListener("click", () => this.#stop());
+    this.#stale.append(" ", Object.assign(document.createElement("span"), { textContent: text }), " ", stop);
+  }
+
+  #stop() {
+    runtime.drop(this);
+    this.#answer.removeAttribute("aria-busy");
+    this.#note(this.#answer.hidden ? UNANSWERED_TEXT : STOPPED_TEXT);
+    this.#say(STOPPED_TEXT);
   }
 
   #show(answer) {
@@ -290,6 +316,7 @@ class Calculator extends HTMLElement {
       const open = new Set([...this.#answer.querySelectorAll("details[open]")].map((part) => part.dataset.key));
       const focused = this.#answer.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.key;
       this.#answer.innerHTML = answer.html;
+      bringTables(this.#answer);
       for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
       if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
     }
@@ -337,9 +364,10 @@ class Calculator extends HTMLElement {
     else this.#answer.prepend(this.#stale);
   }
 
-  // The heading of each folded part says how many of its fields were changed.
+  // The heading of each folded part says how many of its fields were changed, and sliders stand where numbers do.
   #count() {
     this.#nameExample();
+    follow(this);
     for (const topic of this.querySelectorAll(".calc-topic")) {
       const within = this.#controls.filter((control) => topic.contains(control));
       const changed = within.filter((control) => this.#value(control) !== initial(control)).length;
@@ -373,6 +401,11 @@ class Calculator extends HTMLElement {
 // Python is not fetched unasked where data is saved, nor on a phone.
 function spared() {
   return navigator.connection?.saveData || matchMedia("(hover: none)").matches;
+}
+
+// Tables of an answer that are filtered and sorted bring the script for it.
+function bringTables(answer) {
+  if (answer.querySelector("gpu-table")) import("../table/table.mjs");
 }
 
 // Whether a control can hold a value: a list must have it.

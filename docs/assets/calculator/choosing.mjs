@@ -1,13 +1,16 @@
 // Long lists are chosen from by typing: a combobox with a list below it, as the ARIA Authoring Practices describe it
 // (editable, list autocomplete, the focus stays in the field). The form's own control stays a select, which holds what is
-// chosen; the list is one file for all forms and is fetched when it is first wanted. Without scripts the select is shown.
+// chosen; the longest lists are one file for all forms, fetched when it is first wanted. Without scripts the select is shown.
 
 const MOST_FOUND = 40; // lines of a search
+const AT_A_GLANCE = 12; // options that a plain list is good for
 const lists = new Map(); // by kind: the file's content, fetched once in a tab
 
 // Give each long list of a calculator its combobox. `say` tells a screen reader.
 export function offerChoosing(calculator, listen, say) {
-  for (const select of calculator.querySelectorAll("select[data-list]")) new Combobox(select, listen, say);
+  for (const select of calculator.querySelectorAll("select[name]")) {
+    if (select.dataset.list || select.options.length > AT_A_GLANCE) new Combobox(select, listen, say);
+  }
 }
 
 // Set a long list's value, which may be any: a name that is in no list is refused by Python.
@@ -28,13 +31,21 @@ export function show(select) {
 // An option that came by an address has no name but its value until the list is there.
 async function name(option, kind) {
   if (option.text !== option.value) return;
-  const known = (await listed(kind)).find(({ value }) => value === option.value);
+  const known = (await fetched(kind)).find(({ value }) => value === option.value);
   if (!known) return;
   option.text = known.label;
   show(option.parentElement);
 }
 
-function listed(kind) {
+// The entries of a select: its own options, or those of the file that all forms share.
+function listed(select) {
+  return select.dataset.list ? fetched(select.dataset.list) : Promise.resolve([...select.options].map((option) => {
+    const key = fold(option.text);
+    return { group: option.parentElement.label ?? "", value: option.value, label: option.text, note: "", released: "", key, names: key, called: [key] };
+  }));
+}
+
+function fetched(kind) {
   if (!lists.has(kind)) {
     const address = new URL(`../lists/${kind}.json`, import.meta.url);
     const got = fetch(address).then((response) => response.json()).then((groups) => groups.flatMap(([group, entries]) =>
@@ -72,7 +83,7 @@ class Combobox {
   // Where nothing may be chosen, that is the first line.
   get #none() {
     const empty = this.#select.querySelector("option[value='']");
-    return empty ? [{ group: "", value: "", label: empty.text, note: "" }] : [];
+    return empty && this.#select.dataset.list ? [{ group: "", value: "", label: empty.text, note: "" }] : [];
   }
 
   get #options() {
@@ -104,7 +115,7 @@ class Combobox {
   // Show the entries that have every word in any of their names; all of them, by group, where nothing was typed.
   async #open(typed) {
     const asked = ++this.#asked;
-    const entries = await listed(this.#select.dataset.list).catch(() => null);
+    const entries = await listed(this.#select).catch(() => null);
     if (asked !== this.#asked) return; // closed, or typed on
     if (!entries) { this.#say("The list could not be loaded."); return; }
     const words = typed.split(/\s+/).map(fold).filter(Boolean);
@@ -122,7 +133,7 @@ class Combobox {
     let group = "";
     for (const [index, entry] of this.#shown.entries()) {
       if (byGroup && entry.group !== group) lines.push(line("calc-group", (group = entry.group), "", "presentation"));
-      const item = line("", entry.label, byGroup ? entry.note : `${entry.group}, ${entry.note}`, "option");
+      const item = line("", entry.label, byGroup ? entry.note : [entry.group, entry.note].filter(Boolean).join(", "), "option");
       item.id = `${this.#list.id}-${index}`;
       item.setAttribute("aria-selected", String(entry.value === this.#select.value));
       lines.push(item);

@@ -21,7 +21,7 @@ export function offerImport(calculator, listen, { fields, use, say }) {
     show(READING_TEXT, false);
     const named = brought.map(({ name, size }) => ({ name, size }));
     const request = { calculator: calculator.dataset.calculator, fields: fields(), files: named, text: text.value };
-    runtime.ask(place, request, (reply) => answer(reply, brought), brought);
+    runtime.ask(place, request, (reply) => answer(reply, brought), { files: brought });
   }
 
   function answer(reply, brought) {

@@ -38,10 +38,22 @@ class Runtime extends EventTarget {
 
   // Ask for an answer; of requests that wait, only the newest of each calculator is sent.
   // With `files` the request is about them; the worker gets the files themselves, of which nothing is read before.
-  ask(owner, request, answered, files) {
-    this.#asked.set(owner, { request, answered, files });
+  // With `told` it is answered in steps, and `told` hears how far it is; a newer request ends it.
+  ask(owner, request, answered, { files = undefined, told = undefined } = {}) {
+    this.drop(owner);
+    this.#asked.set(owner, { request, answered, files, told });
     this.start();
     this.#send(owner);
+  }
+
+  // Nobody waits for the answer any more: work in steps ends, all other work is done in a moment.
+  drop(owner) {
+    this.#asked.delete(owner);
+    for (const [number, sent] of this.#numbered) {
+      if (sent.owner !== owner || !sent.told) continue;
+      sent.told = () => {}; // what is still on its way is not heard
+      this.#worker.postMessage({ drop: number });
+    }
   }
 
   #send(owner) {
@@ -49,11 +61,11 @@ class Runtime extends EventTarget {
     if (this.state !== "ready" || !waiting || [...this.#numbered.values()].some((sent) => sent.owner === owner)) return;
     this.#asked.delete(owner);
     this.#count += 1;
-    const { request, files, answered } = waiting;
+    const { request, files, answered, told } = waiting;
     const watch = setTimeout(() => this.#giveUp(answered), files ? READING_MS : HANGING_MS);
-    this.#numbered.set(this.#count, { owner, answered, watch });
+    this.#numbered.set(this.#count, { owner, answered, watch, told });
     const part = "plot" in request ? "calc.plots" : "calc.calculators";
-    this.#worker.postMessage({ number: this.#count, request: JSON.stringify(request), files, part });
+    this.#worker.postMessage({ number: this.#count, request: JSON.stringify(request), files, part, steps: Boolean(told) });
   }
 
   #hear(message) {
@@ -63,12 +75,17 @@ class Runtime extends EventTarget {
       this.#become("ready", "", 0);
       document.dispatchEvent(new CustomEvent("gpu-python", { detail: message.loaded })); // to be kept for later
       for (const owner of [...this.#asked.keys()]) this.#send(owner);
+    } else if (message.kind === "told") {
+      const sent = this.#numbered.get(message.number);
+      clearTimeout(sent.watch);
+      sent.watch = setTimeout(() => this.#giveUp(sent.answered), HANGING_MS);
+      sent.told(message.told);
     } else if (message.kind === "answer") {
       const { owner, answered, watch } = this.#numbered.get(message.number);
       clearTimeout(watch);
       this.#numbered.delete(message.number);
       if (this.#asked.has(owner)) this.#send(owner); // it is out of date already
-      else answered(JSON.parse(message.answer));
+      else if (message.answer !== null) answered(JSON.parse(message.answer));
     }
   }
 

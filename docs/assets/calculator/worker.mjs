@@ -3,11 +3,13 @@
 const base = new URL("../runtime/", import.meta.url).href;
 const WASM = "pyodide.asm.wasm";
 const STALLED_MS = 20_000; // nothing arrives and nothing happens
+const TURN_MS = 40; // of work in steps, until others have their turn
 const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go to the compiler uncounted
 
 let calculators = null; // the Python module
 let toPython = null;
 let importPython = null;
+const dropped = new Set(); // numbers of requests in steps that nobody waits for any more
 let arrived = 0;
 let expected = 0; // not a number where the host does not say how much it sends
 let shown = "";
@@ -112,8 +114,34 @@ function answered(request, part) {
   try {
     return importPython(part).answer(request);
   } catch (error) {
-    return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
+    return mistaken(error);
   }
+}
+
+// What takes long is answered in steps: it says how far it is, others are answered between two of them, and it ends early
+// where nobody waits for it any more.
+async function answeredInSteps(request, number) {
+  const steps = calculators.steps(request);
+  try {
+    for (let turn = performance.now(); ;) {
+      const reply = steps.next().value;
+      const { told } = JSON.parse(reply);
+      if (!told) return reply;
+      if (performance.now() - turn < TURN_MS) continue;
+      postMessage({ kind: "told", number, told });
+      await new Promise((resolve) => setTimeout(resolve));
+      if (dropped.delete(number)) return null;
+      turn = performance.now();
+    }
+  } catch (error) {
+    return mistaken(error);
+  } finally {
+    steps.destroy();
+  }
+}
+
+function mistaken(error) {
+  return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
 }
 
 function refused(message) {
@@ -147,8 +175,11 @@ async function imported(request, files) {
 }
 
 self.addEventListener("message", async ({ data }) => {
-  const { number, request, files, part } = data;
-  postMessage({ kind: "answer", number, answer: files ? await imported(request, files) : answered(request, part) });
+  const { number, request, files, part, steps, drop } = data;
+  if (drop) { dropped.add(drop); return; }
+  const answer = files ? await imported(request, files) : steps ? await answeredInSteps(request, number) : answered(request, part);
+  dropped.delete(number); // it was done already
+  postMessage({ kind: "answer", number, answer });
 });
 
 try {

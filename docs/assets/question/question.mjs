@@ -1,6 +1,7 @@
 // A question in one line. What is typed goes to the page's Python, which answers with finished HTML: what was understood as
 // lists, each of whose entries are words to put in the line, and below them the answer. No fact and no rule is here.
 
+import { offerLaunching } from "../calculator/launching.mjs";
 import { runtime } from "../calculator/runtime.mjs";
 
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
@@ -25,6 +26,7 @@ class Question extends HTMLElement {
     listen(this.#form, "submit", (event) => this.#submit(event));
     listen(this.#result, "change", ({ target }) => this.#replace(target));
     listen(this, "click", (event) => this.#follow(event));
+    offerLaunching(this, listen, { fields: () => ({}), say: (text) => { this.#status.textContent = text; } });
     listen(window, "popstate", () => this.#restore());
     listen(runtime, "change", () => { this.#warm(); this.#sayState(); });
     for (const intent of ["focusin", "pointerdown"]) listen(this, intent, () => runtime.start(), { once: true });
@@ -92,6 +94,7 @@ class Question extends HTMLElement {
     this.#result.removeAttribute("data-stale");
     const chosen = document.activeElement?.id;
     if (answer.ok) this.#result.innerHTML = answer.html;
+    if (this.#result.querySelector("gpu-table")) import("../table/table.mjs");
     else this.#result.replaceChildren(Object.assign(document.createElement("p"), { textContent: answer.status }));
     if (chosen?.startsWith("ask-")) document.getElementById(chosen)?.focus({ preventScroll: true });
     clearTimeout(this.#settling);

@@ -5,21 +5,44 @@ const SETTLE_MS = 250; // typing has settled, and a screen reader is told
 const NONE = "–"; // a cell without a value; it stands last in either order
 
 let made = 0;
+const kept = new Map(); // by caption: how a reader left a table that an answer has replaced
 
 class Table extends HTMLElement {
   #table; #rows; #field; #status; #settling = 0;
+  #sorted = { heading: "", order: "" };
 
   connectedCallback() {
     if (this.#table) return; // moved within the page, not new
     this.#table = this.querySelector("table");
     this.#rows = [...this.#table.tBodies[0].rows].map((row) => ({ row, words: fold(row.textContent) }));
     this.#addSearch();
-    for (const heading of this.#table.tHead.rows[0].cells) this.#addButton(heading);
+    for (const heading of this.#headings) this.#addButton(heading);
+    this.#restore();
     this.#say();
   }
 
   disconnectedCallback() {
     clearTimeout(this.#settling);
+    kept.set(this.#caption, { typed: this.#field.value, ...this.#sorted });
+  }
+
+  get #headings() {
+    return [...this.#table.tHead.rows[0].cells];
+  }
+
+  get #caption() {
+    return `${location.pathname} ${this.#table.caption?.textContent}`;
+  }
+
+  // A table in an answer is written anew with each answer: it stays sorted and filtered as it was.
+  #restore() {
+    const { typed, heading, order } = kept.get(this.#caption) ?? {};
+    if (typed) {
+      this.#field.value = typed;
+      this.#filter();
+    }
+    const cell = order && this.#headings.find(({ textContent }) => textContent === heading);
+    if (cell) this.#sort(cell, order);
   }
 
   get #things() {
@@ -44,7 +67,7 @@ class Table extends HTMLElement {
     button.type = "button";
     button.append(...heading.childNodes);
     heading.append(button);
-    button.addEventListener("click", () => this.#sort(heading));
+    button.addEventListener("click", () => this.#sort(heading, this.#next(heading)));
   }
 
   // A row is shown if it has every word, in any column and order.
@@ -56,11 +79,21 @@ class Table extends HTMLElement {
   }
 
   // First the order that a reader looks for: words from A, numbers from the largest. Then the other one.
-  #sort(heading) {
-    const keys = new Map(this.#rows.map(({ row }) => [row, valueOf(row.cells[heading.cellIndex])]));
-    const numeric = [...keys.values()].every((key) => key === null || typeof key === "number");
+  #next(heading) {
     const before = heading.getAttribute("aria-sort");
-    const order = before ? (before === "ascending" ? "descending" : "ascending") : numeric ? "descending" : "ascending";
+    if (before) return before === "ascending" ? "descending" : "ascending";
+    return this.#isNumeric(heading) ? "descending" : "ascending";
+  }
+
+  #isNumeric(heading) {
+    const keys = this.#rows.map(({ row }) => valueOf(row.cells[heading.cellIndex]));
+    return keys.every((key) => key === null || typeof key === "number");
+  }
+
+  #sort(heading, order) {
+    const keys = new Map(this.#rows.map(({ row }) => [row, valueOf(row.cells[heading.cellIndex])]));
+    const numeric = this.#isNumeric(heading);
+    this.#sorted = { heading: heading.textContent, order };
     const sign = order === "ascending" ? 1 : -1;
     const compare = numeric ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
     this.#rows.sort(({ row: one }, { row: other }) => {
@@ -68,7 +101,7 @@ class Table extends HTMLElement {
       if (a === null || b === null) return Number(a === null) - Number(b === null);
       return sign * compare(a, b);
     });
-    for (const cell of this.#table.tHead.rows[0].cells) cell.removeAttribute("aria-sort");
+    for (const cell of this.#headings) cell.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", order);
     this.#table.tBodies[0].append(...this.#rows.map(({ row }) => row));
     this.#say(`, sorted by ${heading.textContent}, ${order}`);

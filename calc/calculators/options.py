@@ -1,0 +1,152 @@
+"""Options of the planner as a table: what each is, its figures, the case that its name opens, and how it is started."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calc.calculators.calculator import Calculator
+from calc.calculators.html import element, table, text
+from calc.calculators.line_link import address_of, can_list, form_values
+from calc.calculators.rendering import format_words
+from calc.calculators.starting import launch_button
+from calc.catalog import catalog
+from calc.scenario import PUBLISHED
+from calc.units import show_count, show_gib, show_number, show_tokens_per_s
+
+ROOT = "../../"  # every page with a calculator stands two deep
+NOT_KNOWN = "–"
+Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
+
+
+def model_name(scenario: Any) -> str:
+    """Return a scenario's model by name."""
+    model = scenario["model"]
+    return catalog().model(model).name if isinstance(model, str) else str(model.get("name", "Your model"))
+
+
+def devices(scenario: Any, replicas: int = 1) -> str:
+    """Return how many of which device a scenario has, and how many times."""
+    each = f"{show_count(scenario.get('accelerators', 1))} × {catalog().accelerator(scenario['accelerator']).name}"
+    return f"{show_count(replicas)} of {each}" if replicas > 1 else each
+
+
+def format_of(scenario: Any) -> str:
+    """Return a scenario's number format of the weights in words."""
+    return format_words(scenario.get("weights", PUBLISHED))
+
+
+def case_name(scenario: Any) -> str:
+    """Return a scenario's model, format and devices in words."""
+    return f"{model_name(scenario)} ({format_of(scenario)}) on {devices(scenario)}"
+
+
+def fleet(option: Any) -> str:
+    """Return an option's devices, of all its replicas."""
+    return devices(option["scenario"], option["replicas"])
+
+
+def model_of(option: Any) -> str:
+    """Return an option's model by name."""
+    return model_name(option["scenario"])
+
+
+def amount(figures: Any, name: str) -> float | None:
+    """Return a figure, or the typical one of a range."""
+    found = figures.get(name)
+    value: float | None = found["typical"] if isinstance(found, dict) else found
+    return value
+
+
+def rate(option: Any) -> float | None:
+    """Return the tokens a second of each sequence."""
+    step = amount(option["speed"] or {}, "time_per_output_token_s")
+    return 1 / step if step else None
+
+
+def each_answer(option: Any) -> str:
+    """Return the tokens a second of each sequence in words."""
+    found = rate(option)
+    return show_tokens_per_s(found) if found else NOT_KNOWN
+
+
+def money(option: Any, name: str) -> str:
+    """Return an amount of an option's costs; a range has its typical one shown."""
+    spent = amount(option["cost"], name)
+    return NOT_KNOWN if spent is None else f"{show_number(spent)} {option['cost']['currency']}"
+
+
+def weights(option: Any) -> str:
+    """Return an option's number format of the weights."""
+    return text(format_of(option["scenario"]))
+
+
+def ordered(value: float | None, words: str) -> str:
+    """Return a cell that a reader can sort by its value, whatever its words, which are HTML already."""
+    return NOT_KNOWN if value is None else element("data", words, value=f"{value:.6g}")
+
+
+def left(option: Any) -> str:
+    """Return what is left on the fullest device, and whether that is sure."""
+    tight = f" {element('small', 'tight')}" if "tight" in option["why"] else ""
+    return ordered(option["margin_bytes"], show_gib(option["margin_bytes"]) + tight)
+
+
+def drawn(option: Any) -> str:
+    """Return what an option's boards may draw, all together."""
+    watts = (option["energy"] or {}).get("power_w")
+    return NOT_KNOWN if watts is None else ordered(watts, f"{show_count(watts)} W")
+
+
+def money_column(heading: str, name: str) -> Column:
+    """Return the column of an amount of the options' costs."""
+    return heading, lambda option: ordered(amount(option["cost"], name), text(money(option, name)))
+
+
+FORMAT: Column = ("Format", weights)
+EACH: Column = ("Each answer", lambda option: ordered(rate(option), each_answer(option)))
+LEFT: Column = ("Left on each GPU", left)
+POWER: Column = ("Power", drawn)
+
+
+def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None:
+    """Return the address of a calculator that asks an option's very case; None where its form cannot ask it.
+
+    Of requests that come it asks those that come to one replica in the busiest hour.
+    """
+    scenario, load = option["scenario"], option["load"]
+    values = form_values(calculator, scenario)
+    if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
+        return None
+    if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
+        return None
+    if load:
+        del values["concurrency"]
+        values["requests_per_s"] = f"{load['requests_per_s']:.6f}".rstrip("0").rstrip(".")
+    return root + address_of(calculator, values)
+
+
+def start_button(option: Any) -> str:
+    """Return the button for the command that starts an option."""
+    asked = {"scenario": option["scenario"], "replicas": option["replicas"]}
+    return launch_button(json.dumps(asked, separators=(",", ":")), "Command")
+
+
+def option_table(
+    options: Sequence[Any],
+    heading: str,
+    name: Callable[[Any], str],
+    opens: Calculator,
+    *,
+    columns: Sequence[Column],
+    caption: str,
+    root: str = ROOT,
+) -> str:
+    """Return the table of options, which a reader can sort and filter; a row's name opens its case."""
+    rows = []
+    for option in options:
+        href = address(opens, option, root)
+        named = element("a", text(name(option)), href=href) if href else text(name(option))
+        rows.append([f"{named} {start_button(option)}", *(cell(option) for _, cell in columns)])
+    headings = (heading, *(words for words, _ in columns))
+    listed = table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
+    return element("gpu-table", listed, data_things="options")

@@ -1,0 +1,50 @@
+"""What of a device the laws of kernels meet: the family that it runs kernels like, and the rates of its data sheet."""
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, KernelFamily
+
+# Rates of the data sheet that may stand for one that it does not have.
+RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
+RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
+
+
+def device_class(accelerator: Accelerator) -> str:
+    """Return what families of devices differ by within an architecture: market and memory."""
+    if accelerator.segment == "soc":
+        return "unified"
+    if accelerator.segment == "consumer":
+        return "consumer"
+    return "data-center" if accelerator.text("memory_type").startswith("HBM") else "professional"
+
+
+def family_of(accelerator: Accelerator) -> KernelFamily:
+    """Return the family whose laws an accelerator takes: of its architecture and class, else of its maker."""
+    facts = catalog()
+    if "kernel_families" not in facts.derived:
+        facts.derived["kernel_families"] = {
+            cover: family for family in facts.kernel_families() for cover in family.covers
+        }
+    families = facts.derived["kernel_families"]
+    assert isinstance(families, dict)
+    architecture, group = accelerator.architecture, device_class(accelerator)
+    for cover in (f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"):
+        if cover in families:
+            found = families[cover]
+            assert isinstance(found, KernelFamily)
+            return found
+    found = families[f"{accelerator.vendor}/*"]
+    assert isinstance(found, KernelFamily)
+    return found
+
+
+def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> float:
+    """Return the operations a second of a device in a format, by the nearest that its data sheet has.
+
+    `per_byte` are operations that are counted on for each byte of bandwidth where the maker publishes no rate. 0 if
+    nothing is known.
+    """
+    for known in RATES[name]:
+        rate = accelerator.quantity(known)
+        if rate:
+            return rate
+    return (accelerator.quantity("bandwidth") or 0.0) * per_byte

@@ -1,0 +1,24 @@
+"""Work that is done in steps: a page says how far it is, answers others between two of them, and may let go of it."""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+Found = TypeVar("Found")
+Steps = Generator[int, None, Found]  # each step says how many ways were looked at
+
+
+def finished(steps: Steps[Found]) -> Found:
+    """Return what steps come to, taken one after the other.
+
+    >>> def counting():
+    ...     yield 1
+    ...     return "done"
+    >>> finished(counting())
+    'done'
+    """
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Found = end.value
+            return found

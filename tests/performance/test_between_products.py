@@ -1,0 +1,56 @@
+"""What a training step moves between its products: bytes counted by hand for Llama 3.1 8B and 1,024 tokens."""
+
+from typing import Any
+
+import pytest
+
+from calc.architecture.stages import Stage
+from calc.catalog import catalog
+from calc.performance.between_products import between
+from calc.performance.operations import Pointwise
+from calc.training.reading import read_training
+
+TOKENS, HIDDEN, VOCABULARY = 1024, 4096, 128_256
+STREAM = TOKENS * HIDDEN * 2  # bytes of a layer's input in BF16
+LOGITS = TOKENS * VOCABULARY * 4  # in FP32
+
+
+def moved(*, first: int = 0, last: int = 32, **changes: Any) -> list[list[Pointwise]]:
+    """Return what is moved by table and loss, by layers forward, and backward."""
+    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": TOKENS} | changes
+    plan = read_training(asked, catalog()).plan
+    found = between(plan, Stage(plan.architecture, first, last))
+    kinds = [[one.operation for one in counted] for counted in found]
+    return [[operation for operation in kind if isinstance(operation, Pointwise)] for kind in kinds]
+
+
+def test_the_table_is_read_and_written_once() -> None:
+    """Each token's row is read and written, and its gradient is added to the table's by the same bytes."""
+    first, _, back = moved()
+    assert [one.bytes for one in first + back if one.name == "Token table"] == [2 * STREAM, 2 * STREAM]
+
+
+@pytest.mark.parametrize(
+    ("changes", "passes"), [({}, 6), ({"compile": True}, 3), ({"cross_entropy": "fused"}, 3)], ids=str
+)
+def test_the_loss_goes_over_its_logits(changes: dict[str, Any], passes: int) -> None:
+    """Six readings and writings of FP32 logits, three where the loss is one kernel: half forward, half backward."""
+    first, _, back = moved(**changes)
+    assert [one.bytes for one in first + back if one.name == "Loss"] == [passes / 2 * LOGITS] * 2
+    assert [one.kernels for one in first + back if one.name == "Loss"] == [passes] * 2
+
+
+def test_a_compiled_layer_reads_and_writes_each_tensor_once() -> None:
+    """Thirty streams: two norms 4, rotation of queries and keys 2.5, two additions 6, SiLU 7 and its product 10.5.
+
+    The hidden layer of the MLP is 3.5 streams wide, keys are a quarter of one.
+    """
+    _, (layer,), _ = moved(compile=True)
+    assert layer.bytes == (2 * 2 + 2 * 1.25 + 2 * 3 + 2 * 3.5 + 3 * 3.5) * STREAM
+
+
+def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
+    """Only the first stage looks tokens up, and only the last has logits."""
+    assert moved(first=8, last=16)[0] == []
+    assert [one.name for one in moved(first=0, last=16)[0]] == ["Token table"]
+    assert [one.name for one in moved(first=16, last=32)[0]] == ["Loss"]

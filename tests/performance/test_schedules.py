@@ -1,0 +1,95 @@
+"""What an engine does around products: weights unpacked to 16 bit, operands converted from FP32."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.catalog import catalog
+from calc.performance.operations import Copy, Counted, Product
+from calc.performance.schedules import Schedule, schedule_of, with_copies
+
+ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
+STORED = 0.5625 * WIDTH * DEPTH
+
+
+def schedule(era: str, device: str) -> Schedule:
+    """Return llama.cpp's schedule of an era on a device."""
+    facts = catalog()
+    return schedule_of(
+        facts.engine("llama.cpp").values,
+        era=era,
+        weights=facts.number_format("q4_k"),
+        accelerator=facts.accelerator(device),
+        market="",
+        attention="flash",
+    )
+
+
+def around(kernel: str, rows: float, era: str, device: str = "rtx-4090") -> tuple[list[float], str]:
+    """Return the bytes that are copied around a product, and how it is multiplied then."""
+    asked = Product("up_proj", rows, WIDTH, DEPTH, kernel, STORED, 0.0)
+    found = [item.operation for item in with_copies((Counted(asked, 32),), schedule(era, device))]
+    product = found[-1]
+    assert isinstance(product, Product)
+    return [item.bytes for item in found if isinstance(item, Copy)], product.kernel
+
+
+def test_weights_were_unpacked_for_a_library() -> None:
+    """Until mid-2024 many rows took 4.5 bits of a weight read and 16 written, then FP32 operands as FP16 and back."""
+    unpacked, converted = STORED + 2 * WIDTH * DEPTH, 6 * ROWS * (WIDTH + DEPTH)
+    assert around("q4-k", ROWS, "2023") == ([unpacked, converted], "bf16")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "era", "device"),
+    [
+        ("q4-k", 8.0, "2023", "rtx-4090"),
+        ("q4-k", 512.0, "2026", "rtx-4090"),
+        ("q4-k", 512.0, "2023", "m1-max-64gb"),
+        ("bf16", 512.0, "2026", "m1-max-64gb"),
+    ],
+)
+def test_own_kernels_need_no_copies(kernel: str, rows: float, era: str, device: str) -> None:
+    """Kernels for a few rows, those that multiply packed weights, and Metal's take what there is."""
+    assert around(kernel, rows, era, device) == ([], kernel)
+
+
+def test_plain_weights_are_multiplied_by_a_library_still() -> None:
+    """Weights of 16 bit meet operands that are converted from FP32, in all eras."""
+    assert around("bf16", ROWS, "2026") == ([6 * ROWS * (WIDTH + DEPTH)], "bf16")
+
+
+@pytest.mark.parametrize(
+    ("device", "weights", "published"),
+    [
+        ("rtx-a6000", "q4_k_m", 3780.55),
+        ("rtx-a6000", "fp16", 4511.02),
+        ("rtx-6000-ada", "q4_k_m", 5791.74),
+        ("a40-48gb", "q4_k_m", 3324.98),
+        ("rtx-4090", "q4_k_m", 7138.99),
+    ],
+)
+def test_prompts_of_2024_are_read_as_published(device: str, weights: str, published: float) -> None:
+    """Prompts of 512 tokens of Llama 3 8B on five cards (XiongjieDai, build 2836): nothing of it was fitted."""
+    report: Any = estimate(
+        {
+            "model": "llama-3-8b",
+            "engine": "llama.cpp",
+            "engine_version": "b2836",
+            "attention": "eager",
+            "accelerator": device,
+            "weights": weights,
+            "prompt_tokens": 512,
+            "output_tokens": 1,
+        }
+    )
+    assert report["speed"]["prefill_tokens_per_s"]["typical"] == pytest.approx(published, rel=0.25)
+
+
+def test_cards_without_matrix_units_have_a_speed() -> None:
+    """Two Tesla P40 write 13.2 tokens a second of Qwen3.8 27B in 4 bits (sudoingX/qwen38-mtp): not fitted."""
+    asked = {"model": "qwen3.8-27b", "weights": "q4_k_m", "accelerator": "p40-24gb", "parallelism": {"pipeline": 2}}
+    asked |= {"engine": "llama.cpp", "kv_cache": "q4_0", "prompt_tokens": 40, "output_tokens": 400}
+    report: Any = estimate(asked)
+    assert report["speed"]["decode_tokens_per_s"]["typical"] == pytest.approx(13.2, rel=0.25)
