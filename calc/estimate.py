@@ -278,7 +278,8 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
     apart = question.devices or question.asked.pools
     if question.accelerator is None or apart or (memory.get("fits") is not False and runs):
         return []
-    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+    from calc.planning.changes import Wanted  # what fits needs none
+    from calc.planning.repairs import repairs
 
     wanted = Wanted(
         facts=catalog(),
