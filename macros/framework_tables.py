@@ -19,8 +19,11 @@ def framework_table() -> str:
 
 
 def done(framework: Framework) -> str:
-    """Return a framework's presets, each with its reason, and a link to where it is read."""
-    return "".join(element("div", preset_html(preset)) for preset in framework.presets)
+    """Return a framework's presets, each with its reason and a link to where it is read, and what it is built on."""
+    own = "".join(element("div", preset_html(preset)) for preset in framework.presets)
+    if framework.follows is None:
+        return own
+    return own + element("div", text(f"Else what {catalog().framework(framework.follows).name} does."))
 
 
 def preset_html(preset: Preset) -> str:

@@ -77,12 +77,14 @@ CHECKPOINTING = Choice(
 LOSS = Choice(
     "cross_entropy",
     "Loss",
-    "How logits become a loss: all at once, piece by piece, or without keeping them.",
+    "How logits become a loss. TRL's chunked_nll is the fused one here, though its name has chunks in it.",
     "full",
     options=(
-        ("full", "All logits at once"),
-        ("chunked", "In chunks"),
-        ("fused", "Fused with the output matrix"),
+        ("full", "All logits at once: Transformers, Megatron-LM"),
+        ("full-16-bit", "All at once, in 16 bit alone"),
+        ("chunked", "In chunks: LitGPT, torchtune before 0.6"),
+        ("compiled", "Compiled: torchtitan, LLM Foundry"),
+        ("fused", "Fused with the output matrix: TRL, Liger, Unsloth"),
     ),
     topic="How it is trained",
 )
@@ -112,7 +114,8 @@ SHARDING_OPTIONS = (
     ("none", "Nothing: each GPU has a copy"),
     ("zero-1", "Optimizer states (ZeRO-1)"),
     ("zero-2", "… and gradients (ZeRO-2)"),
-    ("zero-3", "… and parameters (ZeRO-3, FSDP)"),
+    ("zero-3", "… and parameters (ZeRO-3)"),
+    ("fsdp", "The same by PyTorch (FSDP)"),
 )
 
 

@@ -411,6 +411,7 @@ KERNEL_VALUES: dict[str, tuple[str, ...]] = {
         "matrix_share",
         "sharpness",
         "quantize_bytes?",
+        "row_s?",
     ),
     "experts": ("start_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows", "row_s"),
     "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),

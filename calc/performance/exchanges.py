@@ -59,7 +59,7 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
     shares = [
         shared(
             zero=plan.stage_of_zero,
-            summed=float(group.held.gradient_bytes),
+            summed=group.held.gradient_bytes * plan.reduced_bytes / plan.method.gradient_bytes,
             stored=stored_bytes(plan, group.held),
             layers=group.layers,
             shards=group.shards,
@@ -210,7 +210,7 @@ def shared(
 ) -> Shared:
     """Return what ranks send that have the same parameters, a layer at a time: gradients, and what is divided.
 
-    `summed` are bytes of gradients in the type in which they wait, `stored` those of parameters that are gathered.
+    `summed` are bytes of gradients as they are exchanged, `stored` those of parameters that are gathered.
     Whole gradients are reduced once a step, behind the backward pass of the last micro-batch; divided ones with each
     micro-batch, unless `each` is false.
     """

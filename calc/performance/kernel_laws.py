@@ -38,12 +38,13 @@ class ProductLaw(NamedTuple):
     rate: float  # operations a second
     sharpness: float
     quantize_s: float  # for each element of the operand that is brought to the format of the weights first
+    row_s: float = 0.0  # the same for each of its rows, which a group of threads looks through for its scale
 
 
 def product_s(law: ProductLaw, *, m: float, k: float, flops: float, moved_bytes: float) -> float:
     r"""Return the seconds of a matrix product of `m` rows over an inner dimension `k`.
 
-    $t_0 + d k + e\,m k + \left((B / \text{read})^q + (F / \text{rate})^q + (s k \min(m, 256) / 256)^q\right)^{1/q}$,
+    $t_0 + d k + (e k + r) m + \left((B / \text{read})^q + (F / \text{rate})^q + (s k \min(m, 256)/256)^q\right)^{1/q}$,
     where $k$ of the second term ends at the depth that kernels split.
 
     >>> product_s(ProductLaw(1.0, 0.0, 0.0, 9.0, 1.0, 1.0, 2.0, 0.0), m=1, k=1, flops=4.0, moved_bytes=3.0)
@@ -54,7 +55,7 @@ def product_s(law: ProductLaw, *, m: float, k: float, flops: float, moved_bytes:
     overlapped = blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
     if alone > 0.0:
         overlapped = blend(overlapped, alone, law.sharpness)
-    return law.start_s + law.depth_s * walked + law.quantize_s * m * k + overlapped
+    return law.start_s + law.depth_s * walked + (law.quantize_s * k + law.row_s) * m + overlapped
 
 
 class PrefillLaw(NamedTuple):

@@ -152,7 +152,7 @@ class Kernels:
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
         law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
-        return law.quantize_s * operation.m * operation.k
+        return (law.quantize_s * operation.k + law.row_s) * operation.m
 
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
@@ -359,6 +359,7 @@ class Kernels:
             self._rate(found),
             values["sharpness"],
             quantize,
+            values.get("row_s", 0.0),
         )
 
     def _as_experts(self, found: Found) -> ExpertsLaw:

@@ -128,10 +128,16 @@ def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
 
 
 def adapters(plan: Plan, stage: Stage) -> Pass:
-    """Return the products of low-rank adapters forward, each of an A and a B."""
+    """Return the products of low-rank adapters forward, each of an A and a B.
+
+    Adapters in FP32 multiply in FP32, whose products PyTorch does not round to TF32 unless told to, where nothing casts
+    them to the type of the base.
+    """
     if plan.adapters is None:
         return ()
-    found, width = [], plan.scheme.compute
+    found, width, kernel = [], plan.scheme.compute, "bf16"
+    if plan.scheme.adapter > width and not plan.numerics.autocast:
+        width, kernel = plan.scheme.adapter, "fp32"
     for kind, count in stage.kind_counts():
         for tensor in kind.tensors:
             if not tensor.name.endswith(".weight") or not plan.adapters.covers(tensor.name.removesuffix(".weight")):
@@ -143,22 +149,23 @@ def adapters(plan: Plan, stage: Stage) -> Pass:
                 held, shape = local_share(extra, plan.layout.tensor, plan.layout.expert)
                 if len(shape) == 2:
                     size, moved = float(width * held * prod(shape)), width * rows * sum(shape)
-                    found.append(Counted(Product(extra.name, rows, *shape, "bf16", size, moved), count))
+                    found.append(Counted(Product(extra.name, rows, *shape, kernel, size, moved), count))
     return tuple(found)
 
 
 def unpacking(plan: Plan, stage: Stage) -> Pass:
-    """Return the unpacking of a quantised base: its bits are read, and 16 of them written."""
+    """Return the unpacking of a quantised base, matrix by matrix: its bits are read, and 16 of them written."""
     if not plan.choices.unpacks:
         return ()
-    elements = 0.0
+    elements = matrices = 0.0
     for kind, count in stage.kind_counts():
         for tensor in kind.tensors:
             if tensor.quantizable:
                 held, shape = local_share(tensor, plan.layout.tensor, plan.layout.expert)
                 elements += count * held * prod(shape)
+                matrices += count * held
     size = elements * (plan.method.base.bits / 8 + plan.scheme.compute)
-    return (Counted(Pointwise(UNPACKING, size, float(stage.last - stage.first)), 1),)
+    return (Counted(Pointwise(UNPACKING, size, matrices), 1),)
 
 
 def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:

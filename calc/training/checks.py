@@ -119,11 +119,18 @@ def kernel_warnings(plan: Plan) -> list[Warn]:
     if plan.choices.flash and plan.choices.mask:
         message = "a padding mask makes attention multiply every pair of tokens; packed sequences without one skip half"
         found.append(Warn("mask-multiplies", message, "padding_mask"))
-    if plan.adapters is not None and plan.scheme.adapter > plan.scheme.compute and not plan.scheme.autocast:
+    if plan.varied_lengths and plan.micro_batch > 1 and not plan.choices.mask:
         message = (
-            "adapters are kept in FP32: outside of torch.autocast their products run at FP32's rate, slower than this"
+            "sequences of several lengths are padded to one: where attention is PyTorch's own, a mask makes it "
+            "multiply every pair, as padding_mask counts it; packing skips both"
         )
-        found.append(Warn("adapters-wide", message, "precision", INFO))
+        found.append(Warn("padding-not-counted", message, "padding_mask"))
+    if plan.adapters is not None and plan.scheme.adapter > plan.scheme.compute and not plan.numerics.autocast:
+        message = (
+            "adapters are kept in FP32, and nothing casts their inputs: their products run at FP32's rate; BF16 "
+            "autocast or adapters in 16 bit are faster"
+        )
+        found.append(Warn("adapters-wide", message, "adapter_dtype"))
     return found
 
 

@@ -38,6 +38,7 @@ FIELDS = (
     "precision",
     "adapter_dtype",
     "gradient_dtype",
+    "reduce_dtype",
     "narrow_gradients_kept",
     "optimizer",
     "sharding",

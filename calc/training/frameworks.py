@@ -6,7 +6,7 @@ from math import prod
 from calc.catalog import Catalog
 from calc.catalog.frameworks import Framework, Preset
 from calc.errors import ScenarioError
-from calc.training.fields import DEFAULTS, TrainingReader
+from calc.training.fields import DEFAULTS, USUAL, TrainingReader
 
 NESTED = "."  # between a field and a part of it, as in "parallelism.tensor"
 
@@ -41,12 +41,12 @@ def holds(when: Mapping[str, list[object]], reader: TrainingReader) -> bool:
 def said(field: str, reader: TrainingReader) -> object:
     """Return what a scenario says in a field by its usual name; of a degree of parallelism, whether it is one."""
     outer, _, inner = field.partition(NESTED)
-    value = reader.given.get(outer, reader.presets.get(outer, DEFAULTS.get(outer)))
+    value = reader.given.get(outer, reader.presets.get(outer, DEFAULTS.get(outer, USUAL)))
     if outer == "parallelism":
         degrees = value if isinstance(value, Mapping) else {}
         degree = degrees.get(inner, data_ranks(degrees, reader) if inner == "data" else 1)
         return "one" if degree == 1 else "several"
-    return "zero-3" if value == "fsdp" else value
+    return value
 
 
 def data_ranks(degrees: Mapping[str, object], reader: TrainingReader) -> int:

@@ -135,6 +135,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
         gather_bytes=read_gathering(reader, scheme),
+        reduced_bytes=read_reduction(reader, scheme, gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
@@ -217,6 +218,11 @@ def read_gradients(reader: TrainingReader, scheme: Scheme, method: str) -> int:
     if scheme.master and divided and method == "full":
         width = scheme.compute
     return GRADIENT_TYPES[reader.option("gradient_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[width])]
+
+
+def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) -> int:
+    """Return the bytes of a gradient as ranks exchange it: by default as it waits for the optimizer."""
+    return GRADIENT_TYPES[reader.option("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
 
 
 def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:

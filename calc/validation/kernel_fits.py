@@ -217,7 +217,8 @@ def fitted(fit: Fit, family: KernelFamily, rows: Sequence[Measured]) -> KernelLa
     if len(used) < least_rows or len(kept) < least_left_out:
         return None
     names = [rule.removesuffix("?") for rule in KERNEL_VALUES[fit.kind]]
-    names = [name for name in names if name != "split_depth" and (name != "quantize_bytes" or fit.quantizes)]
+    casts = {"quantize_bytes", "row_s"} if fit.kind == "product" else {"quantize_bytes"}
+    names = [name for name in names if name != "split_depth" and (name not in casts or fit.quantizes)]
     fixed = {"split_depth": fit.split_depth} if fit.kind == "product" else {}
     numbers = NUMBERS | {name: (start, low, high) for name, start, low, high in fit.bounds}
     ends = [[log(end) if name in BY_LOGARITHM else end for end in numbers[name]] for name in names]

@@ -58,6 +58,16 @@ PRECISIONS = (
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
 FUSED = ("megatron_lm", "nemo", "tinyllama")  # fuse their pointwise operations by hand
 FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
+FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
+    "fsdp_qlora": "fsdp-qlora",
+    "internevo": "internevo",
+    "llm_foundry": "llm-foundry",
+    "megatron_lm": "megatron-lm",
+    "nemo": "nemo",
+    "qwen_readme": "transformers",
+    "torchtitan": "torchtitan",
+    "torchtune": "torchtune",
+}
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 ADAPTERS = {  # defaults of their scripts
     "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
@@ -146,7 +156,7 @@ def degrees(row: Row) -> dict[str, Any]:
     if "shard_grad_op" in text:
         result["sharding"] = "zero-2"
     elif "fsdp" in text:
-        result["sharding"] = "zero-3"
+        result["sharding"] = "fsdp"
     elif stage:
         result["sharding"] = f"zero-{stage.group(1)}"
     elif "distributed optimizer" in text or row["source"] == "nemo":
@@ -220,6 +230,14 @@ def optional(row: Row) -> dict[str, Any]:
     return found
 
 
+def framework_of(row: Row) -> dict[str, str]:
+    """Return what trained the row, and in what its ranks exchange gradients where it is not as usual."""
+    found = {"framework": FRAMEWORKS[row["source"]]} if row["source"] in FRAMEWORKS else {}
+    if row["source"] == "llm_foundry" and "| DEFAULT |" in row["quote_or_row"]:
+        found["reduce_dtype"] = "fp32"  # Composer's mixed_precision DEFAULT, since 0.15; PURE has one type for all
+    return found
+
+
 def attention_of(row: Row) -> str:
     """Return how the row computes attention."""
     if row["flash_attention"] == "no" or row["source"] in OLD:
@@ -246,6 +264,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **divided,
         **batches(row, divided["parallelism"]),
         **pieces_of(row),
+        **framework_of(row),
         **optional(row),
     }
 

@@ -57,6 +57,12 @@ def test_a_product_overlaps_by_its_sharpness() -> None:
     assert product_s(law, m=256, k=1, flops=4.0, moved_bytes=3.0) == pytest.approx(13.0)
 
 
+def test_a_cast_costs_by_the_element_and_by_the_row() -> None:
+    """By hand: 3 for the product, 2 · 5 · 4 for the elements of 5 rows, and 7 for each row's scale."""
+    law = ProductLaw(0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 7.0)
+    assert product_s(law, m=5, k=4, flops=0.0, moved_bytes=3.0) == pytest.approx(3.0 + 2.0 * 5 * 4 + 7.0 * 5)
+
+
 PREFILL = PrefillLaw(
     start_s=10.0, read=2.0, rate=8.0, sharpness=1.0, setup_keys=3.0, setup_width=5.0, last_wave=0.0, units=4.0
 )

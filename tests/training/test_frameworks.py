@@ -6,14 +6,17 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.performance.exchanges import exchanges
+from calc.performance.operations import Collective
 from calc.training.fields import FIELDS
+from calc.training.reading import read_training
 
 FRAMEWORKS = catalog().ids("frameworks")
 LLAMA = {"workload": "training", "model": "llama-3.1-8b", "accelerators": 8, "gradient_accumulation": 4}
 RUNS = [
     {"method": method, "sharding": sharding}
     for method in ("full", "lora", "qlora")
-    for sharding in ("none", "zero-1", "zero-3")
+    for sharding in ("none", "zero-1", "zero-3", "fsdp")
 ]
 
 
@@ -41,6 +44,22 @@ def test_a_report_asked_again_is_the_same(framework: str, run: dict[str, object]
     found = report(framework=framework, **run)
     again: Any = estimate(found["scenario"])
     assert again["memory"] == found["memory"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_no_preset_refuses_what_a_run_says(framework: str) -> None:
+    """A habit of a framework gives way where a run does otherwise; errors are of what the run itself says."""
+    for said in (
+        {"parallelism": {"tensor": 2, "data": 4}, "sequence_parallel": False},
+        {"parallelism": {"pipeline": 2, "data": 4}, "sharding": "zero-1", "gradient_dtype": "bf16"},
+        {"method": "lora", "sharding": "zero-3", "base_weights": "nf4"},
+        {"method": "lora", "checkpointing": "none"},
+        {"precision": "fp32"},
+        {"sharding": "zero-2", "precision": "fp16-mixed"},
+        {"optimizer_in_backward": True, "gradient_accumulation": 1, "precision": "bf16"},
+        {"compile": True, "cross_entropy": "full", "attention": "eager"},
+    ):
+        assert report(framework=framework, **said)["memory"]["device_bytes"] > 0, said
 
 
 def test_a_field_that_is_given_stands_above_the_framework() -> None:
@@ -71,6 +90,13 @@ def test_a_framework_does_what_the_one_does_that_it_is_built_on() -> None:
     assert report(framework="transformers", method="qlora")["scenario"]["adapter_dtype"] == "fp32"
 
 
+@pytest.mark.parametrize("framework", ["transformers", "trl", "axolotl", "llama-factory", "ms-swift"])
+@pytest.mark.parametrize("sharding", ["zero-1", "zero-2", "zero-3"])
+def test_deepspeed_keeps_masters_under_every_trainer(framework: str, sharding: str) -> None:
+    """Full training by any of its stages has FP32 masters beside 16-bit weights, whatever the trainer loads."""
+    assert report(framework=framework, sharding=sharding)["scenario"]["precision"] == "bf16-mixed"
+
+
 def test_zero_1_under_transformers_is_deepspeed() -> None:
     """Masters stand beside 16-bit weights and gradients: 16 bytes a parameter, 12 of them shared by eight ranks."""
     found = report(framework="transformers", sharding="zero-1")
@@ -87,11 +113,14 @@ def test_nemo_shares_states_where_there_are_ranks_to_share_them() -> None:
     assert report(framework="nemo", method="lora")["scenario"]["sharding"] == "none"
 
 
-def test_fsdp_under_both_of_its_names() -> None:
-    """ "fsdp" is "zero-3" for the presets too."""
-    one, other = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
-    assert one["memory"] == other["memory"]
-    assert one["scenario"]["gradient_reduction"] == "last"
+def test_fsdp_and_zero_3_are_two_programs_under_transformers() -> None:
+    """FSDP under Accelerate adds up whole gradients until the last micro-batch; DeepSpeed shares each, with masters."""
+    fsdp, zero = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
+    assert (fsdp["scenario"]["gradient_reduction"], fsdp["scenario"]["precision"]) == ("last", "bf16")
+    assert (zero["scenario"]["gradient_reduction"], zero["scenario"]["precision"]) == ("each", "bf16-mixed")
+    assert fsdp["scenario"]["sharding"] == zero["scenario"]["sharding"] == "zero-3"
+    one, other = (report(framework="torchtitan", sharding=name)["memory"] for name in ("fsdp", "zero-3"))
+    assert one == other
 
 
 def test_names_as_people_write_them() -> None:
@@ -212,3 +241,40 @@ def test_what_excludes_each_other_is_refused(changed: dict[str, object], field: 
     with pytest.raises(ScenarioError) as caught:
         report(**changed)
     assert caught.value.field == field
+
+
+def exchanged(**changed: object) -> dict[str, float]:
+    """Return the bytes that ranks exchange for each micro-batch of a changed scenario, by what they are."""
+    asked = {**LLAMA, "sharding": "zero-3", "precision": "bf16-autocast", **changed}
+    plan = read_training(asked, catalog()).plan
+    sent: dict[str, float] = {}
+    for one, times in exchanges(plan, plan.stages[0]).of_micro_batch:
+        assert isinstance(one, Collective)
+        sent[one.name] = sent.get(one.name, 0.0) + times * one.bytes
+    return sent
+
+
+def test_gradients_and_parameters_are_sent_in_the_types_of_the_framework() -> None:
+    """FSDP with one type for all sends 2 bytes a gradient where torchtitan sends 4, and 4 a parameter without any."""
+    usual, narrow, wide = (exchanged(**way) for way in ({}, {"reduce_dtype": "bf16"}, {"gather_dtype": "fp32"}))
+    gradients, parameters = "Reduce-scatter of gradients", "All-gather of parameters"
+    assert narrow[gradients] == usual[gradients] / 2
+    assert wide[parameters] == usual[parameters] * 2
+    assert exchanged(framework="llm-foundry")[gradients] == narrow[gradients]
+    assert exchanged(framework="torchtitan")[gradients] == usual[gradients]
+
+
+def test_fp32_adapters_take_the_time_of_fp32_products() -> None:
+    """Adapters of rank 64 on every matrix are a few hundredths of the work in BF16, and more than a tenth in FP32."""
+    run = {
+        "method": "lora",
+        "precision": "bf16",
+        "accelerators": 1,
+        "accelerator": "h100-sxm-80gb",
+        "lora": {"rank": 64},
+    }
+    narrow, wide = (
+        report(**run, adapter_dtype=width, sequence_tokens=4096)["speed"]["step_s"]["typical"]
+        for width in ("bf16", "fp32")
+    )
+    assert 1.1 < wide / narrow < 3

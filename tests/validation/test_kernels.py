@@ -36,9 +36,9 @@ def test_a_kind_of_kernel_on_shapes_left_out(kind: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["bf16", "fp8"])
 def test_products_of_common_formats(kernel: str) -> None:
-    """Products in BF16 and FP8 are off by about six percent in the middle."""
+    """Products in BF16 and FP8 are off by at most six percent in the middle."""
     lines = kernel_errors(lambda row: (row.kind, row.kernel))
-    assert next(line for line in lines if line.group == ("product", kernel)).error <= 0.065
+    assert next(line for line in lines if line.group == ("product", kernel)).error <= 0.063
 
 
 def test_no_device_is_off_on_the_whole() -> None:

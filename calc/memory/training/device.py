@@ -171,11 +171,11 @@ class Device:
         return whole - -(-whole // self.plan.degree(GRADIENTS))
 
     def reducing(self, elements: int) -> int:
-        """Return the buffer from which a unit's gradients are reduced, in the type of the sums."""
+        """Return the buffer from which a unit's gradients are reduced, in the type in which ranks exchange them."""
         plan = self.plan
         if plan.stage_of_zero < GRADIENTS or plan.adapters is not None or plan.shard_ranks == 1:
             return 0
-        return elements * (4 if plan.scheme.autocast else plan.scheme.compute)
+        return elements * (plan.reduced_bytes if plan.scheme.autocast else plan.scheme.compute)
 
     @cached_property
     def growing(self) -> int:

@@ -45,6 +45,7 @@ class Plan(NamedTuple):
     varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
     stated: bool  # what frameworks do differently is stated, not taken as usual
     gather_bytes: int  # an element of a sharded parameter as it is gathered
+    reduced_bytes: int  # an element of a gradient as ranks exchange it
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
