@@ -215,8 +215,10 @@ def mode_of(field: Number | Amount | Text) -> str:
     return "text" if isinstance(field, Text) else "numeric" if isinstance(field, Number) else "decimal"
 
 
-def stops_of(field: Number | Amount) -> str | None:
+def stops_of(field: Number | Amount | Text) -> str | None:
     """Return the stops of a field's slider, None for a field that has none."""
+    if isinstance(field, Text):
+        return None
     return " ".join(str(stop) for stop in STOPS.get(field.name, ()) if field.least <= stop <= field.most) or None
 
 
