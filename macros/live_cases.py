@@ -23,6 +23,7 @@ SAID = {
     "memory.parts.weights.bytes": "of weights",
     "memory.parts.kv_cache.bytes": "of cache",
 }
+UNKNOWN = "Not looked into yet."
 SIGNS = {True: "✓", False: "✗"}
 
 
@@ -61,7 +62,7 @@ def row(question: Question) -> list[str]:
         element("div", text(f"{SIGNS[figure.right]} {figure_text(figure, figure.answer)}"))
         for figure in question.figures
     )
-    return [asked, published, answers, text(question.reason)]
+    return [asked, published, answers, text("" if question.right else question.reason or UNKNOWN)]
 
 
 def figure_text(figure: Figure, value: str | float | None) -> str:

@@ -10,6 +10,7 @@ from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Number
 from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.serving_inputs import scenario
+from calc.calculators.several import FIELDS as SEVERAL
 from calc.calculators.speed import INPUTS as SPEED_INPUTS
 from calc.calculators.speed import price_text
 from calc.catalog import catalog
@@ -108,7 +109,7 @@ INPUTS = (
     *(
         field._replace(default=DEFAULTS.get(field.name, field.default))
         for field in SPEED_INPUTS
-        if field.name not in ARRIVALS | ON_HOST
+        if field.name not in ARRIVALS | ON_HOST | SEVERAL
     ),
     *OWNED,
 )

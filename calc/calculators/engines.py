@@ -1,8 +1,8 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
-from calc.calculators import hosting
+from calc.calculators import hosting, several
 from calc.calculators.html import table, text
-from calc.calculators.rendering import Report, measured_text, part_bytes
+from calc.calculators.rendering import Report, device_words, measured_text, part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
@@ -56,7 +56,10 @@ def place(report: Report) -> str:
     """Return on which devices the model stands, and how it is divided over them."""
     if hosting.alone(report):
         return f"on a host with {hosting.processor_name(report)} alone"
-    scenario, split = report["scenario"], division(report)
+    scenario = report["scenario"]
+    if several.lists(report) or several.pooled(report):
+        return f"on {device_words(scenario)}" + hosting.place(report)
+    split = division(report)
     name = catalog().accelerator(scenario["accelerator"]).name
     return f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "") + hosting.place(report)
 
@@ -110,12 +113,12 @@ def does_not_run(report: Report) -> tuple[bool, str, str] | None:
 
 def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     """Return whether it fits under an engine, and the answer in a headline and a sentence."""
-    memory, scenario = report["memory"], report["scenario"]
+    memory = report["memory"]
     if stopped := does_not_run(report):
         return stopped
     spare = show_gib(abs(memory["headroom_bytes"]))
     amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
-    full = "" if scenario["accelerators"] == 1 else " on the fullest device,"
+    full = "" if several.count(report) == 1 else " on the fullest device,"
     if memory["fits"]:
         unused = show_gib(part_bytes(report, "kv_pool_free"))
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""

@@ -9,6 +9,7 @@ from calc.scenario import OUTPUT_TOKENS, PUBLISHED
 
 FOLDER = "calculators"  # of the site, from its first page
 NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one
+LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
@@ -20,6 +21,8 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     flat = {name: value for name, value in scenario.items() if name not in ("workload", "lora")}
     flat |= scenario.get("lora", {})
     flat |= nested_values(scenario)
+    if isinstance(flat.get("accelerator"), list):
+        flat |= listed_values(scenario)
     flat.setdefault("accelerators", 1)
     flat.setdefault("weights", PUBLISHED)
     if "data" in known:  # a form that asks how devices are divided
@@ -47,14 +50,34 @@ def nested_values(scenario: dict[str, Any]) -> Values:
     return {name: str(value) for name, value in found.items()}
 
 
+def listed_values(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return what forms ask of two kinds of devices: each kind, how many there are, its slot, and their shares."""
+    found: dict[str, Any] = {}
+    for prefix, item in zip(("", "other_"), scenario["accelerator"], strict=False):
+        found |= {f"{prefix}accelerator": item["id"], f"{prefix}accelerators": item.get("count", 1)}
+        if "pcie" in item:
+            found[f"{prefix}pcie"] = item["pcie"]
+    if split := scenario.get("tensor_split"):
+        found["first_share"] = sum(split[: found["accelerators"]]) / sum(split)
+    return found
+
+
+def can_list(calculator: Calculator, devices: object) -> bool:
+    """Return whether a form asks for these devices: one kind, or two of which nothing is said but number and slot."""
+    if isinstance(devices, str):
+        return True
+    asked = any(field.name == "other_accelerator" for field in calculator.inputs)
+    return asked and isinstance(devices, list) and len(devices) == 2 and all(item.keys() <= LISTED for item in devices)
+
+
 def asks_all(calculator: Calculator, scenario: dict[str, Any]) -> bool:
     """Return whether a form asks for every field of a scenario, so that a link to it opens this very case."""
     known = {field.name for field in calculator.inputs}
-    if not isinstance(scenario["model"], str) or not isinstance(scenario.get("accelerator"), str):
+    if not isinstance(scenario["model"], str) or not can_list(calculator, scenario.get("accelerator")):
         return False
     if not LENGTHS & scenario.keys():
         return False  # the form has lengths of its own, and they are other ones
-    whole = scenario.keys() - NESTED - LENGTHS
+    whole = scenario.keys() - NESTED - LENGTHS - {"tensor_split"}
     inner = nested_values({name: value for name, value in scenario.items() if name in NESTED})
     fields = sum(len(value) for name, value in scenario.items() if name in NESTED)
     return whole <= known and inner.keys() <= known and len(inner) == fields

@@ -6,7 +6,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, table, text
-from calc.calculators.line_link import address_of, form_values
+from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
@@ -116,6 +116,8 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
     scenario, load = option["scenario"], option["load"]
     values = form_values(calculator, scenario)
     if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
+        return None
+    if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
         return None
     if load:
         del values["concurrency"]

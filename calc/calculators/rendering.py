@@ -147,8 +147,9 @@ def sources_of(report: Report) -> list[str]:
     """Return the sources that an answer rests on, each once: of its formulas, its device and its model."""
     found = dict.fromkeys(step["source"] for step in report["steps"])
     scenario = report["scenario"]
-    if scenario.get("accelerator"):
-        device = catalog().accelerator(scenario["accelerator"])
+    listed = scenario.get("accelerator") or []
+    for item in listed if isinstance(listed, list) else [{"id": listed}]:
+        device = catalog().accelerator(item["id"])
         found[device.memory_fact.source] = None
         rates = ("bandwidth", "bf16") if report["speed"] else ()
         found |= dict.fromkeys(device.facts[name].source for name in rates if name in device.facts)
@@ -179,10 +180,22 @@ def asked_words(report: Report) -> str:
     if "workload" not in scenario:
         return ""
     said = [report["model"]["name"], *(trained if scenario["workload"] == "training" else served)(scenario)]
-    if name := scenario.get("accelerator"):
-        count = f"{scenario['accelerators']} × " if scenario["accelerators"] > 1 else ""
-        said.append(count + catalog().accelerator(name).name)
+    if scenario.get("accelerator"):
+        said.append(device_words(scenario))
     return " · ".join(said)
+
+
+def device_words(scenario: Report) -> str:
+    """Return the devices of a scenario in words, however many kinds or pools there are."""
+    facts, listed = catalog(), scenario["accelerator"]
+    if isinstance(listed, list):
+        return " and ".join(f"{item['count']} × {facts.accelerator(item['id']).name}" for item in listed)
+    name = facts.accelerator(listed).name
+    if pools := scenario.get("disaggregation"):
+        read, write = (show_count(pools[pool]["accelerators"]) for pool in ("prefill", "decode"))
+        return f"{read} × {name} that read and {write} × that write"
+    count = scenario["accelerators"]
+    return f"{count} × {name}" if count > 1 else name
 
 
 def served(scenario: Report) -> list[str]:

@@ -3,12 +3,12 @@
 import datetime
 from collections.abc import Callable
 
-from calc.calculators import arriving, hosting
+from calc.calculators import arriving, hosting, several
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, spoken
+from calc.calculators.rendering import Report, answer_html, device_words, facts_html, measured_text, spoken
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,
@@ -19,7 +19,6 @@ from calc.calculators.serving_inputs import (
     start,
 )
 from calc.calculators.starting import start_html
-from calc.catalog import catalog
 from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.scenario import MOST_PRICE
 from calc.units import show_count, show_gib, show_number, show_seconds, show_tokens_per_s
@@ -61,8 +60,10 @@ INPUTS = (
     *speculation("Drafts"),
     *adapters("Adapters"),
     *start("Start"),
+    *several.UNLIKE_INPUTS,
     *hosting.INPUTS,
     *arriving.INPUTS,
+    *several.POOL_INPUTS,
     Amount(
         "price_per_hour",
         "Price of a GPU for an hour",
@@ -179,16 +180,18 @@ def writes(report: Report) -> bool:
 
 def headline(report: Report) -> tuple[bool | None, str, str]:
     """Return whether it runs at all, and the answer in a headline and a sentence."""
-    scenario, memory, speed = report["scenario"], report["memory"], report["speed"]
+    memory, speed = report["memory"], report["speed"]
     count = memory["sequences"]
     if stopped := does_not_run(report):
         return stopped
     if speed is None:
-        name, engine = catalog().accelerator(scenario["accelerator"]).name, engine_of(report)
+        name, engine = device_words(report["scenario"]), engine_of(report)
         under = f" under {engine.name}" if engine else ""
         return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
     if arriving.arrives(report) and memory["fits"]:
         return arriving.headline(report)
+    if several.pooled(report) and (memory["fits"] or not memory["prefill_pool"]["fits"]):
+        return several.steady(report, place(report))
     if arriving.serves(report) and memory["fits"] and writes(report):
         return arriving.steady(report)
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
@@ -247,7 +250,7 @@ def bounds(report: Report) -> str:
     speed, memory = report["speed"], report["memory"]
     items = [f"Writing is bound by {BOUNDS[speed['bound_by']]}."] if writes(report) else []
     items += arriving.facts(report) if "running_sequences" in speed else []
-    items += drafts_facts(report)
+    items += drafts_facts(report) + several.facts(report)
     items.append(f"Reading is bound by {BOUNDS[speed['prefill_bound_by']]}.")
     if speed["balanced_batch"]:
         turn = show_count(speed["balanced_batch"])
@@ -404,7 +407,7 @@ CALCULATOR = Calculator(
     question="How fast does this model read and write on these GPUs, and what holds it back?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=lambda values: arriving.scenario(hosting.scenario(scenario(values))),
+    scenario=lambda values: several.scenario(arriving.scenario(hosting.scenario(scenario(values)))),
     render=render,
     status=spoken(headline),
     headings=("Each sequence writes", "All together", "First token after"),

@@ -1,6 +1,6 @@
 """Will it fit: a model in a number format, with its cache, on a number of devices."""
 
-from calc.calculators import hosting
+from calc.calculators import hosting, several
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
     bare_bytes,
@@ -67,6 +67,7 @@ INPUTS = (
         empty="None: what the mathematics needs",
         topic="Engine",
     ),
+    *several.UNLIKE_INPUTS,
     *hosting.INPUTS,
 )
 
@@ -117,7 +118,8 @@ def room(report: Report) -> str:
     """Return what else the devices would hold, as a list of facts."""
     memory = report["memory"]
     items = engine_facts(report) if engine_of(report) else []
-    if engine_of(report):
+    items += several.facts(report)
+    if engine_of(report) and not several.lists(report):
         items.append(f"What the mathematics alone needs: <strong>{show_gib(bare_bytes(report))}</strong>")
     if memory["max_sequences"] and bounded_by_memory(report):
         most = show_count(memory["max_sequences"])
@@ -134,8 +136,7 @@ def room(report: Report) -> str:
 def assumptions(report: Report) -> list[str]:
     """Return what the answer takes for granted."""
     scenario = report["scenario"]
-    memory = catalog().accelerator(scenario["accelerator"]).memory_fact
-    basis = BASES.get(memory.basis, memory.basis)
+    has = [] if hosting.alone(report) or several.lists(report) else [device_memory(scenario["accelerator"])]
     stored = [
         "The weights have the sizes that they have in the file. A file says nothing of devices: over several of them "
         "embeddings, layers and head are each divided as their parameters are."
@@ -148,8 +149,14 @@ def assumptions(report: Report) -> list[str]:
         f"Every sequence reaches its full {show_count(scenario['context_tokens'])} tokens at the same time.",
         f"The prompt is read in pieces of {show_count(scenario['batched_tokens'])} tokens at most.",
         "Attention is computed in tiles and keeps no score matrix.",
-        *([] if hosting.alone(report) else [f"The device has {text(memory.show())} ({basis})."]),
+        *has,
     ]
+
+
+def device_memory(accelerator: str) -> str:
+    """Return the memory that a device has, and who says so."""
+    memory = catalog().accelerator(accelerator).memory_fact
+    return f"The device has {text(memory.show())} ({BASES.get(memory.basis, memory.basis)})."
 
 
 def render(report: Report) -> str:
@@ -175,7 +182,7 @@ CALCULATOR = Calculator(
     question="Does this model, with its cache, fit on these GPUs, and by how much?",
     inputs=INPUTS,
     presets=PRESETS,
-    scenario=lambda values: hosting.scenario(scenario(values)),
+    scenario=lambda values: several.scenario(hosting.scenario(scenario(values))),
     render=render,
     status=spoken(verdict),
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
 from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
@@ -80,6 +81,8 @@ class Placed(NamedTuple):
 
 def place(scenario: Mapping[str, object]) -> Placed:
     """Return a scenario of inference on its devices. Raises ScenarioError for whatever is wrong with it."""
+    if isinstance(scenario.get("accelerator"), list):
+        raise ScenarioError("accelerator", "lists devices that are not alike: this plot is of one kind")
     reader = Reader(scenario)
     asked = read_asked(reader)
     accelerator = read_accelerator(reader, catalog())
