@@ -198,7 +198,7 @@ def steps(request: str) -> Iterator[str]:
             except StopIteration as end:
                 yield json.dumps(shown(calculator, fields, end.value))
                 return
-            yield json.dumps({"told": f"{show_count(looked)} ways looked at"})
+            yield json.dumps({"told": f"{show_count(looked)} ways looked at."})
     except ScenarioError as error:
         yield json.dumps(refused(error, inputs))
 

@@ -154,17 +154,18 @@ def adapters(plan: Plan, stage: Stage) -> Pass:
 
 
 def unpacking(plan: Plan, stage: Stage) -> Pass:
-    """Return the unpacking of a quantised base: its bits are read, and 16 of them written."""
+    """Return the unpacking of a quantised base, matrix by matrix: its bits are read, and 16 of them written."""
     if not plan.choices.unpacks:
         return ()
-    elements = 0.0
+    elements = matrices = 0.0
     for kind, count in stage.kind_counts():
         for tensor in kind.tensors:
             if tensor.quantizable:
                 held, shape = local_share(tensor, plan.layout.tensor, plan.layout.expert)
                 elements += count * held * prod(shape)
+                matrices += count * held
     size = elements * (plan.method.base.bits / 8 + plan.scheme.compute)
-    return (Counted(Pointwise(UNPACKING, size, float(stage.last - stage.first)), 1),)
+    return (Counted(Pointwise(UNPACKING, size, matrices), 1),)
 
 
 def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:

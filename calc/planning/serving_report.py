@@ -329,9 +329,14 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
 
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
-    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices."""
+    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices.
+
+    Without matrix units the rate in FP32 is one for an engine with kernels of its own for packed weights.
+    """
     if not engine.is_timed or accelerator.sixteen_bit is not None:
         return engine.is_timed
+    if engine.values.get("integer_share") and accelerator.quantity("fp32"):
+        return True
     return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 

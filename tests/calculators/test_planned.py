@@ -110,7 +110,7 @@ def test_steps_come_to_the_same_answer(name: str) -> None:
     request = json.dumps({"calculator": name, "fields": {}})
     told = [json.loads(reply) for reply in beside(steps(request), steps(request))]
     assert told[-1] == json.loads(answer(request))
-    assert all(set(reply) == {"told"} and reply["told"].endswith(" ways looked at") for reply in told[:-1])
+    assert all(set(reply) == {"told"} and reply["told"].endswith(" ways looked at.") for reply in told[:-1])
 
 
 def beside(one: Iterator[str], other: Iterator[str]) -> Iterator[str]:

@@ -85,3 +85,11 @@ def test_prompts_of_2024_are_read_as_published(device: str, weights: str, publis
         }
     )
     assert report["speed"]["prefill_tokens_per_s"]["typical"] == pytest.approx(published, rel=0.25)
+
+
+def test_cards_without_matrix_units_have_a_speed() -> None:
+    """Two Tesla P40 write 13.2 tokens a second of Qwen3.8 27B in 4 bits (sudoingX/qwen38-mtp): not fitted."""
+    asked = {"model": "qwen3.8-27b", "weights": "q4_k_m", "accelerator": "p40-24gb", "parallelism": {"pipeline": 2}}
+    asked |= {"engine": "llama.cpp", "kv_cache": "q4_0", "prompt_tokens": 40, "output_tokens": 400}
+    report: Any = estimate(asked)
+    assert report["speed"]["decode_tokens_per_s"]["typical"] == pytest.approx(13.2, rel=0.25)

@@ -182,6 +182,7 @@ def test_a_quantized_base_is_unpacked_each_time() -> None:
     passes = step_passes(plan, middle(plan))
     unpacked = [item for item in passes.of_micro_batch if item.operation.name == UNPACKING]
     assert [item.operation.bytes for item in unpacked] == [6_979_321_856 * 2.5] * 3
+    assert sum(item.operation.launches for item in unpacked) == 3 * 32 * 7  # each matrix by a kernel of its own
 
 
 def test_a_newer_kernel_is_faster_where_it_was_written_for() -> None:

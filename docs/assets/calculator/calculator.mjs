@@ -289,15 +289,19 @@ class Calculator extends HTMLElement {
   // What takes long says how far it is, and can be stopped.
   #tellSteps(text) {
     if (!this.#stale.isConnected) return;
-    this.#note(`${LATE_TEXT} ${text}.`);
+    const known = this.#stale.querySelector("span");
+    if (known) { known.textContent = text; return; }
+    this.#note(LATE_TEXT);
     const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop" });
-    stop.addEventListener("click", () => {
-      runtime.drop(this);
-      this.#answer.removeAttribute("aria-busy");
-      this.#note(this.#answer.hidden ? UNANSWERED_TEXT : STOPPED_TEXT);
-      this.#say(STOPPED_TEXT);
-    });
-    this.#stale.append(" ", stop);
+    stop.addEventListener("click", () => this.#stop());
+    this.#stale.append(" ", Object.assign(document.createElement("span"), { textContent: text }), " ", stop);
+  }
+
+  #stop() {
+    runtime.drop(this);
+    this.#answer.removeAttribute("aria-busy");
+    this.#note(this.#answer.hidden ? UNANSWERED_TEXT : STOPPED_TEXT);
+    this.#say(STOPPED_TEXT);
   }
 
   #show(answer) {
@@ -355,7 +359,7 @@ class Calculator extends HTMLElement {
 
   // Say what the answer on show is to: before it, or where it is hidden in its place.
   #note(text) {
-    this.#stale.textContent = this.#answer.hidden && text.startsWith(LATE_TEXT) ? `Being computed … ${text.slice(LATE_TEXT.length)}` : text;
+    this.#stale.textContent = this.#answer.hidden && text === LATE_TEXT ? "Being computed …" : text;
     if (this.#answer.hidden) this.#answer.before(this.#stale);
     else this.#answer.prepend(this.#stale);
   }

@@ -50,7 +50,9 @@ class Runtime extends EventTarget {
   drop(owner) {
     this.#asked.delete(owner);
     for (const [number, sent] of this.#numbered) {
-      if (sent.owner === owner && sent.told) this.#worker.postMessage({ drop: number });
+      if (sent.owner !== owner || !sent.told) continue;
+      sent.told = () => {}; // what is still on its way is not heard
+      this.#worker.postMessage({ drop: number });
     }
   }
 
@@ -77,7 +79,7 @@ class Runtime extends EventTarget {
       const sent = this.#numbered.get(message.number);
       clearTimeout(sent.watch);
       sent.watch = setTimeout(() => this.#giveUp(sent.answered), HANGING_MS);
-      if (!this.#asked.has(sent.owner)) sent.told(message.told);
+      sent.told(message.told);
     } else if (message.kind === "answer") {
       const { owner, answered, watch } = this.#numbered.get(message.number);
       clearTimeout(watch);
