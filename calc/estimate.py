@@ -184,7 +184,9 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
         risks.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
     if asked.pools is not None and found.speed is not None:
-        message = "of published servers with pools apart, half had their first token at over twice or under half of it"
+        message = (
+            "first tokens of published servers with pools apart differ from it: see the range, which holds four of five"
+        )
         risks.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
     return {
@@ -276,7 +278,8 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
     apart = question.devices or question.asked.pools
     if question.accelerator is None or apart or (memory.get("fits") is not False and runs):
         return []
-    from calc.planning.repairs import Wanted, repairs  # what fits needs none
+    from calc.planning.changes import Wanted  # what fits needs none
+    from calc.planning.repairs import repairs
 
     wanted = Wanted(
         facts=catalog(),

@@ -9,7 +9,7 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import QUANTIZED_BLOCKS
-from calc.catalog import Catalog
+from calc.catalog import Catalog, catalog
 from calc.catalog.loader import file_of
 from calc.catalog.records import (
     Accelerator,
@@ -454,6 +454,15 @@ def read_engine(
     return catalog.engine(str(name)), float(share)
 
 
+def newest(engine: Engine) -> Engine:
+    """Return an engine in the newest era that was measured, which most scenarios ask for: it is made once."""
+    known = catalog().derived
+    found = known.get(f"newest {engine.id}")
+    if not isinstance(found, Engine):
+        found = known[f"newest {engine.id}"] = engine.of_version()
+    return found
+
+
 def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
     """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
     version = reader.given.get("engine_version")
@@ -463,7 +472,7 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
         return None
     if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
         raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
-    found = engine.of_version(version if isinstance(version, str) else None)
+    found = engine.of_version(version) if isinstance(version, str) else newest(engine)
     if version is None:
         reader.defaults.append("engine_version")
     reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)

@@ -185,7 +185,7 @@ def run_table(*names: str) -> str:
         )
     headings = (
         "Run",
-        "Parameters",
+        "Parameters, published",
         "Tokens",
         "FLOP, 6ND",
         "Of the 16-bit rate",

@@ -6,7 +6,7 @@ from calc.catalog import catalog
 from calc.units import GIB, show_count, show_gib, show_seconds
 
 TOPIC = "Host"
-MOST_LAYERS, MOST_GIB = 1000, 100_000
+MOST_LAYERS, MOST_CORES, MOST_GIB = 1000, 1024, 100_000
 INPUTS = (
     Amount(
         "gpu_layers",
@@ -33,6 +33,15 @@ INPUTS = (
         "",
         kind="processors",
         empty="The usual one beside the GPU",
+        topic=TOPIC,
+    ),
+    Amount(
+        "host_cores",
+        "Cores of the processor",
+        "If it has another number of them, or is not in the list.",
+        "",
+        least=1,
+        most=MOST_CORES,
         topic=TOPIC,
     ),
     Amount(
@@ -73,6 +82,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     host: dict[str, object] = {}
     if "processor" in values:
         host["processor"] = values["processor"]
+    if "host_cores" in values:
+        host["cores"] = values["host_cores"]
     if "host_bandwidth" in values:
         host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
     if "host_memory" in values:

@@ -117,7 +117,7 @@ CALCULATOR = Calculator(
     scenario=dict,
     render=render,
     status=status,
-    headings=("Sending", "Reached, one way", "Beside computing"),
+    headings=("Sending", "Reached by this message, one way", "Beside computing"),
     row=row,
     answer=answer,
 )

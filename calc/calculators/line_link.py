@@ -41,6 +41,8 @@ def nested_values(scenario: dict[str, Any]) -> Values:
     host, found = scenario.get("host", {}), {}
     if "processor" in host:
         found["processor"] = host["processor"]
+    if "cores" in host:
+        found["host_cores"] = host["cores"]
     if "bandwidth" in host:
         found["host_bandwidth"] = str(host["bandwidth"]).removesuffix(" GB/s")
     for name in ("speculation", "start"):

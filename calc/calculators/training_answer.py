@@ -114,7 +114,8 @@ SHARDING_OPTIONS = (
     ("none", "Nothing: each GPU has a copy"),
     ("zero-1", "Optimizer states (ZeRO-1)"),
     ("zero-2", "… and gradients (ZeRO-2)"),
-    ("zero-3", "… and parameters (ZeRO-3, FSDP)"),
+    ("zero-3", "… and parameters (ZeRO-3)"),
+    ("fsdp", "The same by PyTorch (FSDP)"),
 )
 
 

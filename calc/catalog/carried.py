@@ -4,9 +4,11 @@ A record that is made of a carried entry says nothing where a field was left beh
 """
 
 import json
+from pathlib import Path
 
 from calc.catalog.check import Entry, Tables
 
+PACKAGE = Path(__file__).resolve().parents[1]
 NOT_CARRIED = ("claims", "glossary", "runs")
 # Fields that are left behind by kind, each with what a record says in their place.
 DAY: Entry = {"checked": ""}
@@ -23,29 +25,59 @@ LEFT_BEHIND: dict[str, Entry] = {
     "mixtures": DAY,
     "models": {"licence": "", "gated": False, "note": "", **DAY},
     "number_formats": DAY,
+    "prices": {"note": ""},
     "processors": DAY,
     "protocols": {"note": "", **DAY},
     "sources": {"kind": "", "note": "", "dated": "", **DAY},
     "support": DAY,
     "trainers": DAY,
 }
+# Facts of accelerators that pages list and no calculator works with.
+LISTED_FACTS = (
+    "memory_bus",
+    "memory_rate",
+    "l2_cache",
+    "last_level_cache",
+    "register_file",
+    "shared_memory",
+    "clock",
+    "matrix_clock",
+    "operations_per_clock",
+    "fp6",
+    "rocm",
+)
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
 COEFFICIENT: Entry = {"reason": "", "versions": "", "rows": (), **DAY}
 
 
 def carried(tables: Tables, version: str) -> str:
-    """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML."""
+    """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML.
+
+    A source is carried if an entry that is carried, or the package's code, names it.
+    """
     kept = {
         kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
         for kind, table in tables.items()
         if kind not in NOT_CARRIED
     }
-    return json.dumps({"tables": kept, "version": version}, separators=(",", ":"), ensure_ascii=False)
+    cited = "".join(as_text(table) for kind, table in kept.items() if kind != "sources")
+    cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
+    kept["sources"] = {name: entry for name, entry in kept["sources"].items() if f'"{name}"' in cited}
+    return as_text({"tables": kept, "version": version})
+
+
+def as_text(value: object) -> str:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def carried_entry(kind: str, entry: Entry) -> Entry:
     """Return what the browser needs of an entry, its facts without what the entry says too."""
     found = without(entry, LEFT_BEHIND.get(kind, {}))
+    if kind == "accelerators":
+        found = without(found, dict.fromkeys(LISTED_FACTS))
+    if kind == "models" and found.get("source") == own_config(found):
+        del found["source"]
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: without(item, COEFFICIENT) for name, item in listed.items()}
     facts = {name: part for name, part in found.items() if isinstance(part, dict) and "value" in part}
@@ -53,6 +85,13 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
         same = {"source": ""} if fact.get("source") == found.get("source") else {}
         found[name] = without(fact, FACT | same)
     return found
+
+
+def own_config(entry: Entry) -> str:
+    """Return the address of the config in a model's first repository, which most entries have as their source."""
+    listed = entry.get("repositories")
+    first = listed[0] if isinstance(listed, list) and listed else ""
+    return f"https://huggingface.co/{first}/blob/main/config.json"
 
 
 def without(entry: Entry, left: Entry) -> Entry:
@@ -63,6 +102,8 @@ def without(entry: Entry, left: Entry) -> Entry:
 def restored(kind: str, entry: Entry) -> Entry:
     """Return an entry with something in place of every field that may have been left behind."""
     found = LEFT_BEHIND.get(kind, {}) | entry
+    if kind == "models":
+        found.setdefault("source", own_config(found))
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: COEFFICIENT | item for name, item in listed.items()}
     return found

@@ -14,7 +14,7 @@ from calc.planner.need import Share
 from calc.planner.question import Question, own_price
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import apart_layouts, tensor_degrees
-from calc.planning.support import sold_in_multiples
+from calc.planning.support import known_on, place_of, sold_in_multiples
 from calc.scenario import (
     HOST_ENGINE,
     PUBLISHED,
@@ -63,6 +63,18 @@ class Candidate(NamedTuple):
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario; None where that was the last."""
         return self._replace(scenarios=self.scenarios[1:], share=None) if len(self.scenarios) > 1 else None
+
+
+def named_engine(candidate: Candidate, facts: Catalog) -> str:
+    """Return the engine that is asked for by its name; empty where one that is known to run is taken, or none."""
+    name = candidate.scenario.get("engine")
+    return str(name) if name in facts.ids("engines") else ""
+
+
+def doubted(candidate: Candidate, facts: Catalog) -> bool:
+    """Return whether nobody says that the engine runs on the device: such options come after all others."""
+    engine = named_engine(candidate, facts)
+    return bool(engine) and not known_on(facts=facts, engine=engine, place=place_of(candidate.devices.accelerator))
 
 
 def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:

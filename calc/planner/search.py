@@ -15,7 +15,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, read_question
 from calc.planner.bound import Bound, bound_of, least_held
-from calc.planner.candidates import Candidate
+from calc.planner.candidates import Candidate, doubted, named_engine
 from calc.planner.devices import Devices
 from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
 from calc.planner.need import Share
@@ -58,19 +58,19 @@ class Search:
         self.estimated = self.looked = 0
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
-        """Return the best options, each of a group of its own, best first."""
+        """Return the best options, each of a group of its own, best first; last those of which nobody says they run."""
         return finished(self.looking(tried))
 
     def looking(self, tried: Iterable[Candidate]) -> Steps[list[Option]]:
         """Look for the best options, one candidate a step."""
-        line: list[tuple[tuple[bool, float], int, Candidate, Option | None]] = []
+        line: list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]] = []
         for candidate in tried:
             if candidate.scenarios:
-                line.append((self.at_best(candidate), candidate.order, candidate, None))
+                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
         heapify(line)
         found: dict[str, Option] = {}
         while line and len(found) < self.question.shown:
-            _, order, candidate, option = heappop(line)
+            open_, _, order, candidate, option = heappop(line)
             if candidate.group in found:
                 continue
             if option is not None:
@@ -80,13 +80,14 @@ class Search:
             yield self.looked
             answer = self.further(candidate)
             if isinstance(answer, Option):
-                heappush(line, (self.value(answer), order, answer.candidate, answer))
+                unknown = answer.report.get("runs", True) is None and bool(named_engine(candidate, self.facts))
+                heappush(line, (unknown, self.value(answer), order, answer.candidate, answer))
             elif isinstance(answer, Candidate):
-                heappush(line, (self.at_best(answer), order, answer, None))
+                heappush(line, (open_, self.at_best(answer), order, answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():
-                    heappush(line, (self.at_best(rest), order, rest, None))
+                    heappush(line, (open_, self.at_best(rest), order, rest, None))
         return list(found.values())
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:

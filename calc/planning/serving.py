@@ -10,7 +10,7 @@ from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.cache_store import HOST, CacheStore
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
-from calc.memory.engines.vllm import default_sequences
+from calc.memory.engines.vllm import default_sequences, is_large_device
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
 from calc.memory.runtime import Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
@@ -61,6 +61,14 @@ class Serving:
         if self.slots is None and "slots" not in self.engine.values and "sequences" in self.engine.values:
             return default_sequences(self.engine, self.accelerator)
         return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
+
+    @property
+    def piece_tokens(self) -> int | None:
+        """Tokens of a prompt that pass at once, None where whole prompts do."""
+        if self.batched_tokens is not None or "batched_tokens" not in self.engine.values:
+            return self.batched_tokens
+        large = self.accelerator is not None and is_large_device(self.accelerator, self.engine)
+        return self.engine.whole("batched_tokens_large" if large else "batched_tokens")
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""

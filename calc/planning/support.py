@@ -142,6 +142,14 @@ def usual_engine(
 
 
 @lru_cache(maxsize=4096)
+def known_on(*, facts: Catalog, engine: str, place: Place | None) -> bool:
+    """Return whether an engine is known to run on a device, or not to; in doubt it is not."""
+    known = [fact for fact in facts.support(engine) if fact.about == DEVICE and fact.holds_in("")]
+    fact = closest(known, place)
+    return fact is not None and fact.runs != MAYBE
+
+
+@lru_cache(maxsize=4096)
 def first_engine(*, facts: Catalog, place: Place, formats: tuple[str, ...], family: str) -> str | None:
     """Return the first engine that is known to run it, in the order in which people take them on a device."""
     engines = sorted(facts.engines(), key=lambda engine: (place.segment not in engine.usual_on, not engine.usual_on))

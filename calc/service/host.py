@@ -10,10 +10,11 @@ from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Host, Placement, kept_bytes
-from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size
+from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size, whole
 from calc.units import show_gib
 
-FIELDS = ("processor", "bandwidth", "memory")
+FIELDS = ("processor", "cores", "bandwidth", "memory")
+MOST_CORES = 1024
 ALL, MOST_LAYERS = "all", 10_000  # more layers than a model has are all of them, as llama.cpp reads it
 DESKTOP_BYTES = 256 * 2**30  # four modules of 64 GiB, the most that desktops hold; who keeps more has a server
 # What systems write around a processor's name.
@@ -104,15 +105,24 @@ def read_host(
     else:
         processor = usual_processor(catalog, accelerator, kept)
     filled["processor"] = processor.id
-    found = host_of(processor)
+    found, given = with_given(host_of(processor), value)
+    reader.filled["host"] = filled | given
+    return found
+
+
+def with_given(found: Host, value: Mapping[str, object]) -> tuple[Host, dict[str, object]]:
+    """Return a host with the cores, bandwidth and memory that a scenario gives it, and what was read."""
+    filled: dict[str, object] = {}
+    if "cores" in value:
+        filled["cores"] = cores = whole(value["cores"], "host.cores", 1, MOST_CORES)
+        found = found._replace(cores=cores, rate=found.rate * cores / found.cores)
     if "bandwidth" in value:
         filled["bandwidth"] = bandwidth = read_rate(value["bandwidth"], "host.bandwidth")
         found = found._replace(bandwidth=float(bandwidth))
     if "memory" in value:
         filled["memory"] = memory = read_size(value["memory"], "host.memory")
         found = found._replace(memory_bytes=memory)
-    reader.filled["host"] = filled
-    return found
+    return found, filled
 
 
 def host_of(processor: Processor) -> Host:

@@ -46,7 +46,7 @@ def said(field: str, reader: TrainingReader) -> object:
         degrees = value if isinstance(value, Mapping) else {}
         degree = degrees.get(inner, data_ranks(degrees, reader) if inner == "data" else 1)
         return "one" if degree == 1 else "several"
-    return "zero-3" if value == "fsdp" else value
+    return value
 
 
 def data_ranks(degrees: Mapping[str, object], reader: TrainingReader) -> int:

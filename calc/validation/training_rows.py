@@ -60,7 +60,7 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
         return layout, "zero-1"  # HybridZeroOptimizer, on one data-parallel rank too
     if row["source"] == "qwen_readme" and row["method"] in ("full", "qlora") and devices == 1:
         return layout, "zero-2"  # DeepSpeed on one device; the source does not state the stage
-    return layout, "zero-3" if "fsdp" in text else "none"
+    return layout, "fsdp" if "fsdp" in text else "none"
 
 
 # What trained the rows of a source, by its name in the catalogue of frameworks.

@@ -156,7 +156,7 @@ def degrees(row: Row) -> dict[str, Any]:
     if "shard_grad_op" in text:
         result["sharding"] = "zero-2"
     elif "fsdp" in text:
-        result["sharding"] = "zero-3"
+        result["sharding"] = "fsdp"
     elif stage:
         result["sharding"] = f"zero-{stage.group(1)}"
     elif "distributed optimizer" in text or row["source"] == "nemo":

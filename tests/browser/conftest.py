@@ -17,8 +17,8 @@ BOOT_MS = 60_000  # a loaded machine starts Python slowly
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the whole site, built as `mkdocs build` builds it."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The whole site, built as `mkdocs build` builds it: its folder, and the address under which it is served."""
     folder = tmp_path_factory.mktemp("site")
     with serving(folder) as address:
         command = [
@@ -32,7 +32,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with (ROOT / ".cache/building").open("w") as turn:  # a second process finds most of it kept by the first
             fcntl.flock(turn, fcntl.LOCK_EX)
             subprocess.run(command, cwd=ROOT, env=os.environ | {"SITE_URL": address}, check=True)
-        yield address
+        yield folder, address
+
+
+@pytest.fixture(scope="session")
+def site(built: tuple[Path, str]) -> str:
+    """The address of the built site."""
+    return built[1]
 
 
 @pytest.fixture(scope="session")

@@ -24,9 +24,9 @@ def test_a_host_is_asked_about_where_something_is_left_to_it() -> None:
     """A processor alone says nothing as long as all layers are on the GPU; the slot of the GPU always does."""
     assert "host" not in scenario(processor="epyc-9554")
     assert scenario(pcie="4.0 x8")["pcie"] == "4.0 x8"
-    found = scenario(gpu_layers="20", processor="epyc-9554", host_bandwidth="300", host_memory="128")
+    found = scenario(gpu_layers="20", processor="epyc-9554", host_cores="32", host_bandwidth="300", host_memory="128")
     assert found["gpu_layers"] == 20.0
-    assert found["host"] == {"processor": "epyc-9554", "bandwidth": "300.0 GB/s", "memory": 128 * 2**30}
+    assert found["host"] == {"processor": "epyc-9554", "cores": 32, "bandwidth": "300.0 GB/s", "memory": 128 * 2**30}
     assert not hosting.FIELDS & (found.keys() - {"gpu_layers", "experts_on_host", "pcie"})
 
 

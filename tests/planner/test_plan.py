@@ -408,3 +408,13 @@ def test_import_is_lazy() -> None:
     """Who imports `calc` does not load the planner."""
     code = "import sys, calc; assert not any(name.startswith('calc.planner') for name in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_nobody_says_comes_last() -> None:
+    """vLLM is for DGX Spark, and another project's for Macs: these stand behind it, whatever they cost."""
+    limits = {"devices": 1, "segments": ["soc"], "vendors": ["NVIDIA", "Apple"]}
+    question = {"want": "hardware", "model": "llama-3.1-8b", "engine": "vllm", "context_tokens": 4096}
+    found: Any = plan({**question, "limits": limits, "rank_by": "cost", "count": 12})["options"]
+    runs = [estimate(option["scenario"])["runs"] for option in found]
+    assert runs == sorted(runs, key=lambda known: known is None)
+    assert True in runs and None in runs

@@ -20,6 +20,21 @@ CASES = [
     {"model": "qwen3-14b", "engine": "sglang", "accelerator": "rtx-3090", "context_tokens": 65536},
     {"model": "gemma-3-27b", "engine": "mlx", "accelerator": "m4-pro-48gb"},
     {"model": "llama-3.1-405b", "engine": "transformers", "accelerator": "rtx-3060-12gb"},
+    {
+        "model": "gemma-3-27b",
+        "engine": "vllm",
+        "weights": "awq",
+        "accelerator": "rtx-4090",
+        "sequence_slots": 1024,
+        "batched_tokens": 16384,
+    },
+    {
+        "model": "Qwen/Qwen3-235B-A22B-FP8",
+        "engine": "sglang",
+        "accelerator": "h200-sxm-141gb",
+        "accelerators": 8,
+        "parallelism": {"tensor": 8},
+    },
 ]
 
 
@@ -118,6 +133,24 @@ def test_a_larger_share_is_offered_below_the_largest() -> None:
         for repair in larger:
             assert repair["change"] == {"memory_fraction": 0.95}
             assert (repair["message"], repair["cost"]) == ("Give vLLM 95 % of the device", "nothing")
+
+
+def test_what_the_engine_is_set_up_for() -> None:
+    """Fewer sequences that may run cost nobody anything, and shorter pieces of prompts cost speed; both fit."""
+    report: Any = estimate(CASES[10])
+    changes = {next(iter(repair["change"])): repair for repair in report["repairs"]}
+    assert 1 <= changes["sequence_slots"]["change"]["sequence_slots"] < 1024
+    assert changes["sequence_slots"]["cost"] == "nothing" and changes["batched_tokens"]["cost"] == "speed"
+    one_more = {**CASES[10], "sequence_slots": changes["sequence_slots"]["change"]["sequence_slots"] + 1}
+    assert estimate(one_more)["memory"]["fits"] is False
+
+
+def test_a_layout_that_starts_comes_first() -> None:
+    """Where ranks cut blocks of the weights, whole experts are offered, then fewer ranks, then another engine."""
+    report: Any = estimate(CASES[11])
+    whole, fewer, other, *_ = report["repairs"]
+    assert whole["change"]["parallelism"]["expert"] == 8 and whole["cost"] == "nothing"
+    assert fewer["change"]["parallelism"]["tensor"] == 4 and other["change"]["engine"] == "vllm"
 
 
 def test_ranks_attend_to_sequences_of_their_own() -> None:

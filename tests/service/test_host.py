@@ -54,7 +54,7 @@ REFUSED = [
     ({"gpu_layers": 1, "parallelism": {"pipeline": 2}}, "gpu_layers", "parallelism.pipeline"),
     ({"gpu_layers": 0, "accelerators": 2}, "accelerators", "gpu_layers 0"),
     ({"gpu_layers": 4, "host": {"processor": "ryzen 9 9950z"}}, "host.processor", "9950"),
-    ({"gpu_layers": 4, "host": {"cores": 8}}, "host.cores", "processor, bandwidth, memory"),
+    ({"gpu_layers": 4, "host": {"threads": 8}}, "host.threads", "processor, cores, bandwidth, memory"),
     ({"gpu_layers": 4, "host": {"bandwidth": "80 GB"}}, "host.bandwidth", "80 GB/s"),
     ({"gpu_layers": 4, "host": {"memory": 0}}, "host.memory", "whole number"),
     ({"gpu_layers": 4, "host": "big"}, "host", "an object"),
@@ -167,6 +167,18 @@ def test_the_usual_host_is_of_the_card_s_time() -> None:
     found = report(MIXTURE, gpu_layers=28)
     assert "host" in found["defaults"] and found["scenario"]["host"] == {"processor": "ryzen-5-5600x"}
     assert "host-assumed" in {item["code"] for item in found["warnings"]}
+
+
+def test_a_processor_that_is_not_known_has_cores() -> None:
+    """Where cores bound it, half as many write more slowly, and as many as the processor has change nothing."""
+    scenario = {"model": "qwen3-30b-a3b", "weights": "q4_k_m", "engine": "llama.cpp", "gpu_layers": 0}
+    rates = []
+    for more in ({}, {"cores": 64}, {"cores": 32}):
+        found: Any = estimate({**scenario, "host": {"processor": "epyc-7003", **more}})
+        rates.append(found["speed"]["prefill_tokens_per_s"]["typical"])
+    assert rates[0] == rates[1] > 1.5 * rates[2]
+    with pytest.raises(ScenarioError, match="whole number"):
+        estimate({**scenario, "host": {"cores": 0}})
 
 
 def test_who_keeps_more_than_a_desktop_holds_has_a_server() -> None:

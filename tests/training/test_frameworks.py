@@ -16,7 +16,7 @@ LLAMA = {"workload": "training", "model": "llama-3.1-8b", "accelerators": 8, "gr
 RUNS = [
     {"method": method, "sharding": sharding}
     for method in ("full", "lora", "qlora")
-    for sharding in ("none", "zero-1", "zero-3")
+    for sharding in ("none", "zero-1", "zero-3", "fsdp")
 ]
 
 
@@ -90,6 +90,13 @@ def test_a_framework_does_what_the_one_does_that_it_is_built_on() -> None:
     assert report(framework="transformers", method="qlora")["scenario"]["adapter_dtype"] == "fp32"
 
 
+@pytest.mark.parametrize("framework", ["transformers", "trl", "axolotl", "llama-factory", "ms-swift"])
+@pytest.mark.parametrize("sharding", ["zero-1", "zero-2", "zero-3"])
+def test_deepspeed_keeps_masters_under_every_trainer(framework: str, sharding: str) -> None:
+    """Full training by any of its stages has FP32 masters beside 16-bit weights, whatever the trainer loads."""
+    assert report(framework=framework, sharding=sharding)["scenario"]["precision"] == "bf16-mixed"
+
+
 def test_zero_1_under_transformers_is_deepspeed() -> None:
     """Masters stand beside 16-bit weights and gradients: 16 bytes a parameter, 12 of them shared by eight ranks."""
     found = report(framework="transformers", sharding="zero-1")
@@ -106,11 +113,14 @@ def test_nemo_shares_states_where_there_are_ranks_to_share_them() -> None:
     assert report(framework="nemo", method="lora")["scenario"]["sharding"] == "none"
 
 
-def test_fsdp_under_both_of_its_names() -> None:
-    """ "fsdp" is "zero-3" for the presets too."""
-    one, other = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
-    assert one["memory"] == other["memory"]
-    assert one["scenario"]["gradient_reduction"] == "last"
+def test_fsdp_and_zero_3_are_two_programs_under_transformers() -> None:
+    """FSDP under Accelerate adds up whole gradients until the last micro-batch; DeepSpeed shares each, with masters."""
+    fsdp, zero = (report(framework="transformers", sharding=name) for name in ("fsdp", "zero-3"))
+    assert (fsdp["scenario"]["gradient_reduction"], fsdp["scenario"]["precision"]) == ("last", "bf16")
+    assert (zero["scenario"]["gradient_reduction"], zero["scenario"]["precision"]) == ("each", "bf16-mixed")
+    assert fsdp["scenario"]["sharding"] == zero["scenario"]["sharding"] == "zero-3"
+    one, other = (report(framework="torchtitan", sharding=name)["memory"] for name in ("fsdp", "zero-3"))
+    assert one == other
 
 
 def test_names_as_people_write_them() -> None:

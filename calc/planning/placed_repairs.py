@@ -1,0 +1,142 @@
+"""What would make it fit, by where it stands: another engine or layout, the host's memory, more or other devices."""
+
+from collections.abc import Iterator
+
+from calc.memory.placement import ON_DEVICES, Placement
+from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, fitting, under
+from calc.planning.fit import most_that_fit
+from calc.planning.layout import apart_layouts, best_layout
+from calc.planning.serving import Serving
+from calc.planning.support import sold_in_multiples, usual_engine
+from calc.units import show_count
+
+MOST_OTHERS = 3  # other devices that are offered
+MOST_BUILT = 16  # devices of two machines
+
+
+def of_layout(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over divisions of as many devices that the engine starts with: with whole experts, or fewer ranks."""
+    demand, layout, engine = wanted.demand, wanted.layout, wanted.engine
+    ranks = layout.tensor * layout.data
+    whole = layout._replace(expert=ranks) if 1 < ranks <= demand.architecture.experts else None
+    best = best_layout(demand, layout.devices, engine)
+    for other, how in ((whole, "Leave experts whole, on ranks of their own"), (best[0] if best else None, "")):
+        if other is None or other == layout or not wanted.able(engine, demand.weights, layout=other):
+            continue
+        words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
+        yield from fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
+
+
+def of_attention(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over data parallelism of attention, where tensor ranks repeat what one cache holds: the first that fits.
+
+    Each data rank caches its own sequences alone, and all ranks share the experts, as DeepSeek-V3 is served
+    (arXiv:2412.19437).
+    """
+    layout, engine = wanted.layout, wanted.engine
+    if layout.data > 1 or layout.context > 1 or (engine is not None and engine.splits_layers):
+        return
+    for apart in apart_layouts(wanted.demand.architecture, layout.tensor):
+        apart = apart._replace(pipeline=layout.pipeline)
+        if (room := wanted.room(wanted.demand, apart)) >= 0:
+            message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
+            change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
+            yield Repair(change, f"{message}, and divide the experts over all", room, NONE)
+            return
+
+
+def of_engine(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the engine that runs the model as it is, where the one asked for does not."""
+    demand = wanted.demand
+    other = usual_engine(
+        facts=wanted.facts, device=wanted.accelerator, weights=demand.weights, architecture=demand.architecture
+    )
+    if other is None or wanted.serving is None:
+        return
+    serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
+    layout = best_layout(demand, wanted.layout.devices, other)
+    if layout is not None:
+        change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
+        change |= {
+            "experts_on_host": None,
+            "host": None,
+            "engine_version": None,
+            "parallelism": None,
+            "batched_tokens": None,
+        }
+        yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
+
+
+def of_experts(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the fewest layers whose experts stay in host memory under llama.cpp, the rest on the device."""
+    serving, demand = wanted.serving, wanted.demand
+    if serving is None or not leaves_nothing(wanted) or not demand.architecture.experts:
+        return
+    layers = demand.architecture.layer_count
+
+    def held(count: int) -> Serving:
+        return under(serving, placement=Placement(None, layers - count))
+
+    if wanted.missing(demand, serving=held(0)) <= 0:
+        kept = most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1)
+        message = f"Leave the experts of {layers - kept} of {layers} layers in the host's memory"
+        room = wanted.room(demand, serving=held(kept))
+        yield from fitting(room, {"experts_on_host": layers - kept}, message, SPEED)
+
+
+def leaves_nothing(wanted: Wanted) -> bool:
+    """Return whether an engine could leave parts of a model in the host's memory, and leaves none so far."""
+    serving, layout = wanted.serving, wanted.layout
+    if serving is None or serving.engine.id != "llama.cpp" or serving.placement.on_host:
+        return False
+    return layout.devices == layout.pipeline
+
+
+def of_layers(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the most layers that stand on the device under llama.cpp, the others in host memory."""
+    serving, demand = wanted.serving, wanted.demand
+    if serving is None or not leaves_nothing(wanted):
+        return
+    layers = demand.architecture.layer_count
+
+    def held(count: int) -> Serving:
+        return under(serving, placement=Placement(count))
+
+    if most := most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1):
+        message = f"Leave {layers - most} of {layers} layers in the host's memory"
+        yield from fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
+
+
+def of_devices(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the fewest devices of the kind that hold it, in a number that machines and engines are made for."""
+    engine, now = wanted.engine, wanted.layout.devices
+    if not sold_in_multiples(wanted.accelerator):
+        return
+    by_layers = engine is not None and engine.splits_layers
+    for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
+        found = best_layout(wanted.demand, count, engine) if count > now else None
+        if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:
+            change: dict[str, object] = {"accelerators": count, "parallelism": found[0]._asdict()}
+            yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)
+            return
+
+
+def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over devices of the same maker and kind with more memory, the smallest that hold it first."""
+    device, layout = wanted.accelerator, wanted.layout
+    others = [
+        other
+        for other in wanted.facts.accelerators()
+        if (other.vendor, other.segment) == (device.vendor, device.segment)
+        and other.capacity_bytes > device.capacity_bytes
+        and (layout.devices == 1 or sold_in_multiples(other))
+    ]
+    offered = 0
+    for other in sorted(others, key=lambda item: (item.capacity_bytes, item.released)):
+        if offered == MOST_OTHERS or not wanted.able(wanted.engine, wanted.demand.weights, other):
+            continue
+        serving = under(wanted.serving, accelerator=other) if wanted.serving else None
+        room = wanted._replace(accelerator=other).room(wanted.demand, serving=serving)
+        for repair in fitting(room, {"accelerator": other.id}, f"Take {other.name}", HARDWARE):
+            offered += 1
+            yield repair

@@ -1,0 +1,44 @@
+"""What clouds rent out is in the catalogue, or has a reason why not."""
+
+from typing import Any
+
+import pytest
+
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from tests.known import load
+
+FILE = load("devices_on_sale.json")
+ROWS = FILE["rows"]
+
+
+def called(row: dict[str, Any]) -> str:
+    """A device as a reader would write it: what stands behind an instance's name, or the place's own name."""
+    return str(row.get("written", row["name"]))
+
+
+def place_and_name(row: dict[str, Any]) -> str:
+    """What a test of this row is called."""
+    return f"{row['place']} {row['name']}"
+
+
+def test_each_place_has_a_source_and_rows() -> None:
+    """Four places, with 119 names; for 110 of them there is a device."""
+    assert set(FILE["places"]) == {row["place"] for row in ROWS}
+    assert (len(ROWS), sum(row["device"] is not None for row in ROWS)) == (119, 110)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["device"]], ids=place_and_name)
+def test_what_is_on_sale_leads_to_its_device(row: dict[str, Any]) -> None:
+    """A name leads to one device, which has a memory and a bandwidth."""
+    device = catalog().accelerator(called(row))
+    assert device.id == row["device"]
+    assert all(device.facts.get(field) for field in ("memory", "bandwidth"))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row["device"]], ids=place_and_name)
+def test_what_has_no_entry_has_a_reason_and_is_refused(row: dict[str, Any]) -> None:
+    """Nothing else is put in its place."""
+    assert row["reason"]
+    with pytest.raises(ScenarioError):
+        catalog().accelerator(called(row))
