@@ -7,7 +7,7 @@ from calc.memory.cache_layouts import llama_cpp_cache_bytes, llama_cpp_state_byt
 from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, server_slots
 from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
 from calc.memory.placement import expert_bytes, widest_bytes
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, corrected, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
@@ -19,16 +19,16 @@ def llama_cpp(case: Case) -> Runtime:
     moment of the graph for a micro-batch, in FP32. Source: llama.cpp, `llama_context`, and the sizes it logs.
     """
     slots = server_slots(case)
-    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
     amounts = held_amounts(case, weights=device_weights(case), cache=cell_bytes(case, slots), state=state)
-    amounts.append(compute_buffer(case))
+    amounts += corrected(case, [compute_buffer(case)])
     if case.placement.alone:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += copied_matrix(case)
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
-        amounts.append(context)
+        context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
+        amounts += corrected(case, [context])
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 
