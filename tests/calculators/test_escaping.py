@@ -249,7 +249,7 @@ def test_scripts_write_as_html_only_what_python_rendered() -> None:
         for line in file.read_text(encoding="utf-8").splitlines()
         if any(writer in line for writer in writers)
     ]
-    assert len(found) == 4, found
+    assert len(found) == 5, found
     assert "innerHTML = answer.table;" in found[2]
     assert all("innerHTML = answer.html;" in line for line in (found[0], found[1], found[3]))
 
