@@ -5,9 +5,10 @@ from calc.architecture.tensors import Tensor
 from calc.catalog.records import StoredWeights
 from calc.memory.cache_layouts import llama_cpp_cache_bytes, llama_cpp_state_bytes
 from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, server_slots
+from calc.memory.context import context_amount
 from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
 from calc.memory.placement import expert_bytes, widest_bytes
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
@@ -19,7 +20,6 @@ def llama_cpp(case: Case) -> Runtime:
     moment of the graph for a micro-batch, in FP32. Source: llama.cpp, `llama_context`, and the sizes it logs.
     """
     slots = server_slots(case)
-    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
     amounts = held_amounts(case, weights=device_weights(case), cache=cell_bytes(case, slots), state=state)
     amounts.append(compute_buffer(case))
@@ -28,7 +28,7 @@ def llama_cpp(case: Case) -> Runtime:
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += copied_matrix(case)
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
-        amounts.append(context)
+        amounts.append(context_amount(case))
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 
