@@ -12,6 +12,7 @@ from calc.catalog.records import Accelerator, Engine, Weights
 from calc.derivation import INFO, Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
+from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.placement import Host, Placement
 from calc.memory.prefix import Prefix
 from calc.memory.working import sum_step
@@ -70,6 +71,7 @@ class Asked(NamedTuple):
     traffic: "Traffic | None"  # requests that come on their own
     start: "Start | None" = None  # from where the engine starts
     pools: "PoolLayouts | None" = None  # of prefill and decoding apart
+    correction: Correction = UNCORRECTED  # by what a reader has measured
 
     def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
         """Return the engine on a kind of device, None without an engine."""
@@ -89,6 +91,7 @@ class Asked(NamedTuple):
             slots=self.slots,
             traffic=self.traffic,
             store=self.store,
+            correction=self.correction,
         )
 
 
@@ -189,6 +192,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         )
         risks.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
     risks += of_host(question, found.memory.get("host_bytes"))
+    risks += of_correction(asked, accelerator)
     return {
         "scenario": reader.filled,
         "defaults": reader.defaults,
@@ -446,7 +450,26 @@ def read_asked(reader: Reader) -> Asked:
         traffic=traffic,
         start=read_starts(reader, engine),
         pools=read_apart(reader, engine, architecture),
+        correction=read_measured(reader, engine),
     )
+
+
+def read_measured(reader: Reader, engine: Engine | None) -> Correction:
+    """Return by what a reader has measured otherwise than is computed."""
+    if "correction" not in reader.given:
+        return UNCORRECTED
+    from calc.service.correction import read_correction  # few scenarios ask for it
+
+    return read_correction(reader, engine)
+
+
+def of_correction(asked: Asked, accelerator: Accelerator | None) -> list[Warn]:
+    """Return that the answer is corrected by a reader's own measurement, where it is."""
+    if asked.correction == UNCORRECTED or asked.engine is None:
+        return []
+    from calc.service.correction import correction_warning  # few scenarios ask for it
+
+    return [correction_warning(asked.correction, asked.engine, accelerator)]
 
 
 def read_placed(reader: Reader, engine: Engine | None, architecture: Architecture) -> Placement:

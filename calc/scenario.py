@@ -71,6 +71,7 @@ FIELDS = (
     "pcie",
     "tensor_split",
     "cache_offload",
+    "correction",
     "price_per_hour",
     "electricity_per_kwh",
 )

@@ -87,7 +87,16 @@ from macros.live_cases import question_tolerance, questions_count, questions_tab
 from macros.measured_tables import measured_chain
 from macros.model_numbers import active, bits, block, changed, config_value, expanded, release, times, touched
 from macros.model_tables import beyond_table, block_table, config_table, model_table, parameter_working
-from macros.pages import benchmark, calculator, calculator_list, presets, question, version
+from macros.pages import (
+    benchmark,
+    calculator,
+    calculator_list,
+    embedding_table,
+    presets,
+    question,
+    side_by_side,
+    version,
+)
 from macros.planning_numbers import at_once, copies, flops_share, host_memory, owned, planned, served, training_total
 from macros.plots import plot
 from macros.pool_numbers import pools_error
@@ -246,7 +255,9 @@ MACROS = (
     planned,
     plot,
     precision_table,
+    embedding_table,
     presets,
+    side_by_side,
     question,
     question_tolerance,
     questions_count,

@@ -5,7 +5,7 @@ from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import downloads, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
+from macros import downloads, embedded, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
 
 ROOT = Path(__file__).parent.parent
 _serving = [False]  # an author looks at each save
@@ -76,5 +76,6 @@ def on_post_build(config: Any) -> None:
     lists.write_lists(Path(config.site_dir))
     downloads.write_downloads(Path(config.site_dir))
     facts.write_facts(Path(config.site_dir))
+    embedded.write_embedded(Path(config.site_dir))
     plain.write(Path(config.site_dir), config)
     kept.tidy()

@@ -24,6 +24,7 @@ CALCULATOR_PAGES = {
     "training-time": "calculators/training-time/",
     "scaling-laws": "calculators/scaling-laws/",
     "interconnect": "calculators/interconnect/",
+    "your-measurement": "calculators/your-measurement/",
 }
 _page_url: list[str] = [""]
 

@@ -5,15 +5,17 @@ from pathlib import Path
 
 from mkdocs.utils import get_relative_url
 
-from calc.calculators import render_calculator, render_presets
+from calc.calculators import render_calculator, render_comparison, render_presets
 from calc.calculators.html import element, table, text
 from calc.calculators.line import render_line
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
+from macros.embedded import FOLDER
 from macros.links import calculator_address, standing_on
 from macros.markdown import block
 
 BENCHMARK = Path(__file__).parent.parent / "docs" / "assets" / "benchmark.json"
+COMPARING_SCRIPT = "assets/calculator/comparing.mjs"
 QUESTION_SCRIPT = "assets/question/question.mjs"
 EXAMPLES = 2  # of a calculator that the list of them names
 _placed: set[tuple[str, str]] = set()  # the page and the prefix of every calculator of this build
@@ -37,6 +39,15 @@ def question(*examples: str) -> str:
     return block(render_line(examples) + script)
 
 
+def side_by_side() -> str:
+    """Return the table of answers side by side, which begins with one question on two machines."""
+    asked = {"model": "llama-3.3-70b", "weights": "q4_k_m"}
+    devices = ({"accelerator": "rtx-3090", "accelerators": "2"}, {"accelerator": "m4-max-64gb"})
+    found = render_comparison([{"calculator": "speed", "fields": {**asked, **device}} for device in devices])
+    script = element("script", type="module", src=get_relative_url(COMPARING_SCRIPT, standing_on()))
+    return block(found + script)
+
+
 def presets(name: str) -> str:
     """Return the table of a calculator's worked examples, each a link that fills in the calculator."""
     return block(render_presets(name, calculator_address(name)))
@@ -53,6 +64,16 @@ def calculator_list() -> str:
         rows.append([link, text(found.question), text(examples)])
     headings = ("Calculator", "What it answers", "Worked examples, such as")
     return block(table(headings, rows, caption="All calculators", class_="calc-worded", words=len(headings)))
+
+
+def embedding_table() -> str:
+    """Return the address of each calculator that stands alone."""
+    rows = []
+    for found in CALCULATORS.values():
+        path = f"{FOLDER}/{found.id}/"
+        link = element("a", text(path), href=get_relative_url(path, standing_on()))
+        rows.append([text(found.title), link])
+    return block(table(("Calculator", "Address"), rows, caption="Calculators that stand alone", words=2))
 
 
 def version() -> str:

@@ -20,6 +20,7 @@ FLOORS = (
     ("planner",),
     ("launching",),
     ("files", "lines"),
+    ("measured_output",),
     ("calculators",),
     ("plots",),
     ("__init__",),

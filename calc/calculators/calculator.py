@@ -1,6 +1,6 @@
 """What a calculator is: inputs, presets, the scenario they make, and the answer's text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from calc.calculators.inputs import Input, Values, read
@@ -35,6 +35,7 @@ class Calculator(NamedTuple):
     headings: tuple[str, ...]  # of the table of presets
     row: Callable[[Report], tuple[str, ...]]
     answer: Callable[[dict[str, object]], Report] = estimate
+    pasted: Callable[[str, Mapping[str, str]], tuple[Values, str]] | None = None  # reads what a program printed
     steps: Callable[[dict[str, object]], Steps[Report]] | None = None
 
     def values(self, changed: Values) -> Values:

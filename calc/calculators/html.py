@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable
 
 Attribute = str | int | bool | None
 ADDRESSES = ("href", "src", "action")
+ROOT = "../../"  # of the site: every page with a calculator but the first stands two deep
+KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
 def text(value: object) -> str:
@@ -17,6 +19,11 @@ def text(value: object) -> str:
 def quoted(value: object) -> str:
     """Return a value escaped for an attribute."""
     return text(value).replace('"', "&quot;")
+
+
+def escaped(value: str) -> str:
+    """Return a value as an address has it; the standard library's `urllib` would not be small."""
+    return "".join(sign if sign in KEPT else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in value)
 
 
 def element(name: str, content: str = "", /, **attributes: Attribute) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import LONGEST_OWN, Choice, Input, Values
 from calc.calculators.rendering import Report
@@ -15,35 +16,47 @@ HELP = (
     "of a config.json. Only the beginning of a file is read, by this page, however large it is; nothing is uploaded."
 )
 ACCEPTED = ".gguf,.safetensors,.json"
+PASTED_HELP = (
+    "Output of llama-bench, of llama-server or llama-cli, of vllm bench serve or SGLang's benchmark, of nvidia-smi, a "
+    "start-up log of vLLM, or torch.cuda.memory_summary(); several together too. It is read by this page; nothing is "
+    "uploaded."
+)
+MOST_OF_A_LOG = 2_000_000  # bytes
 STORED = "stored"
 
 
-def import_html(inputs: Sequence[Input], prefix: str) -> str:
+def import_html(calculator: Calculator, prefix: str) -> str:
     """Return the part of a calculator that takes files and text; empty if it does not ask for a model.
 
     It is hidden until scripts run. Its controls have no names, so that they are no inputs of the form.
     """
-    if not any(isinstance(field, Choice) and field.kind == "models" for field in inputs):
+    if not any(isinstance(field, Choice) and field.kind == "models" for field in calculator.inputs):
         return ""
+    reads = calculator.pasted is not None  # what programs print, and no model
     identity = f"{prefix}-import"
     described = f"{identity}-help {identity}-said"
     files = element("label", "Files", for_=f"{identity}-files") + element(
-        "input", id=f"{identity}-files", type="file", multiple=True, accept=ACCEPTED, aria_describedby=described
+        "input",
+        id=f"{identity}-files",
+        type="file",
+        multiple=True,
+        accept=None if reads else ACCEPTED,
+        aria_describedby=described,
     )
-    pasted = element("label", "Text of a config.json", for_=f"{identity}-text") + element(
+    pasted = element("label", "Output" if reads else "Text of a config.json", for_=f"{identity}-text") + element(
         "textarea",
         id=f"{identity}-text",
-        rows=4,
+        rows=8 if reads else 4,
         spellcheck="false",
         autocomplete="off",
         aria_describedby=described,
     )
-    inner = element("summary", "Use your own model")
-    inner += element("p", text(HELP), class_="calc-help", id=f"{identity}-help")
+    inner = element("summary", "Paste what a program printed" if reads else "Use your own model")
+    inner += element("p", text(PASTED_HELP if reads else HELP), class_="calc-help", id=f"{identity}-help")
     inner += element("div", files, class_="calc-field") + element("div", pasted, class_="calc-field")
     inner += element("button", "Read the text", type="button")
     inner += element("p", "", class_="calc-said", id=f"{identity}-said")
-    return element("details", inner, class_="calc-import", hidden=True)
+    return element("details", inner, class_="calc-import", hidden=True, open=reads)
 
 
 def offered(inputs: Sequence[Input], values: Values, report: Report) -> Iterator[dict[str, str]]:
@@ -66,12 +79,29 @@ def is_own(typed: str) -> bool:
     return typed.lstrip().startswith("{")
 
 
-def read_import(inputs: Sequence[Input], asked: dict[str, Any], heads: Sequence[bytes]) -> dict[str, Any]:
+def read_pasted(calculator: Calculator, asked: dict[str, Any], heads: Sequence[bytes]) -> dict[str, Any]:
+    """Return what output of programs that was brought is in the form: `fields` and a `status`, or `errors`."""
+    assert calculator.pasted is not None
+    need = [min(int(file["size"]), MOST_OF_A_LOG) for file in asked["files"]]
+    if any(len(head) < size for head, size in zip(heads, need, strict=True)):
+        return {"need": need}
+    texts = [str(asked.get("text", "")), *(bytes(head).decode("utf-8", "replace") for head in heads)]
+    try:
+        fields, told = calculator.pasted("\n".join(texts), asked["fields"])
+    except ScenarioError as error:
+        told = f"The {error.field} {error.message}."
+        return {"ok": False, "errors": [{"field": error.field, "message": told}], "status": told}
+    return {"ok": True, "fields": fields, "status": told}
+
+
+def read_import(calculator: Calculator, asked: dict[str, Any], heads: Sequence[bytes]) -> dict[str, Any]:
     """Return what files and a text that a reader brings are in the form: `fields` and a sentence `status`.
 
     `asked` has `files` (each with `name` and `size`), `text` and the form's present `fields`; `heads` is what was read
     of each file so far. The answer is `need`, bytes from the beginning of each file, while that is not enough.
     """
+    if calculator.pasted is not None:
+        return read_pasted(calculator, asked, heads)
     from calc.files.imported import (  # most never need it
         BroughtFile,
         IncompleteError,
@@ -98,7 +128,7 @@ def read_import(inputs: Sequence[Input], asked: dict[str, Any], heads: Sequence[
     if len(model) > LONGEST_OWN:
         told = "The config has too many details for a link."
         return {"ok": False, "errors": [{"field": "file", "message": told}], "status": told}
-    fields = brought_fields(inputs, model, asked["fields"], stored="stored_bytes" in found.model)
+    fields = brought_fields(calculator.inputs, model, asked["fields"], stored="stored_bytes" in found.model)
     return {"ok": True, "fields": fields, "status": found.sentence}
 
 

@@ -29,6 +29,7 @@ STOPS = {  # of the slider beside a number, which takes any other too
     "accelerators": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64),
 }
 Values = dict[str, str]
+MOST_NAMED = 8  # inputs of a topic, in its heading
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
 
 
@@ -72,7 +73,17 @@ class Amount(NamedTuple):
     topic: str = ""
 
 
-Input = Choice | Number | Amount
+class Text(NamedTuple):
+    """A short text, which may be left empty; what it may say, the scenario's own reading decides."""
+
+    name: str
+    label: str
+    help: str
+    default: str = ""
+    topic: str = ""
+
+
+Input = Choice | Number | Amount | Text
 
 
 def read(field: Input, typed: str) -> object:
@@ -91,6 +102,8 @@ def read(field: Input, typed: str) -> object:
         return typed or None
     if isinstance(field, Amount):
         return read_amount(field, typed)
+    if isinstance(field, Text):
+        return typed or None
     count = read_count(typed, binary=counts_in_binary(field.name)) if typed.isascii() else None
     if count is None or not field.least <= count <= field.most:
         raise ScenarioError(field.name, f"must be a whole number from {field.least:,} to {field.most:,}")
@@ -173,13 +186,13 @@ def control(field: Input, prefix: str, value: str) -> str:
     """Return a field's form control."""
     described = f"{prefix}-{field.name}-help {prefix}-{field.name}-error"
     identity = f"{prefix}-{field.name}"
-    if isinstance(field, Number | Amount):
+    if not isinstance(field, Choice):
         return element(
             "input",
             id=identity,
             name=field.name,
             type="text",
-            inputmode="numeric" if isinstance(field, Number) else "decimal",
+            inputmode=mode_of(field),
             autocomplete="off",
             value=value,
             required=isinstance(field, Number),
@@ -197,8 +210,15 @@ def control(field: Input, prefix: str, value: str) -> str:
     )
 
 
-def stops_of(field: Number | Amount) -> str | None:
+def mode_of(field: Number | Amount | Text) -> str:
+    """Return which keyboard a phone offers for a field."""
+    return "text" if isinstance(field, Text) else "numeric" if isinstance(field, Number) else "decimal"
+
+
+def stops_of(field: Number | Amount | Text) -> str | None:
     """Return the stops of a field's slider, None for a field that has none."""
+    if isinstance(field, Text):
+        return None
     return " ".join(str(stop) for stop in STOPS.get(field.name, ()) if field.least <= stop <= field.most) or None
 
 
@@ -253,11 +273,22 @@ def fields_html(fields: Sequence[Input], prefix: str, values: Values) -> str:
     return first + (element("div", folded, class_="calc-topics") if folded else "")
 
 
+def within(label: str) -> str:
+    """Return a label as it stands within a sentence: abbreviations and names keep their capitals.
+
+    >>> within("Number of GPUs"), within("KV cache"), within("PCIe of the GPU")
+    ('number of GPUs', 'KV cache', 'PCIe of the GPU')
+    """
+    return label if label[1:2].isupper() else label[0].lower() + label[1:]
+
+
 def topic_html(topic: str, fields: Sequence[Input], prefix: str, values: Values) -> str:
     """Return a topic's inputs, folded; their heading says how many were changed."""
     changed = sum(values[field.name] != field.default for field in fields)
     counted = element("span", f"{changed} changed" if changed else "", class_="calc-changed")
-    names = text(", ".join(field.label[0].lower() + field.label[1:] for field in fields))
+    shown = [within(field.label) for field in fields[:MOST_NAMED]]
+    more = len(fields) - len(shown)
+    names = text(", ".join(shown) + (f" and {more} more" if more else ""))
     heading = f"{element('strong', text(topic))} {element('span', names, class_='calc-names')} {counted}"
     inner = "".join(field_html(field, prefix, values[field.name]) for field in fields)
     body = element("summary", heading) + element("div", inner, class_="calc-fields")

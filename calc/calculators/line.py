@@ -5,9 +5,9 @@ from typing import Any
 
 from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, text
+from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
-from calc.calculators.line_link import escaped, form_values, link_to
+from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, verdict_html
 from calc.catalog import catalog
@@ -99,7 +99,7 @@ def calculated(calculator: Calculator, reading: Any) -> tuple[str, str, dict[str
     report = calculator.report(values)
     note = noted(calculator, values, found)
     link = link_to(calculator, values, f"{calculator.title} Every field")
-    status, html = calculator.status(report), calculator.render(report)
+    status, html = calculator.status(report), calculator.render(report).replace(f'"{ROOT}', '"')  # from the first page
     if reading["asks"] == "cost":
         status = cost_of(report)
         html = verdict_html(None, status, "") + html

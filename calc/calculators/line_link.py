@@ -3,7 +3,7 @@
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, text
+from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
 from calc.scenario import OUTPUT_TOKENS, PUBLISHED
 
@@ -12,7 +12,6 @@ NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields fo
 LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
-KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
 def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
@@ -90,11 +89,6 @@ def address_of(calculator: Calculator, values: Values) -> str:
     defaults = {field.name: field.default for field in calculator.inputs}
     pairs = [f"{name}={escaped(value)}" for name, value in values.items() if value != defaults[name]]
     return f"{FOLDER}/{calculator.id}/" + (f"?{'&'.join(pairs)}" if pairs else "")
-
-
-def escaped(value: str) -> str:
-    """Return a value as an address has it; the standard library's `urllib` would not be small."""
-    return "".join(sign if sign in KEPT else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in value)
 
 
 def link_to(calculator: Calculator, values: Values, label: str) -> str:

@@ -37,6 +37,7 @@ class Calculators(Mapping[str, Calculator]):
         "training-time",
         "scaling-laws",
         "interconnect",
+        "your-measurement",
     )
 
     def __getitem__(self, name: str) -> Calculator:
@@ -67,12 +68,14 @@ FORM_FIELDS = {
     "start": "start_from",
 }
 OWN_VALUES = "Your own values"
-WAYS = (("link", "Link"), ("markdown", "Markdown"), ("json", "JSON"), ("python", "Python"), ("print", "Print"))
-TAKEN = element(
-    "p",
-    "Take it along: " + " ".join(element("button", label, type="button", data_take=way) for way, label in WAYS),
-    class_="calc-take",
-    hidden=True,
+WAYS = (
+    ("link", "Link"),
+    ("markdown", "Markdown"),
+    ("json", "JSON"),
+    ("python", "Python"),
+    ("print", "Print"),
+    ("compare", "Compare"),
+    ("embed", "Embed"),
 )
 WITHOUT_SCRIPTS = "Without scripts, this page shows the answer to the values above; the worked examples show others."
 
@@ -111,12 +114,23 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     heading = element("legend", text(calculator.question)) + examples_html(calculator, identity)
     form = element("form", element("fieldset", heading + fields) + reset, class_="calc-form", id=identity, method="get")
     live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
-    asked = element("div", form + import_html(calculator.inputs, identity) + live + TAKEN, class_="calc-asked")
+    brought = import_html(calculator, identity)
+    parts = (brought, form) if calculator.pasted else (form, brought)  # what is pasted fills in the form
+    asked = element("div", "".join((*parts, live, taken_html(calculator))), class_="calc-asked")
     answer = element("div", calculator.render(report), class_="calc-answer", id=f"{identity}-answer")
     inner = asked + answer
     attributes = {"data_calculator": calculator.id, "data_prefix": prefix or None, "data_catalog": catalog().version}
     attributes["data_steps"] = "" if calculator.steps else None
     return element("div", element("gpu-calculator", inner, **attributes), class_="calc")
+
+
+def taken_html(calculator: Calculator) -> str:
+    """Return the ways to take a calculator's answer along; it is hidden until scripts run."""
+    from calc.calculators.taking import ways  # the page has it already
+
+    known = ("link", *ways(calculator), "print", "compare", "embed")
+    buttons = [element("button", label, type="button", data_take=way) for way, label in WAYS if way in known]
+    return element("p", f"Take it along: {' '.join(buttons)}", class_="calc-take", hidden=True)
 
 
 def examples_html(calculator: Calculator, prefix: str) -> str:
@@ -152,8 +166,10 @@ def answer(request: str) -> str:
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
     `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
-    `{"launch": {}}` the form's own case.
-    `{"line": text}` in place of all that is a question in one line, which has no form and no options.
+    `{"launch": {}}` the form's own case. `corrections` are what the reader has measured, each with its `accelerator`,
+    `engine` and `correction`.
+    `{"line": text}` in place of all that is a question in one line, which has no form and no options; `{"pinned":
+    [{"calculator", "fields"}]}` are answers to set side by side.
     """
     fields: Values = {}
     inputs: set[str] = set()
@@ -163,6 +179,9 @@ def answer(request: str) -> str:
             from calc.calculators.line import answer_line  # only the first page has one
 
             return json.dumps(answer_line(asked["line"]))
+        if "pinned" in asked:
+            html, status = compared(asked["pinned"])
+            return json.dumps({"ok": True, "html": html, "status": status})
         if option := asked.get("launch"):
             return json.dumps(launched(option["scenario"], option["replicas"]))
         calculator = calculator_named(str(asked.get("calculator")))
@@ -175,7 +194,9 @@ def answer(request: str) -> str:
             return json.dumps({"ok": True, "text": copied, "status": "Copied."})
         if "launch" in asked:
             return json.dumps(launched(calculator.asked(fields)))
-        return json.dumps(shown(calculator, fields, calculator.report(fields)))
+        kept = asked.get("corrections")
+        report = corrected(calculator, fields, kept) if kept else calculator.report(fields)
+        return json.dumps(shown(calculator, fields, report))
     except ScenarioError as error:
         return json.dumps(refused(error, inputs))
 
@@ -225,6 +246,33 @@ def launched(scenario: dict[str, Any], replicas: int = 1) -> dict[str, object]:
     return {"ok": True, "html": started_html(started), "status": f"The launch command{where} is shown."}
 
 
+def compared(pinned: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return answers side by side, and a sentence on them. Raises ScenarioError for a wrong one."""
+    from calc.calculators.side_by_side import Pinned, side_by_side  # one page has them
+
+    found = []
+    for entry in pinned:
+        calculator = calculator_named(str(entry.get("calculator")))
+        values = {str(name): str(value) for name, value in entry.get("fields", {}).items()}
+        found.append(Pinned(calculator, values, calculator.report(values)))
+    return side_by_side(found)
+
+
+def render_comparison(pinned: Sequence[Mapping[str, Any]]) -> str:
+    """Return the element of answers side by side, which begins with those given."""
+    html, _ = compared(pinned)
+    answered = element("div", html, class_="calc-answer")
+    status = element("p", "", class_="calc-status", role="status")
+    return element("gpu-comparison", status + answered, data_first=json.dumps(list(pinned)))
+
+
+def corrected(calculator: Calculator, fields: Values, kept: list[dict[str, Any]]) -> Report:
+    """Return the report on a form's fields, corrected by what the reader has measured where that holds for it."""
+    from calc.calculators.corrected import corrected_report  # most readers have measured nothing
+
+    return corrected_report(calculator, fields, kept)
+
+
 def shown_problem(path: str, message: str, inputs: Collection[str]) -> dict[str, str]:
     """Return a problem of a scenario at the input of a form that it is about."""
     field, _, within = path.partition(".")
@@ -241,4 +289,4 @@ def imported(request: str, heads: Sequence[bytes]) -> str:
     `{"ok": false, "errors", "status", "more"}` where `more` says that further files would help.
     """
     asked: dict[str, Any] = json.loads(request)
-    return json.dumps(read_import(calculator_named(str(asked["calculator"])).inputs, asked, heads))
+    return json.dumps(read_import(calculator_named(str(asked["calculator"])), asked, heads))

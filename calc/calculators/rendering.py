@@ -6,7 +6,7 @@ The same functions write the answer at build time and in the reader's browser.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from calc.calculators.html import element, table, text
+from calc.calculators.html import ROOT, element, escaped, table, text
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
@@ -16,6 +16,11 @@ Report = dict[str, Any]
 METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
 Verdict = tuple[bool | None, str, str]  # whether it fits or can be, a headline, and the sentence that follows it
 
+# Fields of a scenario that the form of a measurement has too, under the same names.
+COMPARED = (
+    *("model", "weights", "engine", "accelerator", "accelerators", "prompt_tokens", "output_tokens", "cached_tokens"),
+    *("sequences", "concurrency", "kv_cache", "kv_cache_v", "memory_fraction", "sequence_slots", "gpu_layers"),
+)
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
@@ -24,14 +29,35 @@ def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str 
     return "".join(
         (
             verdict_html(*verdict, asked=asked_words(report)),
+            corrected_html(report) if "correction" in report["scenario"] else "",
             warnings_html(report["warnings"]),
             bars,
             facts,
+            differs_html(report),
             working_html(report["steps"]),
             listing("Assumptions", "assumptions", assumptions),
             listing("Sources", "sources", [source_html(source) for source in sources_of(report)]),
         )
     )
+
+
+def corrected_html(report: Report) -> str:
+    """Return the mark of an answer that is corrected by what the reader has measured."""
+    from calc.calculators import corrected  # most answers are not
+
+    return corrected.corrected_html(report)
+
+
+def differs_html(report: Report) -> str:
+    """Return the link to where a run's own figures are compared; empty where no engine ran anything."""
+    scenario = report["scenario"]
+    named = all(isinstance(scenario.get(name), str) for name in ("accelerator", "model", "weights"))
+    if scenario.get("engine", "none") == "none" or not named:
+        return ""
+    said = [(name, scenario[name]) for name in COMPARED if isinstance(scenario.get(name), str | int | float)]
+    query = "&".join(f"{name}={escaped(str(value))}" for name, value in said)
+    link = element("a", "Your measurement differs?", href=f"{ROOT}calculators/your-measurement/?{query}")
+    return element("p", link, class_="calc-differs")
 
 
 def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[[Report], str]:
@@ -129,8 +155,6 @@ def by_severity(warnings: list[Report]) -> list[Report]:
 
 def warnings_html(warnings: list[Report]) -> str:
     """Return the warnings, open, the gravest first, each with its severity as a word."""
-    if not warnings:
-        return ""
     items = "".join(
         element(
             "li",
@@ -139,8 +163,9 @@ def warnings_html(warnings: list[Report]) -> str:
             data_severity=warning["severity"],
         )
         for warning in by_severity(warnings)
+        if warning["code"] != "corrected"  # which has a mark of its own
     )
-    return element("ul", items, class_="calc-warnings")
+    return element("ul", items, class_="calc-warnings") if items else ""
 
 
 def sources_of(report: Report) -> list[str]:

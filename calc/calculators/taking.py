@@ -56,6 +56,8 @@ def shown(field: Input, value: str) -> str:
     """Return a field's value in the words of the form."""
     if not isinstance(field, Choice):
         return value
+    if not value:
+        return field.empty
     if field.kind in SEARCHED:
         return "a model of one's own" if value.startswith("{") else label_of(field, value)
     known = {name: label for _, listed in options_of(field) for name, label in listed}

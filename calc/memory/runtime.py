@@ -103,6 +103,7 @@ class Case(NamedTuple):
     attention: str
     slots: int | None = None  # sequences that it is set up for; None: the engine's own number
     placement: Placement = ON_DEVICES
+    correction: float = 1.0  # by which a reader has measured other than is computed what the engine takes for itself
 
     @property
     def stage(self) -> Stage:
@@ -162,6 +163,7 @@ def make_case(
     slots: int | None = None,
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
+    correction: float = 1.0,
 ) -> Case:
     """Return the case of a pipeline stage."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
@@ -181,6 +183,7 @@ def make_case(
         attention=attention,
         slots=slots,
         placement=placement,
+        correction=correction,
     )
 
 
@@ -216,6 +219,23 @@ def constant(case: Case, part: str, label: str, coefficient: str, scope: str = D
         numbers=numbers,
         source=known.source,
     )
+
+
+def corrected(case: Case, amounts: Iterable[Amount]) -> list[Amount]:
+    """Return what an engine takes for itself, by the factor that a reader has measured."""
+    factor = case.correction
+    if factor == 1.0:
+        return list(amounts)
+    return [
+        amount._replace(
+            bytes=round(amount.bytes * factor),
+            formula=rf"({amount.formula or 'M'}) \cdot c",
+            template=f"({amount.template or '{}'}) × {{}}",
+            numbers=(*(amount.numbers or (amount.bytes,)), factor),
+            source=amount.source or case.engine.source,
+        )
+        for amount in amounts
+    ]
 
 
 def total(amounts: Iterable[Amount]) -> int:

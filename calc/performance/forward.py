@@ -119,6 +119,7 @@ def experts_of(group: ExpertMatrices, model: RankModel, tokens: float) -> Expert
         kernel=group.kernel,
         weight_bytes=group.weight_bytes * share,
         io_bytes=moved,
+        ranks=layout.expert,
     )
 
 

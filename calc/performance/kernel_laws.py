@@ -5,12 +5,14 @@ Time in memory and time in arithmetic overlap, but not fully where they are alik
 the catalogue; here they have met a device's data sheet, and are seconds, bytes a second and operations a second.
 """
 
+from math import log, sqrt
 from typing import NamedTuple
 
 TILE_ROWS = 256.0  # of a product's largest tiles
 SPLIT_KEYS = 1024.0  # the same of the keys that one query looks at
 TILE_QUERIES = 128.0  # queries that one compute unit takes at a time
 WIDEST_HEAD = 512.0  # elements of a key and a value together that stay in a unit's registers; wider ones pass twice
+WANTED_MOST = 0.8  # of the tokens that the expert has which is wanted most
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
 
@@ -135,6 +137,23 @@ def experts_s(
     worked = (rows + law.idle_rows * touched) * flops_per_row
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
     return law.start_s + (law.quantize_s * depth + law.row_s) * rows + overlapped
+
+
+def busiest_rank(*, experts: int, ranks: int, tokens: float) -> float:
+    r"""Return what the busiest of `ranks` has to do over their mean, where `experts` are not equally wanted.
+
+    Loads as NVIDIA's measurements have them spread from 1 to 0.8 of the tokens, evenly in their logarithms, so that the
+    deviation of one over the mean is $\sqrt{\ln L (L + 1) / (2 (L - 1)) - 1}$. A rank's sum of $E / R$ deviates
+    $\sqrt{R / E}$ times as much, and the largest of $R$ such sums by about $0.8 (\ln R)^{0.8}$ deviations.
+
+    >>> round(busiest_rank(experts=128, ranks=8, tokens=8192), 2), busiest_rank(experts=8, ranks=1, tokens=64)
+    (1.66, 1.0)
+    """
+    most = WANTED_MOST * tokens
+    if ranks == 1 or most <= 1.0:
+        return 1.0
+    deviation = sqrt(max(log(most) * (most + 1.0) / (2.0 * (most - 1.0)) - 1.0, 0.0))
+    return 1.0 + deviation * sqrt(ranks / experts) * 0.8 * float(log(ranks) ** 0.8)
 
 
 class StreamLaw(NamedTuple):

@@ -17,6 +17,7 @@ from calc.performance.kernel_laws import (
     ProductLaw,
     StreamLaw,
     blend,
+    busiest_rank,
     decode_s,
     experts_s,
     message_s,
@@ -157,9 +158,12 @@ class Kernels:
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
+        rows, ranks = operation.tokens * operation.active, operation.ranks
+        if ranks > 1 and self.engine:  # in training a loss evens loads out
+            rows *= busiest_rank(experts=operation.experts * ranks, ranks=ranks, tokens=operation.tokens)
         return experts_s(
             law,
-            rows=operation.tokens * operation.active,
+            rows=rows,
             touched=operation.touched,
             depth=operation.k + operation.n,
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,

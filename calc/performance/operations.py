@@ -50,6 +50,7 @@ class Experts(NamedTuple):
     kernel: str
     weight_bytes: float  # of the experts that are touched
     io_bytes: float
+    ranks: int = 1  # that a layer's experts are divided over, and that wait for the busiest of them
 
     @property
     def flops(self) -> float:
@@ -63,8 +64,8 @@ class Experts(NamedTuple):
 
     @property
     def launches(self) -> float:
-        """Kernels launched: two grouped products with what lies between, and the choice and sum around them."""
-        return 5.0
+        """Kernels launched: the choice, sorting by expert (three), two grouped products with casts, activation, sum."""
+        return 10.0
 
 
 class Attention(NamedTuple):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.device_rates import device_class
@@ -50,6 +51,7 @@ class Passes(NamedTuple):
     adapters: "Served | None" = None  # that are served beside the model
     draft: Draft | None = None
     drafter: "Passes | None" = None  # of what drafts; None where nothing does, or the text itself is looked up
+    correction: Correction = UNCORRECTED
 
     @property
     def expected(self) -> float:
@@ -68,8 +70,24 @@ class Passes(NamedTuple):
     def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
         """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it.
 
-        Of some kinds of operations alone, nothing is drafted.
+        Of some kinds of operations alone, nothing is drafted, nor corrected by what a reader has measured.
         """
+        found = self.computed(segments, kinds)
+        if self.correction is UNCORRECTED or kinds:
+            return found
+        factor = self.factor(found, segments)
+        return found._replace(correction=factor, stages_s=tuple(factor * seconds for seconds in found.stages_s))
+
+    def factor(self, found: PassTime, segments: tuple[Segment, ...]) -> float:
+        """Return the factor of a pass: that of steps, of prompts, or of both by their shares of its seconds."""
+        steps = tuple(segment for segment in segments if self.is_step(segment))
+        if len(steps) in (0, len(segments)):
+            return self.correction.decode if steps else self.correction.prefill
+        share = min(self.computed(steps, ()).total / found.total, 1.0)
+        return share * self.correction.decode + (1.0 - share) * self.correction.prefill
+
+    def computed(self, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
+        """Return the seconds of a pass as they are computed."""
         if self.behind:
             return self.joined_time(segments, kinds)
         if self.host is not None:
@@ -90,7 +108,7 @@ class Passes(NamedTuple):
 
     def joined_time(self, segments: tuple[Segment, ...], kinds: tuple[type, ...]) -> PassTime:
         """Return the seconds of a pass through devices that are not alike, one behind the other."""
-        found = [each.time(*segments, kinds=kinds) for each in (self._replace(behind=()), *self.behind)]
+        found = [each.computed(segments, kinds) for each in (self._replace(behind=()), *self.behind)]
         return PassTime(
             parts=tuple(part for time in found for part in time.parts),
             device_s=sum(time.device_s for time in found),
@@ -192,6 +210,7 @@ def passes_of(
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
     places: tuple[tuple[Accelerator, Stage], ...] = (),
+    correction: Correction = UNCORRECTED,
 ) -> Passes | None:
     """Return a demand's passes under an engine's coefficients, None where a device's rates are not known.
 
@@ -214,7 +233,9 @@ def passes_of(
             for place, (device, stage) in enumerate(places)
         ]
         whole = [found for found in each if found is not None]
-        return whole[0]._replace(behind=tuple(whole[1:])) if len(whole) == len(each) else None
+        if len(whole) < len(each):
+            return None
+        return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
     if accelerator is not None and not placement.alone:
         found = device_kernels(accelerator, layout, engine, values)
@@ -239,6 +260,7 @@ def passes_of(
             crossings=crossings(demand, placement),
         )
     passes = Passes(demand, layout, model, found, schedule, host=part, name=accelerator.id if accelerator else "")
+    passes = passes._replace(correction=correction)
     if demand.adapters is not None:
         passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)

@@ -183,12 +183,15 @@ class PassTime(NamedTuple):
     processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
     stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
     drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
+    correction: float = 1.0  # times that it takes as long, by what a reader has measured
 
     @property
     def total(self) -> float:
         """Seconds from the beginning of a pass to that of the next, with what is drafted between."""
         own = (self.device_s if self.device_s > self.host_s else self.host_s) + self.processor_s + self.between_s
-        return own + sum(times * draft.total for draft, times in self.drafts) if self.drafts else own
+        if self.drafts:
+            own += sum(times * draft.total for draft, times in self.drafts)
+        return own * self.correction
 
     @property
     def operations(self) -> Pass:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
+from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.operations import Experts, Product
 from calc.performance.passes import Passes, passes_of
@@ -97,6 +98,7 @@ class Question(NamedTuple):
     host: Host | None = None
     places: tuple[tuple[Accelerator, Stage], ...] = ()  # the layers of each device, where they are not alike
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
+    correction: Correction = UNCORRECTED
 
 
 def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
@@ -112,6 +114,7 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         placement=question.placement,
         host=question.host,
         places=question.places,
+        correction=question.correction,
     )
 
 

@@ -129,10 +129,10 @@ def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
         steps += pass_steps(f"drafting pass beside a {name}", draft, engine)
         terms.append(f"{times:g} × {show_number(draft.total, 4)}")
         formulas.append(r"k \cdot t_{\text{draft}}")
-    return [
-        *steps,
-        Step(f"Seconds of a {name}", " + ".join(formulas), " + ".join(terms), time.total, "s", engine.source),
-    ]
+    formula, numbers = " + ".join(formulas), " + ".join(terms)
+    if time.correction != 1.0:
+        formula, numbers = rf"({formula}) \cdot c", f"({numbers}) × {show_number(time.correction, 4)}"
+    return [*steps, Step(f"Seconds of a {name}", formula, numbers, time.total, "s", engine.source)]
 
 
 def sum_steps(name: str, parts: list[Timed]) -> list[Step]:

@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.cache_store import HOST, CacheStore
 from calc.memory.context import context_bytes
+from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences, is_large_device
@@ -41,12 +42,13 @@ class Serving:
         concurrency: int | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
+        correction: Correction = UNCORRECTED,
     ) -> None:
         self.engine, self.accelerator = engine, accelerator
         self.placement, self.host = placement, host
         self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
-        self.store = store
+        self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
 
     @property
@@ -86,6 +88,7 @@ class Serving:
             slots=self.slots,
             placement=self.placement,
             host=self.host,
+            correction=self.correction.memory,
         )
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:

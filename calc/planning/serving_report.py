@@ -325,6 +325,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         host=serving.host,
         places=tuple(serving.places(served.demand)),
         most=served.most,
+        correction=serving.correction,
     )
 
 

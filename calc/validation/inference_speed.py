@@ -57,6 +57,8 @@ CURRENT = {
     ("glm4_docs", "transformers"): "4.41",
     ("dstack_benchmarks", "vllm"): "0.6.4",
 }
+# Attention on data ranks as the notes have it; SGLang divides it where a number of data ranks is given, too.
+REPLICATED = re.compile(r"attention DP \+ EP|TP ?\+ ?DP ?\+ ?DP[- ]Attention|--dp-size=[2-9]")
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 
@@ -78,7 +80,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if engine in ("transformers", "llama.cpp") or "PP=" in row["tp"]:
         tensor = 1  # whole layers on each device
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
-    if "attention DP + EP" in row["notes"]:
+    if REPLICATED.search(row["notes"]):
         found["parallelism"] = {"data": devices, "expert": devices}
     if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] not in TILED):
         found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
@@ -115,6 +117,8 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 
 def concurrency_of(row: Row) -> int:
     """Return the requests that were in a server at a time; a burst is all of them at once."""
+    if "a second" in row["batch"]:
+        raise SkipError("requests came at a set rate, which is that of the tokens")
     if "infinite rate" in row["batch"]:
         raise SkipError("requests came all at once and drained, with lengths of a long tail: no steady state")
     found = re.search(r"max_concurrency (\d+)", row["batch"])

@@ -63,8 +63,10 @@ def inference_rows() -> Iterator[tuple[Row, Scenario, str, float]]:
             scenario = serving_runs.scenario_of(run)
         except SkipError:
             continue
+        without = serving_runs.left_out(run)
         for field, figure in serving_runs.FIGURES.items():
-            yield run, scenario, figure, float(run[field]) / 1000
+            if field not in without:
+                yield run, scenario, figure, float(run[field]) / 1000
 
 
 def scenario_of(row: Row, read: Callable[[Row], Scenario]) -> Scenario:

@@ -11,7 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from calc.validation import community_speed, inference_memory, inference_speed, training_memory, training_speed
+from calc.validation import (
+    community_speed,
+    inference_memory,
+    inference_speed,
+    serving_runs,
+    training_memory,
+    training_speed,
+)
 from calc.validation.scores import Score
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +27,7 @@ SCORED = {
     "inference-memory": inference_memory.scores,
     "inference-speed": inference_speed.scores,
     "community-speed": community_speed.scores,
+    "serving-runs": serving_runs.scores,
     "training-memory": training_memory.scores,
     "training-speed": training_speed.scores,
 }

@@ -2,36 +2,80 @@
 
 A row of serving_runs.csv is a server that held so many requests at a time, with the mean time to the first token and
 of a token. Each row gives two scores. A build scores a sample of them; the command scores all.
+What the scripts of a source say of how servers were started is in serving_settings.toml.
 """
 
 import hashlib
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
 from calc.validation.printing import print_scores
-from calc.validation.scores import Row, Score, Scores, SkipError, read_rows
+from calc.validation.scores import MEASUREMENTS, Row, Score, Scores, SkipError, read_rows
 
 FILE = "serving_runs.csv"
 ENGINES = {"trtllm": "tensorrt-llm", "sglang": "sglang", "vllm": "vllm"}
 FIGURES = {"ttft_ms": "time_to_first_token_s", "tpot_ms": "time_per_output_token_s"}
 FOUR_BITS = {"openai/gpt-oss-120b": "mxfp4"}  # what "fp4" is but for NVFP4
+MACHINE = 8  # devices
 STATED = 16  # devices up to which rows state all degrees
 SAMPLE = 6  # a build scores one of so many rows
 
 
+@lru_cache(maxsize=1)
+def settings() -> list[dict[str, Any]]:
+    """Return how servers were started, by columns of their rows."""
+    text = (MEASUREMENTS / "serving_settings.toml").read_text(encoding="utf-8")
+    return list(tomllib.loads(text)["settings"])
+
+
+def settings_of(row: Row) -> Iterator[dict[str, Any]]:
+    """Yield the settings that hold for a row."""
+    for entry in settings():
+        if all(row.get(column, "") in values for column, values in entry["rows"].items()):
+            yield entry
+
+
+def left_out(row: Row) -> dict[str, str]:
+    """Return which figures of a row cannot be compared, with the reason."""
+    return {
+        field: entry["left_out"]
+        for entry in settings_of(row)
+        if "left_out" in entry
+        for field in entry.get("figures", FIGURES)
+    }
+
+
+def described(row: Row) -> Row:
+    """Return a row with what it ran under the names that other files have."""
+    precision, requests = row["precision"] or "bf16", row["concurrency"]
+    return {**row, "arch_key": row["model"], "quant": precision, "n_gpus": row["tp"], "batch": requests}
+
+
 def layout_of(row: Row) -> dict[str, int]:
-    """Return the parallel degrees of a server in one pool."""
+    """Return the parallel degrees of a server in one pool.
+
+    `tp` is of all devices, or of each replica of attention; which of them, the degrees of the experts say. Where these
+    are equal, such as four and four, rows of one machine give their product for its devices, which has fewer.
+    """
     tensor, stages = int(row["tp"]), int(row["pp"] or 1)
-    if tensor * stages > STATED:
-        raise SkipError(f"on more than {STATED} devices not all degrees are stated")
-    replicas = max(int(row["attention_dp"] or 1), 1)
-    if tensor % replicas:
+    experts, over = max(int(row["moe_ep"] or 1), 1), max(int(row["moe_tp"] or 1), 1)
+    replicas = max(int(row["attention_dp"] or experts * over // tensor), 1)
+    if experts == over and experts * over == tensor * replicas > MACHINE:
+        tensor, replicas, over = min(tensor, experts), min(replicas, experts), 1
+    if tensor % replicas == 0 and tensor >= experts * over:
+        tensor //= replicas
+    elif tensor * replicas != experts * over:
         raise SkipError("its degrees do not make up its devices")
-    found = {"tensor": tensor // replicas, "pipeline": stages, "data": replicas}
-    experts = max(int(row["moe_ep"] or 1), 1)
+    if tensor * replicas * stages > STATED:
+        raise SkipError(f"on more than {STATED} devices not all degrees are stated")
+    if replicas > 1:
+        experts *= over  # no layout divides each expert over replicas of attention: whole ones are
+    found = {"tensor": tensor, "pipeline": stages, "data": replicas}
     return found | ({"expert": experts} if experts > 1 else {})
 
 
@@ -77,7 +121,7 @@ def served_of(row: Row) -> dict[str, Any]:
         model, accelerator = catalog().model(row["model"]).id, catalog().accelerator(row["gpu"]).id
     except ScenarioError as error:
         raise SkipError(f"{error.field} is not in the catalogue") from None
-    return {
+    found: dict[str, Any] = {
         "model": model,
         "engine": ENGINES[row["engine"]],
         "weights": weights_of(row),
@@ -86,6 +130,13 @@ def served_of(row: Row) -> dict[str, Any]:
         "prompt_tokens": int(row["input_len"]),
         "output_tokens": int(row["output_len"]),
     }
+    if found["engine"] == "vllm" and row["engine_version"]:
+        found["engine_version"] = row["engine_version"]
+    for entry in settings_of(row):
+        found |= entry.get("scenario", {})
+        for name in ("prompt_tokens", "output_tokens"):
+            found[name] = round(found[name] * entry.get("lengths", 1))
+    return found
 
 
 def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:
@@ -96,11 +147,12 @@ def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) ->
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:
         raise SkipError("no rates of the device")
-    found = []
+    found, without = [], left_out(row)
     for field, name in FIGURES.items():
-        figure = report["speed"][name]
-        measured = float(row[field]) / 1000
-        found.append(Score(row, name, measured, figure["typical"], figure["low"], figure["high"]))
+        if field not in without:
+            figure = report["speed"][name]
+            measured = float(row[field]) / 1000
+            found.append(Score(described(row), name, measured, figure["typical"], figure["low"], figure["high"]))
     return found
 
 
@@ -126,6 +178,7 @@ def score_all(rows: Iterable[Row]) -> Scores:
     found: list[Score] = []
     skipped = Counter[str]()
     for row in rows:
+        skipped.update(set(left_out(row).values()))
         try:
             found += scores_of(row)
         except SkipError as skip:

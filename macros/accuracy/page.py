@@ -38,6 +38,7 @@ FORKS = {
     "llama.cpp (ollama)": "llama.cpp",
     "hf-transformers": "transformers",
     "autogptq/hf": "transformers",
+    "trtllm": "tensorrt-llm",
 }
 LARGE = 0.1  # from this error on a row has a reason beside the data
 FAR = 0.25  # the wider of two errors that figures count

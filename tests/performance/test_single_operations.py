@@ -44,7 +44,7 @@ MESSAGE = Collective("m", ALL_REDUCE, 100.0, 4, "tensor")
     ("operation", "flops", "moved", "launches"),
     [
         (PRODUCT, 2 * 3 * 5 * 7, 142, 1),
-        (EXPERTS, 2 * 10 * 2 * 3 * 6 * 4, 736, 5),
+        (EXPERTS, 2 * 10 * 2 * 3 * 6 * 4, 736, 10),
         # two sequences of 3 × 4 pairs with the cache and 6 among themselves; 8 heads of 16 and 12 elements
         (ATTENTION, 2 * (2 * (12 + 6)) * 8 * 28, 900, 1),
         (AttentionBackward(ATTENTION), 5 * (2 * (12 + 6)) * 8 * 28, 1800, 3),
@@ -99,7 +99,7 @@ def test_totals() -> None:
     assert total_flops(done, Product, Experts) == 6390
     assert total_bytes(done) == 3 * 142 + 2 * 736 + 2 * 17
     assert total_bytes(done, Experts, Pointwise) == 2 * 736 + 34
-    assert total_launches(done) == 3 + 10 + 2 + 5 + 8
+    assert total_launches(done) == 3 + 20 + 2 + 5 + 8
     assert total_sent(done) == 2 * 150 + 5 * 100
     assert total_sent(done, "pipeline") == 500
     assert weights_read(done) == 3 * 70 + 2 * 576

@@ -1,5 +1,7 @@
 """Rows become the scenarios that their sources ran: every reading decision in a few rows by hand."""
 
+from typing import Any
+
 import pytest
 
 from calc.validation import community_speed, inference_speed, serving_runs
@@ -28,6 +30,38 @@ def test_a_server_in_one_pool() -> None:
         serving_runs.scenario_of({**row, "tp": "72"})
     with pytest.raises(SkipError, match="devices of their own"):
         serving_runs.scenario_of({**row, "mode": "disagg"})
+
+
+def test_how_a_server_was_started_is_in_its_scenario() -> None:
+    """InferenceMAX draws lengths from 0.8 to 1 of those it names, and TensorRT-LLM kept an FP8 cache there."""
+    rows = {row["id"]: row for row in read_rows("serving_runs.csv")}
+    scenario = serving_runs.scenario_of(rows["V2591"])
+    assert scenario["prompt_tokens"] == scenario["output_tokens"] == round(0.9 * 1024)
+    assert (scenario["kv_cache"], scenario["batched_tokens"]) == ("fp8", 16384)
+
+
+def test_what_no_scenario_asks_for_is_left_out() -> None:
+    """Drafts leave out both figures of a row, prompts that wait to be joined the first token; the others stay."""
+    rows = {row["id"]: row for row in read_rows("serving_runs.csv")}
+    assert set(serving_runs.left_out(rows["V1694"])) == {"ttft_ms", "tpot_ms"}  # 1.2.0rc6.post3
+    assert set(serving_runs.left_out(rows["V2409"])) == {"ttft_ms"}
+    assert serving_runs.left_out(rows["V2591"]) == {}
+    assert [score.what for score in serving_runs.scores_of(rows["V2409"])] == ["time_per_output_token_s"]
+
+
+@pytest.mark.parametrize("entry", serving_runs.settings(), ids=lambda entry: entry["reason"])
+def test_settings_are_of_some_rows(entry: dict[str, Any]) -> None:
+    """Each entry names columns that there are and values that some row has, and where they are from."""
+    assert entry["source"].startswith("https://") and entry["reason"]
+    assert any(entry in list(serving_runs.settings_of(row)) for row in read_rows("serving_runs.csv"))
+
+
+def test_requests_at_a_set_rate_say_nothing_of_the_server() -> None:
+    """As many tokens come out as are asked for; attention on data ranks is read from a row's notes."""
+    rows = {row["id"]: row for row in read_rows("inference_speed.csv")}
+    with pytest.raises(SkipError, match="set rate"):
+        inference_speed.scenario_of(rows["S0956"])
+    assert inference_speed.scenario_of(rows["S0863"])["parallelism"] == {"data": 8, "expert": 8}
 
 
 def test_every_server_in_one_pool_is_read_or_refused_with_a_reason() -> None:

@@ -33,7 +33,7 @@ def test_speed_is_predicted_as_well_as_it_was() -> None:
         assert line(name, groups[name]).middle <= (0.25 if name == "optimum_benchmark" else 0.2), name
 
 
-@pytest.mark.parametrize("name", ["inference_memory", "inference_speed", "community_speed"])
+@pytest.mark.parametrize("name", ["inference_memory", "inference_speed", "community_speed", "serving_runs"])
 def test_every_large_residual_has_a_reason(name: str) -> None:
     """Rows whose prediction is off by half are explained beside the data, by id or by source."""
     why, found = reasons(name), scored(name.replace("_", "-")).scores

@@ -8,7 +8,7 @@ from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, serve
 from calc.memory.context import context_amount
 from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
 from calc.memory.placement import expert_bytes, widest_bytes
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, held_amounts
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, corrected, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
@@ -22,13 +22,13 @@ def llama_cpp(case: Case) -> Runtime:
     slots = server_slots(case)
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
     amounts = held_amounts(case, weights=device_weights(case), cache=cell_bytes(case, slots), state=state)
-    amounts.append(compute_buffer(case))
+    amounts += corrected(case, [compute_buffer(case)])
     if case.placement.alone:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += copied_matrix(case)
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
-        amounts.append(context_amount(case))
+        amounts += corrected(case, [context_amount(case)])
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 

@@ -1,6 +1,6 @@
 """MLX: weights and a growing cache in unified memory, and a prompt that passes in steps."""
 
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, held_amounts
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, corrected, held_amounts
 
 
 def mlx(case: Case) -> Runtime:
@@ -12,6 +12,6 @@ def mlx(case: Case) -> Runtime:
     amounts = held_amounts(case, cache=case.paged_cache(case.engine.whole("block_tokens")))
     labels = {"activations": "Activations", "logits": "Logits"}
     peak = case.budget.phases[case.budget.peak_phase]
-    amounts += [Amount(name, labels[name], size, ALLOCATED) for name, size in peak.items()]
+    amounts += corrected(case, [Amount(name, labels[name], size, ALLOCATED) for name, size in peak.items()])
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)

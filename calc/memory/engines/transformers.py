@@ -2,7 +2,18 @@
 
 from calc.architecture.stages import local_heads
 from calc.memory.activations import LOGIT_BYTES, logits_bytes
-from calc.memory.runtime import ALLOCATED, EAGER, RESERVED, Amount, Case, Runtime, constant, held_amounts, total
+from calc.memory.runtime import (
+    ALLOCATED,
+    EAGER,
+    RESERVED,
+    Amount,
+    Case,
+    Runtime,
+    constant,
+    corrected,
+    held_amounts,
+    total,
+)
 from calc.units import MIB
 
 LARGE_REQUEST, LARGE_STEP = 10 * MIB, 2 * MIB  # of torch's caching allocator: kMinLargeAlloc, kRoundLarge
@@ -23,12 +34,12 @@ def transformers(case: Case) -> Runtime:
     spare = grows - prompt_cache  # of the whole cache, what is not there yet while the prompt is read
     activations, logits = prefill_peak(case)
     peak = max(moments(case, activations, logits, spare=spare, grows=grows), key=total)
-    amounts = [*held_amounts(case), *peak]
-    if old:
-        amounts.append(rotary_tables(case))
-    amounts.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED))
+    own = [*peak, *([rotary_tables(case)] if old else [])]
+    own.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED))
+    amounts = [*held_amounts(case), *corrected(case, own)]
     allocated = total(amounts)
     context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
+    (context,) = corrected(case, [context])
     amounts.append(reserve(case, allocated, context.bytes, activations.bytes + logits.bytes))
     amounts.append(context)
     return Runtime(tuple(amounts), case.visible, case.visible, allocated + context.bytes, pool=None)

@@ -6,7 +6,17 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, held_amounts, total, with_pool
+from calc.memory.runtime import (
+    ALLOCATED,
+    Amount,
+    Case,
+    Runtime,
+    constant,
+    corrected,
+    held_amounts,
+    total,
+    with_pool,
+)
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
@@ -264,10 +274,10 @@ class StepAmounts(NamedTuple):
 def step_amounts(case: Case, sequences: int) -> StepAmounts:
     """Return what an engine that serves holds beside weights and cache when at most so many sequences run."""
     return StepAmounts(
-        profile_amounts(case, sequences),
-        links_amounts(case),
-        graph_amount(case, sequences),
-        context_amount(case),
+        corrected(case, profile_amounts(case, sequences)),
+        corrected(case, links_amounts(case)),
+        corrected(case, [graph_amount(case, sequences)])[0],
+        corrected(case, [context_amount(case)])[0],
     )
 
 

@@ -1,13 +1,13 @@
 // The calculators of a page. What a reader enters goes to Python in a worker; the HTML that comes back replaces the answer.
 // This module holds no fact and no formula. It runs once in a tab: instant navigation keeps it, and with it the worker.
 
-import { carried, carry, forget } from "./carrying.mjs";
+import { carried, carry, corrections, forget } from "./carrying.mjs";
 import { choose, offerChoosing, show } from "./choosing.mjs";
 import { offerImport } from "./importing.mjs";
 import { offerLaunching } from "./launching.mjs";
 import { runtime } from "./runtime.mjs";
 import { follow, offerSliding } from "./sliding.mjs";
-import { before, offerTaking } from "./taking.mjs";
+import { before, offerReport, offerTaking } from "./taking.mjs";
 
 const OWN = "own"; // values that are no worked example
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
@@ -21,6 +21,7 @@ const LATE_TEXT = "Being computed: what stands here answers the values before yo
 const STOPPED_TEXT = "Stopped. What stands here answers the values before your change.";
 const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNANSWERED_TEXT = "There is no answer to these values yet.";
+const UNKEPT_TEXT = "The browser does not let this page keep it.";
 const KEPT_TEXT = "What is shown answers the values before.";
 
 class Calculator extends HTMLElement {
@@ -61,6 +62,7 @@ class Calculator extends HTMLElement {
     });
     offerTaking(this, listen, {
       fields: () => this.#fields,
+      changed: () => this.#changed,
       address: () => this.#address().href,
       status: () => this.#answer.querySelector(".calc-verdict")?.textContent ?? "",
       say: (text) => this.#say(text),
@@ -69,11 +71,13 @@ class Calculator extends HTMLElement {
     this.#offerExamples(listen);
     bringTables(this.#answer);
     this.#startWhenLookedAt();
-    this.#tellOrigin(before(this));
-    if (this.#readAddress() || this.#takeCarried()) {
+    this.#tellOrigin(...before(this));
+    if (this.#readAddress() || this.#takeCarried() || corrections().length) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
     }
+    const now = this.querySelector(".calc-now");
+    if (now && !this.#asked) now.textContent = this.#answer.querySelector(".calc-verdict")?.textContent ?? "";
     this.#count();
     this.#sayState();
   }
@@ -94,6 +98,11 @@ class Calculator extends HTMLElement {
 
   get #fields() {
     return { ...Object.fromEntries(new FormData(this.#form)), ...this.#linked };
+  }
+
+  get #changed() {
+    const changed = this.#controls.filter((control) => this.#value(control) !== initial(control));
+    return Object.fromEntries(changed.map((control) => [control.name, this.#value(control)]));
   }
 
   // Loading begins before the first keystroke, but not for a page that is only scrolled past, nor where data is saved.
@@ -141,8 +150,7 @@ class Calculator extends HTMLElement {
 
   #carry() {
     const values = this.#controls.map((control) => ({ name: control.name, value: this.#value(control), first: initial(control) }));
-    const changed = values.filter(({ value, first }) => value !== first);
-    carry(Object.fromEntries(changed.map(({ name, value }) => [name, value])), values.filter(({ value, first }) => value === first).map(({ name }) => name));
+    carry(this.#changed, values.filter(({ value, first }) => value === first).map(({ name }) => name));
   }
 
   #set(control, value) {
@@ -208,10 +216,14 @@ class Calculator extends HTMLElement {
     this.#examples.value = known?.value ?? OWN;
   }
 
-  // Say above the answer's state where the form's values are from.
-  #tellOrigin(told) {
+  // Say above the answer's state where the form's values are from: a line, or two of which the second ends with the answer.
+  #tellOrigin(...lines) {
     this.querySelector(".calc-before")?.remove();
-    if (told) this.#line.before(Object.assign(document.createElement("p"), { className: "calc-before", textContent: told }));
+    if (!lines.length) return;
+    const told = Object.assign(document.createElement("div"), { className: "calc-before" });
+    for (const text of lines) told.append(Object.assign(document.createElement("p"), { textContent: text }));
+    if (lines.length > 1) told.lastElementChild.append(Object.assign(document.createElement("span"), { className: "calc-now" }));
+    this.#line.before(told);
   }
 
   #edit(event) {
@@ -259,7 +271,7 @@ class Calculator extends HTMLElement {
   #reset() {
     this.#linked = {};
     forget();
-    this.#tellOrigin("");
+    this.#tellOrigin();
     for (const control of this.#controls) show(control);
     this.#editing = null;
     this.#ask();
@@ -280,7 +292,8 @@ class Calculator extends HTMLElement {
     clearTimeout(this.#late);
     this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
     this.#count();
-    const request = { calculator: this.dataset.calculator, fields: this.#fields };
+    const kept = corrections();
+    const request = { calculator: this.dataset.calculator, fields: this.#fields, ...(kept.length && { corrections: kept }) };
     const told = "steps" in this.dataset ? (text) => this.#tellSteps(text) : undefined;
     runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); }, { told });
     this.#sayState();
@@ -317,9 +330,12 @@ class Calculator extends HTMLElement {
       const focused = this.#answer.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.key;
       this.#answer.innerHTML = answer.html;
       bringTables(this.#answer);
+      offerReport(this.#answer);
       for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
       if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
     }
+    const now = this.querySelector(".calc-now");
+    if (now && answer.ok) now.textContent = answer.status;
     this.#say(`${this.#told} ${answer.status}`.trim());
     this.#told = "";
     this.#sayState();
@@ -375,8 +391,13 @@ class Calculator extends HTMLElement {
     }
   }
 
-  // Where the verdict stays at the lower edge of a narrow page, pressing it shows the whole answer.
+  // Buttons of an answer, and the verdict: where it stays at the lower edge of a narrow page, pressing it shows the rest.
   #open(event) {
+    const button = event.target.closest("[data-correct], [data-uncorrect]");
+    if (button) {
+      import("./correcting.mjs").then(({ press }) => { this.#told = press(button); this.#ask(); }, () => this.#say(UNKEPT_TEXT));
+      return;
+    }
     const verdict = event.target.closest(".calc-verdict");
     if (verdict && getComputedStyle(verdict).position === "sticky") verdict.nextElementSibling?.scrollIntoView({ block: "center" });
   }

@@ -1,6 +1,7 @@
 // The reader's case goes along from one calculator to the next, in this tab: what was changed, by the names of the fields.
 
 const KEY = "gpu-case";
+const CORRECTIONS = "gpu-corrections"; // what was measured on the reader's machines, in this browser
 
 // Return what goes along.
 export function carried() {
@@ -28,4 +29,19 @@ function write(values) {
   } catch {
     // A browser that keeps nothing carries nothing along.
   }
+}
+
+// Return what the reader has measured, as Python wrote it; each goes along with every question.
+export function corrections() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(CORRECTIONS) ?? "[]");
+    return Array.isArray(kept) ? kept : [];
+  } catch {
+    return [];
+  }
+}
+
+export function keepCorrections(entries) {
+  if (entries.length) localStorage.setItem(CORRECTIONS, JSON.stringify(entries));
+  else localStorage.removeItem(CORRECTIONS);
 }

@@ -1,0 +1,237 @@
+"""Your measurement: what a run showed beside what is computed of it, term by term."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from calc.calculators import hosting, measured_answer
+from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values
+from calc.calculators.rendering import Report
+from calc.calculators.serving_inputs import cache_formats
+from calc.catalog import catalog
+from calc.measured_output.comparison import Run, compared
+from calc.measured_output.terms import BYTES, SECONDS, TERMS, Reading
+from calc.units import GIB
+
+LENGTHS, ENGINE, MEASURED = "Lengths", "Engine", "Measured"
+MOST = 10**15
+GIB_NAMES = {name: name.replace("_bytes", "_gib") for name, term in TERMS.items() if term.unit == BYTES}
+MEASURED_NAMES = {name: f"measured_{GIB_NAMES.get(name, name)}" for name in TERMS}
+UNITS = {BYTES: "GiB", SECONDS: "seconds"}
+
+
+def measured_input(name: str) -> Amount:
+    """Return the input of what was measured of a term; empty where nothing was."""
+    term = TERMS[name]
+    unit = UNITS.get(term.unit, term.unit)
+    return Amount(MEASURED_NAMES[name], term.label, f"In {unit}.", "", least=0, most=MOST, topic=MEASURED)
+
+
+INPUTS: tuple[Input, ...] = (
+    Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
+    Choice("weights", "Number format of the weights", "As the run had them.", "published", kind="weights"),
+    Choice("engine", "Engine", "The program that ran the model.", "usual", kind="usual-engines"),
+    Choice("accelerator", "GPU", "That it ran on.", "rtx-4090", kind="accelerators"),
+    Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", least=1, most=4096),
+    *(measured_input(name) for name in TERMS),
+    Number("prompt_tokens", "Prompt", "Tokens of each.", "2048", least=1, most=100_000_000, topic=LENGTHS),
+    Number("output_tokens", "Output", "Tokens of each answer.", "256", least=1, most=100_000_000, topic=LENGTHS),
+    Number(
+        "cached_tokens",
+        "In the cache before",
+        "llama-bench's -d: tokens that a test looks back at.",
+        "0",
+        least=0,
+        most=100_000_000,
+        topic=LENGTHS,
+    ),
+    Choice(
+        "apart",
+        "Prompts and answers",
+        "llama-bench measures them apart: an answer looks back at no prompt.",
+        "no",
+        options=(("no", "Measured together"), ("yes", "Measured apart")),
+        topic=LENGTHS,
+    ),
+    Number("sequences", "Sequences at once", "All at the same moment.", "1", least=1, most=1_000_000, topic=LENGTHS),
+    Amount(
+        "concurrency",
+        "Requests at a time",
+        "In a server, in place of sequences. Empty: not a server.",
+        "",
+        least=1,
+        most=1_000_000,
+        topic=LENGTHS,
+    ),
+    Amount(
+        "requests_per_s",
+        "Requests a second",
+        "That came on their own, in place of sequences.",
+        "",
+        least=0.001,
+        most=1_000_000,
+        topic=LENGTHS,
+    ),
+    Text("engine_version", "Version of the engine", "0.10.2, b4000. Empty: the newest.", topic=ENGINE),
+    Choice(
+        "division",
+        "Divided over the GPUs",
+        "What each of them has.",
+        "",
+        options=(("tensor", "A part of each layer (tensor)"), ("pipeline", "Whole layers (pipeline)")),
+        empty="As the engine's users mostly do",
+        topic=ENGINE,
+    ),
+    Amount(
+        "memory_fraction", "Share of the device", "From 0 to 1. Empty: its own.", "", least=0.01, most=1, topic=ENGINE
+    ),
+    Amount(
+        "sequence_slots",
+        "Sequences that it is set up for",
+        "max_num_seqs, --parallel. Empty: its own number.",
+        "",
+        least=1,
+        most=1_000_000,
+        topic=ENGINE,
+    ),
+    Amount(
+        "batched_tokens",
+        "Tokens of a pass",
+        "max_num_batched_tokens, -ub. Empty: its own number.",
+        "",
+        least=1,
+        most=10_000_000,
+        topic=ENGINE,
+    ),
+    Choice(
+        "attention",
+        "Attention",
+        "llama.cpp's -fa 0 stores scores.",
+        "flash",
+        options=(("flash", "In tiles (flash)"), ("eager", "With stored scores")),
+        topic=ENGINE,
+    ),
+    *cache_formats("Cache"),
+    *hosting.INPUTS,
+)
+NAMES = {field.name for field in INPUTS}
+WHOLE = ("concurrency", "sequence_slots", "batched_tokens")  # numbers that may be left empty
+PRESETS = (
+    Preset("Nothing measured yet: Llama 3.1 8B on an RTX 4090", {}),
+    Preset(
+        "Llama 2 7B in F16 on an RTX 4090, llama-bench",
+        {
+            "model": "llama-2-7b",
+            "weights": "f16",
+            "engine": "llama.cpp",
+            "prompt_tokens": "512",
+            "output_tokens": "128",
+            "apart": "yes",
+            "measured_prefill_tokens_per_s": "11048.22",
+            "measured_decode_tokens_per_s": "61.03",
+            "measured_file_gib": "12.55",
+        },
+    ),
+    Preset(
+        "Llama 3.1 70B in INT8 on an H100, start-up log of vLLM",
+        {
+            "model": "llama-3.1-70b",
+            "weights": "int8-channel",
+            "engine": "vllm",
+            "accelerator": "h100-sxm-80gb",
+            "prompt_tokens": "1792",
+            "memory_fraction": "0.98",
+            "measured_weights_gib": "67.7229",
+            "measured_kv_pool_tokens": "22096",
+        },
+    ),
+    Preset(
+        "gpt-oss 20B on an H100, SGLang's benchmark",
+        {
+            "model": "gpt-oss-20b",
+            "engine": "sglang",
+            "accelerator": "h100-sxm-80gb",
+            "prompt_tokens": "512",
+            "output_tokens": "1024",
+            "concurrency": "4",
+            "measured_output_tokens_per_s": "481.95",
+            "measured_time_to_first_token_s": "2.731",
+        },
+    ),
+)
+
+
+def scenario(values: dict[str, object]) -> dict[str, object]:
+    """Return what a form holds: the run's scenario, whether its parts were measured apart, and what was measured."""
+    measured = {}
+    for name, field in MEASURED_NAMES.items():
+        if field in values:
+            measured[name] = float(str(values[field])) * (GIB if TERMS[name].unit == BYTES else 1)
+    plain = {name: value for name, value in values.items() if name not in MEASURED_NAMES.values()}
+    apart, division, rate = plain.pop("apart") == "yes", plain.pop("division", None), plain.pop("requests_per_s", None)
+    for name in WHOLE:
+        if name in plain:
+            plain[name] = round(float(str(plain[name])))
+    if division:
+        plain["parallelism"] = {division: plain.pop("accelerators")}
+    if rate:
+        plain["arrivals"] = {"requests_per_s": rate}
+    if rate or "concurrency" in plain:
+        del plain["sequences"]
+    return {"scenario": hosting.scenario(plain), "apart": apart, "measured": measured}
+
+
+def answer(asked: dict[str, object]) -> Report:
+    """Return the report on a run, with its comparison beside."""
+    run = Run(dict(asked["scenario"]), bool(asked["apart"]))  # type: ignore[call-overload]
+    measured: dict[str, float] = asked["measured"]  # type: ignore[assignment]
+    reports = run.reports()
+    figures = run.figures(reports=reports)
+    found = {"run": run, "figures": figures, "measured_terms": measured, "compared": compared(figures, measured)}
+    return {**reports[0], **found}
+
+
+def pasted(text: str, present: Mapping[str, str]) -> tuple[Values, str]:
+    """Return the fields of the form that a pasted text fills in, and a sentence on it; raises ScenarioError.
+
+    What was measured before is forgotten; of the run what the text does not say stays as it is.
+    """
+    from calc.measured_output.reader import read_output  # only when something is pasted
+
+    found = read_output(text, catalog())
+    fields: Values = dict.fromkeys((*MEASURED_NAMES.values(), "concurrency", "requests_per_s"), "")
+    fields |= {"sequences": "1", "cached_tokens": "0", "apart": "no"}
+    for name, value in found.terms.items():
+        size = value / GIB if TERMS[name].unit == BYTES else value
+        fields[MEASURED_NAMES[name]] = f"{size:.6g}" if size < 1e6 else f"{size:.0f}"
+    fields |= {name: str(value) for name, value in run_fields(found, present).items() if name in NAMES}
+    notes = "".join(f" {note}." for note in found.notes)
+    return fields, f"Read {found.what}.{notes}"
+
+
+def run_fields(found: Reading, present: Mapping[str, str]) -> dict[str, object]:
+    """Return the form's fields of a run: lengths and layers in the form's own way."""
+    fields: dict[str, Any] = dict(found.fields)
+    if "context_tokens" in fields and "prompt_tokens" not in fields:
+        output = min(int(present.get("output_tokens", "256") or 256), fields["context_tokens"] // 2)
+        fields |= {"output_tokens": output, "prompt_tokens": fields["context_tokens"] - output}
+    layers = fields.pop("gpu_layers", None)
+    if layers is not None:  # llama.cpp's -ngl counts the output matrix as one layer more
+        fields["gpu_layers"] = max(layers - 1, 0)
+    return fields
+
+
+CALCULATOR = Calculator(
+    id="your-measurement",
+    title="Your measurement",
+    question="What did your machine show, and what does the guide compute of it?",
+    inputs=INPUTS,
+    presets=PRESETS,
+    scenario=scenario,
+    render=measured_answer.render,
+    status=measured_answer.status,
+    headings=("Terms measured", "In the range", "Answer"),
+    row=measured_answer.row,
+    answer=answer,
+    pasted=pasted,
+)
