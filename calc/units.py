@@ -35,6 +35,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "lanes": ("count", 1),
     "channels": ("count", 1),
     "SMs": ("count", 1),
+    "threads": ("count", 1),
     "CUs": ("count", 1),
     "Xe cores": ("count", 1),
     "GPU cores": ("count", 1),

@@ -55,6 +55,8 @@ BOUNDS: dict[str, Bound] = {
     ),
     **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
+    "context_thread": ("bytes", 2**9, 2**13),
+    "context_threads": ("count", 2**10, 2**20),
     **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
     **dict.fromkeys(("kept_token", "kept_sequence"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),

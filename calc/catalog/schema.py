@@ -23,6 +23,7 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "fp4": RATE,
     "int8": RATE,
     "compute_units": ("count", ("enabled",), 1, 100_000),
+    "unit_threads": ("count", ("of a unit",), 512, 4096),  # that a unit can have at once
     "clock": ("hertz", ("boost",), 1e8, 1e10),
     "matrix_clock": ("hertz", ("boost",), 1e8, 1e10),
     "operations_per_clock": ("operations", ("16-bit",), 1, 1e7),

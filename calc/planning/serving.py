@@ -8,6 +8,7 @@ from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.cache_store import HOST, CacheStore
+from calc.memory.context import context_bytes
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
@@ -124,8 +125,9 @@ class Serving:
         if not self.devices:
             return []
         architecture, start = demand.architecture, self.placement.first(demand.architecture)
-        context = self.engine.whole("runtime_context")
-        free = [max(visible_bytes(device, self.engine) - context, 0) for device in self.devices]
+        free = [
+            max(visible_bytes(device, self.engine) - context_bytes(self.engine, device), 0) for device in self.devices
+        ]
         found = []
         counts = split_layers(architecture.layer_count - start, self.split or free)
         for device, count in zip(self.devices, counts, strict=True):

@@ -103,16 +103,16 @@ def test_the_address_keeps_the_state(watched: Watched, site: str) -> None:
     expect(page.locator(".calc-verdict")).to_contain_text("RTX 3090")
     page.reload()
     live(page)
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB of 23.55 GiB on one GeForce RTX 3090")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.42 GiB of 23.55 GiB on one GeForce RTX 3090")
     page.go_back()
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB of 23.54 GiB on one GeForce RTX 4090")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB of 23.54 GiB on one GeForce RTX 4090")
     page.go_back()
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
     page.go_forward()
     expect(page.locator("[name=context_tokens]")).to_have_value("16384")
     page.click(".calc-reset")
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
     expect(page).to_have_url(site + FIT)
 
 
@@ -129,7 +129,7 @@ def test_a_link_with_wrong_values_shows_what_is_wrong(watched: Watched, site: st
     pick(page, "Model", "llama 3.1 8b")
     expect(error).to_be_hidden()
     expect(page.locator(".calc-stale")).to_have_count(0)
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
 
 
 def test_a_link_shows_no_answer_to_another_question(watched: Watched, site: str) -> None:
@@ -161,7 +161,7 @@ def test_from_the_first_change_the_old_answer_is_marked(watched: Watched, site: 
     assert marked[:2] == ["", "true"]
     assert marked[2] != good
     live(page)
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     expect(page.locator(".calc-answer")).not_to_have_attribute("data-stale", "")
     expect(page.locator(".calc-stale")).to_have_count(0)
 
@@ -231,7 +231,7 @@ def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
     page.go_back()
     page.go_back()
     page.wait_for_selector("#will-it-fit")
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     assert len(watched.runtime_requests()) == loaded
     assert watched.complaints == []
 
@@ -244,11 +244,11 @@ def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> N
     page.fill("[name=context_tokens]", "16384")
     page.wait_for_selector("gpu-calculator[data-state=failed]", timeout=BOOT_MS)
     expect(page.locator(".calc-runtime")).to_contain_text("Python could not be started")
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
     page.context.unroute_all()
     page.click("text=Retry")
     live(page)
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
 
 
 def test_a_busy_machine_is_given_a_second_start(watched: Watched, site: str) -> None:
@@ -263,7 +263,7 @@ def test_a_busy_machine_is_given_a_second_start(watched: Watched, site: str) -> 
         page.wait_for_timeout(50)
     page.clock.fast_forward(25_000)
     live(page)
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     assert watched.complaints == []
 
 
@@ -379,7 +379,7 @@ def test_without_scripts_the_answer_is_there(chromium: Any, site: str) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site + FIT)
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB of 23.54 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB of 23.54 GiB")
     expect(page.locator(".calc-parts")).to_contain_text("16.70 GB")
     page.click("details[data-key=working] > summary")
     expect(page.locator(".calc-working")).to_contain_text("32 × 8,192 × 4,096 = 1,073,741,824 B")
@@ -468,9 +468,9 @@ def test_an_answer_is_taken_along(context: BrowserContext, site: str) -> None:
     live(page)
     expect(page.locator(".calc-taken")).to_have_text("Copied.")
     note = page.evaluate("navigator.clipboard.readText()")
-    assert "- Model: Llama 3.1 8B" in note and "15.55 GiB of 23.54 GiB" in note
+    assert "- Model: Llama 3.1 8B" in note and "15.54 GiB of 23.54 GiB" in note
     page.fill("[name=context_tokens]", "16384")
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     page.click("[data-take=link]")
     expect(page.locator(".calc-taken")).to_have_text("Link copied.")
     link = page.evaluate("navigator.clipboard.readText()")
@@ -501,7 +501,7 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     page.goto(site + FIT)
     page.fill("[name=context_tokens]", "16384")
     live(page)
-    expect(page.locator(".calc-verdict")).to_contain_text("16.56 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     page.goto(site + CACHE)
     expect(page.locator("[name=context_tokens]")).to_have_value("16384")
     live(page)

@@ -112,7 +112,7 @@ def test_back_to_the_list(watched: Watched, site: str, tmp_path: Path) -> None:
     expect(page.locator("[name=model] option:checked")).to_contain_text("Meta Llama")
     page.click(".calc-reset")
     expect(page.locator("[name=model]")).to_have_value("llama-3.1-8b")
-    expect(page.locator(".calc-verdict")).to_contain_text("15.55 GiB")
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
     assert watched.complaints == []
 
 

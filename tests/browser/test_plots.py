@@ -101,7 +101,7 @@ def test_a_mark_tells_its_numbers(watched: Watched, site: str) -> None:
     page.goto(site + "calculators/will-it-fit/")
     reach(page, "memory-over-context")
     page.locator("[data-plot=memory-over-context] .plot-drawing svg path[stroke-width='2']").last.hover()
-    expect(page.locator(".plot-tooltip")).to_contain_text("Memory: 15.55 GiB")
+    expect(page.locator(".plot-tooltip")).to_contain_text("Memory: 15.54 GiB")
 
 
 def test_a_plot_comes_alive_after_instant_navigation(watched: Watched, site: str) -> None:

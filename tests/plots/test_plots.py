@@ -306,7 +306,7 @@ def test_the_page_s_answer_is_the_plot() -> None:
     reply = json.loads(answer(json.dumps(asked)))
     plot = draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"})
     assert reply["ok"] and reply["data"] == json.loads(json.dumps(plot.data))
-    assert reply["summary"] == plot.summary and show_number(16.56, 4) in reply["summary"]
+    assert reply["summary"] == plot.summary and show_number(16.55, 4) in reply["summary"]
     asked["fields"] = {"context_tokens": "none"}
     reply = json.loads(answer(json.dumps(asked)))
     assert not reply["ok"] and "context_tokens" in reply["status"]

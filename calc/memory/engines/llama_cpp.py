@@ -5,9 +5,10 @@ from calc.architecture.tensors import Tensor
 from calc.catalog.records import StoredWeights
 from calc.memory.cache_layouts import llama_cpp_cache_bytes, llama_cpp_state_bytes
 from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, server_slots
+from calc.memory.context import context_amount
 from calc.memory.gguf_mixtures import TABLES as LAYER_TABLES
 from calc.memory.placement import expert_bytes, widest_bytes
-from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, constant, corrected, held_amounts
+from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, corrected, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
@@ -27,8 +28,7 @@ def llama_cpp(case: Case) -> Runtime:
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += copied_matrix(case)
     if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
-        context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
-        amounts += corrected(case, [context])
+        amounts += corrected(case, [context_amount(case)])
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 
