@@ -5,116 +5,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
-from calc.architecture.layers import Architecture
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine, Weights
+from calc.catalog.records import Accelerator
 from calc.derivation import INFO, Part, Step, Warn
-from calc.errors import Scenario, ScenarioError, read_whole
+from calc.errors import read_whole
 from calc.memory.budget import Demand, Layout
-from calc.memory.correction import UNCORRECTED, Correction
-from calc.memory.placement import Host, Placement
-from calc.memory.prefix import Prefix
+from calc.memory.correction import UNCORRECTED
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.fit import MOST_SEQUENCES
-from calc.planning.layout import best_layout, candidates, check_layout
 from calc.planning.support import Runs, what_runs
-from calc.scenario import (
-    PUBLISHED,
-    STAND_INS,
-    Reader,
-    in_version,
-    name_doubts,
-    read_accelerator,
-    read_cache_format,
-    read_concurrency,
-    read_engine,
-    read_layout,
-    read_model,
-    read_price,
-    read_slots,
-    read_tokens,
-    read_weights,
-)
+from calc.question import Asked, Question, read_question
+from calc.scenario.doubts import name_doubts
+from calc.scenario.fields import PUBLISHED, STAND_INS
+from calc.scenario.reader import Reader
 from calc.units import show_gib
 
 if TYPE_CHECKING:
-    from calc.memory.cache_store import CacheStore
-    from calc.memory.drafts import Draft
-    from calc.memory.served_adapters import ServedAdapters
-    from calc.performance.arrivals import Traffic
-    from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
-    from calc.planning.serving_pools import PoolLayouts
 
 Report = dict[str, object]
-
-
-class Asked(NamedTuple):
-    """What a scenario asks of devices, whichever they are."""
-
-    model_id: str
-    model_name: str
-    context_limit: int | None
-    demand: Demand
-    output_tokens: int
-    cached_tokens: int
-    engine: Engine | None
-    fraction: float | None
-    batched_tokens: int | None
-    attention: str
-    placement: Placement  # what stays in the host's memory
-    concurrency: int | None  # requests in a server at a time
-    slots: int | None  # sequences that it is set up for
-    store: "CacheStore | None"  # room for caches outside of the devices
-    traffic: "Traffic | None"  # requests that come on their own
-    start: "Start | None" = None  # from where the engine starts
-    pools: "PoolLayouts | None" = None  # of prefill and decoding apart
-    correction: Correction = UNCORRECTED  # by what a reader has measured
-
-    def serving(self, accelerator: Accelerator | None, host: Host | None = None) -> "Serving | None":
-        """Return the engine on a kind of device, None without an engine."""
-        if self.engine is None:
-            return None
-        from calc.planning.serving import Serving  # what engines take is read when a scenario names one
-
-        return Serving(
-            engine=self.engine,
-            accelerator=accelerator,
-            fraction=self.fraction,
-            batched_tokens=self.batched_tokens,
-            attention=self.attention,
-            placement=self.placement,
-            host=host,
-            concurrency=self.concurrency,
-            slots=self.slots,
-            traffic=self.traffic,
-            store=self.store,
-            correction=self.correction,
-        )
-
-
-class Question(NamedTuple):
-    """A whole scenario of inference, read: the demand with its sequences, on what, in which layout, at which prices."""
-
-    reader: Reader
-    asked: Asked
-    demand: Demand
-    accelerator: Accelerator | None
-    layout: Layout
-    most: bool  # as many sequences as fit
-    prices: dict[str, float | None]
-    host: Host | None = None
-    devices: tuple[Accelerator, ...] = ()  # where they are not alike
-    split: tuple[float, ...] = ()  # the layers' shares on them; none where their memory decides
-
-    def serving(self) -> "Serving | None":
-        """Return the engine on the devices asked for, None without an engine."""
-        found = self.asked.serving(self.accelerator, self.host)
-        if found is not None:
-            found.devices, found.split = self.devices, self.split
-        return found
 
 
 class Found(NamedTuple):
@@ -214,67 +125,6 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
-
-
-def read_question(scenario: Scenario) -> Question:
-    """Return a scenario of inference, read and checked."""
-    facts, reader = catalog(), Reader(scenario)
-    devices = read_list(reader) if isinstance(reader.given.get("accelerator"), list) else ()
-    listed = reader.filled.get("accelerator")
-    asked = read_asked(reader)
-    accelerator = devices[0] if devices else read_accelerator(reader, facts)
-    prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
-    served = asked.concurrency is not None
-    most, demand = not served and reader.take("sequences") == "max", asked.demand
-    if not most and not served:
-        demand = demand._replace(sequences=reader.count("sequences"))
-    layout = asked.pools.decode if asked.pools else settle_layout(reader, demand, asked.engine)
-    host = read_hosted(reader, asked, layout, accelerator)
-    split = settle_devices(reader, asked, layout, devices)
-    if devices:
-        reader.filled["accelerator"] = listed
-    return Question(
-        reader=reader,
-        asked=asked,
-        demand=demand,
-        accelerator=None if asked.placement.alone else accelerator,
-        layout=layout,
-        most=most,
-        prices=prices,
-        host=host,
-        devices=() if asked.placement.alone else devices,
-        split=split,
-    )
-
-
-def read_list(reader: Reader) -> tuple[Accelerator, ...]:
-    """Return the devices that a scenario lists, where they are not alike."""
-    from calc.service.devices import read_devices  # few scenarios list them
-
-    return read_devices(reader, catalog())
-
-
-def settle_devices(reader: Reader, asked: Asked, layout: Layout, devices: tuple[Accelerator, ...]) -> tuple[float, ...]:
-    """Return the shares of the layers that devices get by `tensor_split`, checked with what it does not go with."""
-    if not devices:
-        if "tensor_split" in reader.given:
-            message = 'needs a list of devices in accelerator: [{"id": "rtx-3090", "count": 2}]'
-            raise ScenarioError("tensor_split", message)
-        return ()
-    from calc.service.devices import check_devices, read_split
-
-    check_devices(reader, asked.engine, layout)
-    return read_split(reader, devices)
-
-
-def read_hosted(reader: Reader, asked: Asked, layout: Layout, accelerator: Accelerator | None) -> Host | None:
-    """Return the host of what stays in its memory, None where nothing does and nobody names one."""
-    if not asked.placement.on_host and "host" not in reader.given:
-        return None
-    from calc.service.host import check_placed, read_host  # few scenarios leave anything to the host
-
-    check_placed(asked.placement, layout)
-    return read_host(reader, catalog(), asked.engine, accelerator, placement=asked.placement, demand=asked.demand)
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
@@ -399,70 +249,6 @@ def costs(
     return cost_of(facts=catalog(), accelerator=accelerator, devices=devices, output_tokens_per_s=rate, **prices)
 
 
-def read_asked(reader: Reader) -> Asked:
-    """Return what a scenario of inference asks of devices, for one sequence at once."""
-    facts = catalog()
-    reader.choice("workload", ("inference", "training"))
-    model = read_model(reader.take("model"), facts)
-    architecture = model.architecture
-    reader.filled["model"] = model.written or reader.given["model"]
-    weights, group = read_weights(reader, model, facts)
-    engine, fraction = read_engine(reader, facts, weights, architecture)
-    engine = in_version(reader, engine)
-    if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
-        weights = facts.number_format("fp16")
-    keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
-    values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
-    prompt, output = read_tokens(reader)
-    cached = reader.count("cached_tokens", least=0)
-    all_logits = reader.choice("prompt_logits", ("last", "all")) == "all"
-    demand = Demand(
-        architecture=architecture,
-        weights=weights,
-        group=group,
-        keys=keys,
-        values=values,
-        sequences=1,
-        tokens=cached + prompt + output,
-        prompt_tokens=prompt,
-        batched_tokens=reader.count("batched_tokens"),
-        all_logits=all_logits,
-        prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
-        draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
-        adapters=read_adapters(reader, engine, architecture),
-    )
-    traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
-    return Asked(
-        model_id=model.id,
-        model_name=model.name,
-        context_limit=model.context_tokens,
-        demand=demand,
-        output_tokens=output,
-        cached_tokens=cached,
-        engine=engine,
-        fraction=fraction,
-        batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
-        attention=reader.choice("attention", ("flash", "eager")),
-        placement=read_placed(reader, engine, architecture),
-        store=read_stored_caches(reader, engine, architecture),
-        concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
-        slots=read_slots(reader, engine),
-        traffic=traffic,
-        start=read_starts(reader, engine),
-        pools=read_apart(reader, engine, architecture),
-        correction=read_measured(reader, engine),
-    )
-
-
-def read_measured(reader: Reader, engine: Engine | None) -> Correction:
-    """Return by what a reader has measured otherwise than is computed."""
-    if "correction" not in reader.given:
-        return UNCORRECTED
-    from calc.service.correction import read_correction  # few scenarios ask for it
-
-    return read_correction(reader, engine)
-
-
 def of_correction(asked: Asked, accelerator: Accelerator | None) -> list[Warn]:
     """Return that the answer is corrected by a reader's own measurement, where it is."""
     if asked.correction == UNCORRECTED or asked.engine is None:
@@ -470,107 +256,6 @@ def of_correction(asked: Asked, accelerator: Accelerator | None) -> list[Warn]:
     from calc.service.correction import correction_warning  # few scenarios ask for it
 
     return [correction_warning(asked.correction, asked.engine, accelerator)]
-
-
-def read_placed(reader: Reader, engine: Engine | None, architecture: Architecture) -> Placement:
-    """Return what of a model stays in the host's memory."""
-    if "gpu_layers" not in reader.given and "experts_on_host" not in reader.given:
-        return Placement()
-    from calc.service.host import read_placement  # few scenarios ask for it
-
-    return read_placement(reader, engine, architecture)
-
-
-def read_stored_caches(reader: Reader, engine: Engine | None, architecture: Architecture) -> "CacheStore | None":
-    """Return the room for caches outside of the devices, None where a scenario gives none."""
-    if "cache_offload" not in reader.given:
-        return None
-    from calc.service.cache_store import read_cache_store  # few scenarios ask for it
-
-    return read_cache_store(reader, engine, architecture)
-
-
-def read_arrivals(
-    reader: Reader, engine: Engine | None, *, prompt_tokens: int, output_tokens: int, writes: bool
-) -> "Traffic | None":
-    """Return how requests come to a server, None where a scenario does not say."""
-    if "arrivals" not in reader.given:
-        return None
-    from calc.service.traffic import read_traffic  # few scenarios ask for it
-
-    return read_traffic(reader, engine, prompt_tokens=prompt_tokens, output_tokens=output_tokens, writes=writes)
-
-
-def read_prefixes(reader: Reader, engine: Engine | None, *, prompt_tokens: int, all_logits: bool) -> Prefix:
-    """Return what prompts find in the cache; nothing where a scenario does not say."""
-    if "shared_prefix_tokens" not in reader.given and "prefix_hit_rate" not in reader.given:
-        return Prefix()
-    from calc.service.prefix import read_prefix  # few scenarios ask for it
-
-    return read_prefix(reader, engine, prompt_tokens=prompt_tokens, all_logits=all_logits)
-
-
-def read_drafts(
-    reader: Reader, engine: Engine | None, *, architecture: Architecture, weights: Weights
-) -> "Draft | None":
-    """Return how tokens are drafted ahead, None where a scenario does not say."""
-    if "speculation" not in reader.given:
-        return None
-    from calc.service.speculation import read_speculation  # few scenarios ask for it
-
-    return read_speculation(reader, engine, architecture=architecture, weights=weights, facts=catalog())
-
-
-def read_adapters(reader: Reader, engine: Engine | None, architecture: Architecture) -> "ServedAdapters | None":
-    """Return the adapters that are served beside the model, None where a scenario does not say."""
-    if "adapters_served" not in reader.given:
-        return None
-    from calc.service.adapters import read_adapters_served  # few scenarios ask for it
-
-    return read_adapters_served(reader, engine, architecture)
-
-
-def read_starts(reader: Reader, engine: Engine | None) -> "Start | None":
-    """Return from where an engine starts, None where a scenario does not ask."""
-    if "start" not in reader.given:
-        return None
-    from calc.service.start import read_start  # few scenarios ask for it
-
-    return read_start(reader, engine)
-
-
-def read_apart(reader: Reader, engine: Engine | None, architecture: Architecture) -> "PoolLayouts | None":
-    """Return the pools of prefill and decoding, None where both run on the same devices."""
-    if "disaggregation" not in reader.given:
-        return None
-    from calc.service.pools import read_pools  # few scenarios ask for it
-
-    return read_pools(reader, engine, architecture, catalog())
-
-
-def halves_fp32(engine: Engine | None) -> bool:
-    """Return whether an engine loads a model that is published in FP32 in 16 bit, unless it is told otherwise."""
-    return engine is not None and bool(engine.values.get("halves_fp32"))
-
-
-def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
-    layout, devices = read_layout(reader)
-    if layout is None:
-        found = best_layout(demand, devices or 1, engine)
-        if found is None:
-            near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
-            message = f"the model cannot be divided evenly over {devices}; {near} would work"
-            raise ScenarioError("accelerators", message)
-        layout = found[0]
-    check_layout(demand.architecture, layout)
-    if "parallelism" not in reader.given:
-        reader.defaults.append("parallelism")
-    if "accelerators" not in reader.given:
-        reader.defaults.append("accelerators")
-    reader.filled["accelerators"] = layout.devices
-    reader.filled["parallelism"] = layout._asdict()
-    return layout
 
 
 def doubts(reader: Reader, devices: int) -> list[Warn]:

@@ -5,7 +5,7 @@ from typing import Any
 from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
-from calc.scenario import check_models
+from calc.scenario.model import check_models
 from calc.validation import questions, recorded
 from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table

@@ -10,7 +10,7 @@ from calc.calculators.html import element
 from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.planning.cost import newest_electricity
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import GB, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step, steps_inline
 

@@ -7,7 +7,7 @@ from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
 from calc.calculators.speed import per_second
 from calc.catalog import catalog
-from calc.scenario import PUBLISHED
+from calc.scenario.fields import PUBLISHED
 from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
 from macros.markdown import block

@@ -17,7 +17,7 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Mixture, Model, WeightsFormat
 from calc.catalog.schema import ACCELERATOR_FACTS
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from macros.kept import digest
 from macros.links import standing_on
 from macros.markdown import block, inline

@@ -10,7 +10,7 @@ from pathlib import Path
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Model
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import show_large_count
 
 FOLDER = "assets/lists"

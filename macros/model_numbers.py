@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.memory.kv_cache import entry_bytes, expanded_cache, expanded_token_bytes
 from calc.memory.weights import stored_bytes
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import show_binary, show_count, show_large_count, show_number
 from macros.inline import SHOW, Report, look_up, opening, step, steps_inline
 

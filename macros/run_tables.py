@@ -9,7 +9,7 @@ from calc.calculators.html import table, text
 from calc.catalog import catalog
 from calc.performance.token_flops import token_flops
 from calc.planning.storage import data_set_bytes, token_bytes
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
 from calc.units import show_count, show_decimal, show_large_count, show_number
 from macros.inline import SHOW, look_up, opening, step

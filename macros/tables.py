@@ -9,7 +9,7 @@ from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.planning.support import format_of_bits
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_gb, show_gib, show_large_count
 from macros.links import calculator_link
 from macros.markdown import block

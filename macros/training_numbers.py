@@ -9,7 +9,7 @@ from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
 from calc.performance.step_traffic import step_traffic
 from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
 from calc.training.step import model_states, moments
 from calc.units import DAY_S, HOUR_S, show_count, show_number

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import calc
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
-from calc.scenario import FIELDS
+from calc.scenario.fields import FIELDS
 from macros.runtime import UNSHIPPED
 
 GOOD = {"model": "llama-3.1-8b", "weights": "bf16", "context_tokens": 8192, "accelerator": "RTX 4090"}

@@ -16,6 +16,7 @@ FLOORS = (
     ("scenario",),
     ("service",),
     ("training",),
+    ("question",),
     ("estimate",),
     ("planner",),
     ("launching",),

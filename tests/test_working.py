@@ -9,7 +9,7 @@ from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
-from calc.scenario import SHARING_ENGINES
+from calc.scenario.fields import SHARING_ENGINES
 from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
 from tests.words import faults
 from tests.working import evaluated, every_step

@@ -3,7 +3,7 @@
 from calc.calculators.engines import place
 from calc.calculators.inputs import Amount
 from calc.calculators.rendering import Report
-from calc.scenario import MOST_PRICE
+from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 TOPIC = "Arrivals"

@@ -25,7 +25,7 @@ from calc.planning.ownership import (
     break_even_share,
     owned_per_busy_hour,
 )
-from calc.scenario import MOST_PRICE
+from calc.scenario.reader import MOST_PRICE
 from calc.units import HOUR_S, show_count, show_dollars, show_number, show_tokens_per_s
 
 OWNED = (

@@ -7,7 +7,9 @@ from calc.calculators.rendering import Report, answer_html, spoken
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.scenario import STORED, chosen_weights, read_model, read_stored
+from calc.scenario.fields import STORED
+from calc.scenario.formats import chosen_weights
+from calc.scenario.model import read_model, read_stored
 from calc.units import show_count, show_gb, show_gib, show_large_count
 
 COMPARED = ("bf16", "fp8", "int8", "awq", "nf4-dq", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "q2_k")

@@ -7,7 +7,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
 from calc.planning.measured import MEMORY, is_measured
-from calc.scenario import SHARING_ENGINES
+from calc.scenario.fields import SHARING_ENGINES
 from calc.units import show_count, show_gib
 
 # What a scenario asks of any engine and of none.

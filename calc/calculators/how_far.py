@@ -18,7 +18,7 @@ from calc.calculators.planned import options_of, plan_html, planned, planning, t
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
-from calc.scenario import PUBLISHED, USUAL
+from calc.scenario.fields import PUBLISHED, USUAL
 from calc.units import show_count
 
 LIMITS = (

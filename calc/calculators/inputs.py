@@ -7,7 +7,8 @@ from calc.calculators.html import element, text
 from calc.catalog import catalog
 from calc.catalog.records import Mixture, WeightsFormat
 from calc.errors import ScenarioError
-from calc.scenario import PUBLISHED, USUAL, counts_in_binary
+from calc.scenario.fields import PUBLISHED, USUAL
+from calc.scenario.reader import counts_in_binary
 from calc.units import read_count
 
 HARDWARE = ("machines", "links", "networks", "processors", "slots")

@@ -23,7 +23,7 @@ from calc.performance.fabric import (
 )
 from calc.performance.messages import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
 from calc.performance.transfers import Transfer, transfer
-from calc.scenario import read_model
+from calc.scenario.model import read_model
 from calc.units import GB, MB, show_count, show_number
 
 # What the same messages are timed over for comparison.

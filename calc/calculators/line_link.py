@@ -5,7 +5,8 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
-from calc.scenario import OUTPUT_TOKENS, PUBLISHED
+from calc.scenario.fields import PUBLISHED
+from calc.scenario.reader import OUTPUT_TOKENS
 
 FOLDER = "calculators"  # of the site, from its first page
 NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one

@@ -10,7 +10,7 @@ from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
-from calc.scenario import PUBLISHED
+from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_gib, show_number, show_tokens_per_s
 
 ROOT = "../../"  # every page with a calculator stands two deep

@@ -33,7 +33,7 @@ from calc.calculators.planned import (
 )
 from calc.calculators.rendering import Report, facts_html, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
-from calc.scenario import USUAL
+from calc.scenario.fields import USUAL
 from calc.units import show_count, show_number
 
 RANKS = (("cost", "Least cost"), ("energy", "Least energy for a token"), ("devices", "Fewest devices"))

@@ -7,13 +7,13 @@ from calc.calculators.inputs import whole
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.errors import ScenarioError
-from calc.estimate import read_asked
 from calc.memory.budget import Layout
 from calc.planning import sharing
 from calc.planning.serving_report import Served
 from calc.planning.serving_warnings import serving_warnings
 from calc.planning.sharing import Sharing, Tenant
-from calc.scenario import Reader
+from calc.question import read_asked
+from calc.scenario.reader import Reader
 from calc.units import MIB
 
 FIRST, SECOND, THIRD, FOURTH = "", "_2", "_3", "_4"

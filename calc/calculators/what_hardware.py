@@ -39,7 +39,7 @@ from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.planner.steps import Steps, finished
-from calc.scenario import USUAL
+from calc.scenario.fields import USUAL
 from calc.units import show_gib, show_tokens_per_s
 
 RANKS = (

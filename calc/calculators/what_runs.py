@@ -21,7 +21,8 @@ from calc.calculators.planned import options_of, plan_html, planned, planning, s
 from calc.calculators.rendering import Report, format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
-from calc.scenario import USUAL, known_architecture
+from calc.scenario.fields import USUAL
+from calc.scenario.model import known_architecture
 from calc.units import show_large_count
 
 KINDS = (("text", "Models that write"), ("encoder", "Models that read: embeddings, classes"))

@@ -12,7 +12,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.command import verbs
 from calc.planner.question import OF, RANKS, WANTS
-from calc.scenario import ENGINES, USUAL
+from calc.scenario.fields import ENGINES, USUAL
 
 WRONG = 2  # exit status of what was asked wrongly, as argparse has it
 Completer = Callable[..., list[str]]

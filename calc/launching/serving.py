@@ -11,7 +11,8 @@ from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
 from calc.memory.published_formats import published_format
 from calc.performance.fabric import joined
-from calc.scenario import PUBLISHED, known_architecture
+from calc.scenario.fields import PUBLISHED
+from calc.scenario.model import known_architecture
 
 ALL_LAYERS = "999"  # more than any model has: llama.cpp counts the head too
 PLAIN_CACHE = ("bf16", "fp16")

@@ -11,7 +11,7 @@ from calc.launching.cluster import by_machine, everywhere, kubernetes, slurm
 from calc.launching.command import Said, command_text
 from calc.launching.serving import first_device, served
 from calc.launching.training import PORT, Trained, trained
-from calc.scenario import whole
+from calc.scenario.reader import whole
 
 Answer = dict[str, object]
 MOST_REPLICAS = 10_000

@@ -2,7 +2,7 @@
 
 from calc.catalog import catalog
 from calc.lines.reader import TRAINED, Reader
-from calc.scenario import USUAL
+from calc.scenario.fields import USUAL
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on

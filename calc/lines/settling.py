@@ -7,7 +7,8 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
-from calc.scenario import PUBLISHED, known_architecture
+from calc.scenario.fields import PUBLISHED
+from calc.scenario.model import known_architecture
 
 Scenario = Mapping[str, object]
 HAVE = ("accelerator", "accelerators")

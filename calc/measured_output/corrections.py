@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from calc.measured_output.comparison import Figure, Run
-from calc.scenario import SHARING_ENGINES
+from calc.scenario.fields import SHARING_ENGINES
 from calc.service.correction import LEAST, MOST
 
 ROUNDS = 24

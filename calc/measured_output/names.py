@@ -7,7 +7,7 @@ from calc.catalog import Catalog
 from calc.catalog.records import Model
 from calc.errors import ScenarioError
 from calc.files.gguf_families import FAMILIES
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 # llama.cpp's words for file types: "Q4_K - Medium", "IQ4_XS - 4.25 bpw", "MXFP4 MoE", "all F32".
 FILE_TYPE = re.compile(

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import Asked, read_asked
 from calc.memory.prefix import Prefix
 from calc.planner.candidates import Candidate
 from calc.planning.bounds import Least, least, least_cache
-from calc.scenario import OF_HOST, Reader, chosen_weights, read_model
+from calc.question import Asked, read_asked
+from calc.scenario.fields import OF_HOST
+from calc.scenario.formats import chosen_weights
+from calc.scenario.model import read_model
+from calc.scenario.reader import Reader
 
 
 class Bound(NamedTuple):

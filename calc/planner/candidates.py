@@ -7,7 +7,6 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture
 from calc.catalog.schema import MARKETS
 from calc.errors import ScenarioError
-from calc.estimate import read_asked
 from calc.memory.budget import Layout
 from calc.planner.devices import Devices
 from calc.planner.need import Share
@@ -15,16 +14,12 @@ from calc.planner.question import Question, own_price
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import known_on, place_of, sold_in_multiples
-from calc.scenario import (
-    HOST_ENGINE,
-    PUBLISHED,
-    SHARING_ENGINES,
-    USUAL,
-    Reader,
-    named_count,
-    read_accelerator,
-    read_model,
-)
+from calc.question import read_asked
+from calc.scenario.device import read_accelerator
+from calc.scenario.fields import HOST_ENGINE, PUBLISHED, SHARING_ENGINES, USUAL
+from calc.scenario.layout import named_count
+from calc.scenario.model import read_model
+from calc.scenario.reader import Reader
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer

@@ -5,7 +5,6 @@ A replica is given so many requests that its times are kept with as many in it a
 
 from math import ceil, inf
 
-from calc.estimate import read_question
 from calc.planner.bound import Bound
 from calc.planner.candidates import Candidate
 from calc.planner.curve import CLOSE, Curve
@@ -14,6 +13,7 @@ from calc.planner.options import Miss, slow
 from calc.planning.occupancy import Occupancy, most_per_s
 from calc.planning.serving_load import Server, server_of
 from calc.planning.serving_report import serve
+from calc.question import read_question
 
 ALIKE = 1e-9  # relative, of numbers that rounding alone tells apart
 

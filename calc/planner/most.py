@@ -2,14 +2,14 @@
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import read_asked
 from calc.planner.candidates import Candidate, counts, devices, owned, placed, ways
 from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planning.serving import last
-from calc.scenario import OUTPUT_TOKENS, Reader, whole
+from calc.question import read_asked
+from calc.scenario.reader import OUTPUT_TOKENS, Reader, whole
 
 MOST_SEQUENCES = 2**16
 FIELD = {"sequences": "sequences", "users": "concurrency", "sequence_tokens": "sequence_tokens"}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from calc.errors import ScenarioError
 from calc.planning.load import requests_per_s
-from calc.scenario import whole
+from calc.scenario.reader import whole
 from calc.units import HOUR_S
 
 FIELDS = (

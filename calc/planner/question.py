@@ -13,7 +13,8 @@ from calc.planner.fields import amount, check_names, listed, one_of, table
 from calc.planner.need import FIELDS as NEED
 from calc.planner.need import NO_NEED, Need, read_need
 from calc.planner.wanted import ANY, read_engines, read_models, read_weights
-from calc.scenario import FIELDS, HOST_ENGINE, USUAL, Reader, whole
+from calc.scenario.fields import FIELDS, HOST_ENGINE, USUAL
+from calc.scenario.reader import Reader, whole
 from calc.service.devices import read_devices
 from calc.training.fields import FIELDS as TRAINING_FIELDS
 from calc.training.fields import METHODS

@@ -13,7 +13,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import estimate, read_question
+from calc.estimate import estimate
 from calc.planner.bound import Bound, bound_of, least_held
 from calc.planner.candidates import Candidate, doubted, named_engine
 from calc.planner.devices import Devices
@@ -36,7 +36,8 @@ from calc.planner.steps import Steps, finished
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.serving import last
-from calc.scenario import known_architecture
+from calc.question import read_question
+from calc.scenario.model import known_architecture
 from calc.units import KWH_J, show_number
 
 LEAST_CHANCE = 0.5  # of fitting

@@ -2,9 +2,9 @@
 
 from math import ceil
 
-from calc.estimate import read_question
 from calc.planner.options import Option, room_of
 from calc.planning.bounds import END
+from calc.question import read_question
 
 DEVIATES = 1.6449  # of a normal distribution, that 95 % stay below
 STEP = 256  # tokens: a context is a multiple of it

@@ -13,7 +13,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
-from calc.estimate import estimate, read_asked
+from calc.estimate import estimate
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE, Plan
 from calc.memory.training.reserve import Total, totals
@@ -27,7 +27,10 @@ from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import what_runs
 from calc.planning.training_fit import WIDEST_TENSOR, fullest, stays_beyond
-from calc.scenario import OF_ACCELERATOR, Reader, known_architecture, whole
+from calc.question import read_asked
+from calc.scenario.fields import OF_ACCELERATOR
+from calc.scenario.model import known_architecture
+from calc.scenario.reader import Reader, whole
 from calc.training.fields import METHODS
 from calc.training.reading import read_training
 from calc.units import HOUR_S, show_number

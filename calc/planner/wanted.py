@@ -6,7 +6,8 @@ from math import inf
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.fields import check_names, listed, one_of
-from calc.scenario import DEFAULTS, ENGINES, USUAL, known_architecture
+from calc.scenario.fields import DEFAULTS, ENGINES, USUAL
+from calc.scenario.model import known_architecture
 
 KINDS = ("text", "encoder")
 ANY = "any"

@@ -8,7 +8,7 @@ from calc.catalog.records import Engine
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.plots.format_ladder import ladder
-from calc.scenario import PUBLISHED
+from calc.scenario.fields import PUBLISHED
 from calc.units import show_count
 
 Scenario = Mapping[str, Any]

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
-from calc.estimate import Asked, read_asked, read_hosted, settle_layout
 from calc.memory.budget import Budget, Demand, Layout
 from calc.memory.placement import Host
 from calc.planning.fit import most_sequences
 from calc.planning.layout import fullest
-from calc.scenario import MOST_TOKENS, Reader, read_accelerator, whole
+from calc.question import Asked, read_asked, read_hosted, settle_layout
+from calc.scenario.device import read_accelerator
+from calc.scenario.fields import MOST_TOKENS
+from calc.scenario.reader import Reader, whole
 
 if TYPE_CHECKING:
     from calc.planning.serving import Serving

@@ -8,7 +8,8 @@ from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.memory.served_adapters import ServedAdapters
 from calc.memory.training.run import Adapters
-from calc.scenario import OF_HOST, Reader, whole
+from calc.scenario.fields import OF_HOST
+from calc.scenario.reader import Reader, whole
 
 FIELDS = ("count", "rank", "targets")
 RANK, MOST_RANK, MOST_ADAPTERS = 16, 4096, 10_000

@@ -6,7 +6,9 @@ from calc.architecture.layers import Architecture
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.memory.cache_store import DISK, HOST, CacheStore
-from calc.scenario import HOST_ENGINE, Reader, read_rate, read_size
+from calc.scenario.device import read_rate, read_size
+from calc.scenario.fields import HOST_ENGINE
+from calc.scenario.reader import Reader
 
 FIELDS = ("to", "bytes", "bandwidth")
 # vLLM's --kv-offloading-size, SGLang's --hicache-size, TensorRT-LLM's host_cache_size, llama.cpp's --cache-ram.

@@ -6,7 +6,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import INFO, Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.correction import Correction
-from calc.scenario import Reader
+from calc.scenario.reader import Reader
 from calc.units import show_number
 
 LEAST, MOST = 0.05, 20.0  # beyond it something else was measured

@@ -7,7 +7,9 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
-from calc.scenario import HOST_ENGINE, MOST_DEGREE, Reader, read_accelerator, whole
+from calc.scenario.device import read_accelerator
+from calc.scenario.fields import HOST_ENGINE, MOST_DEGREE
+from calc.scenario.reader import Reader, whole
 
 FIELDS = ("id", "count", "pcie", "memory_limit", "display")
 APART = ("speculation", "adapters_served")  # what stands on one kind of devices

@@ -10,7 +10,9 @@ from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Host, Placement, kept_bytes
-from calc.scenario import HOST_ENGINE, OF_HOST, Reader, read_rate, read_size, whole
+from calc.scenario.device import read_rate, read_size
+from calc.scenario.fields import HOST_ENGINE, OF_HOST
+from calc.scenario.reader import Reader, whole
 from calc.units import show_gib
 
 FIELDS = ("processor", "cores", "bandwidth", "memory")

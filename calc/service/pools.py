@@ -10,7 +10,8 @@ from calc.errors import ScenarioError, nearest
 from calc.memory.budget import Layout
 from calc.planning.layout import check_layout
 from calc.planning.serving_pools import PoolLayouts
-from calc.scenario import DEGREES, MOST_DEGREE, OF_HOST, SHARING_ENGINES, Reader, whole
+from calc.scenario.fields import DEGREES, MOST_DEGREE, OF_HOST, SHARING_ENGINES
+from calc.scenario.reader import Reader, whole
 
 FIELD = "disaggregation"
 POOLS = ("prefill", "decode")

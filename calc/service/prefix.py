@@ -5,7 +5,7 @@ from math import isfinite
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError
 from calc.memory.prefix import Prefix
-from calc.scenario import Reader
+from calc.scenario.reader import Reader
 
 
 def read_prefix(reader: Reader, engine: Engine | None, *, prompt_tokens: int, all_logits: bool) -> Prefix:

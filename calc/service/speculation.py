@@ -9,7 +9,10 @@ from calc.catalog import Catalog
 from calc.catalog.records import Engine, Mixture, StoredWeights, Weights
 from calc.errors import ScenarioError, nearest
 from calc.memory.drafts import DRAFT, EAGLE, METHODS, MTP, Draft
-from calc.scenario import OF_HOST, PUBLISHED, Reader, chosen_weights, read_model, whole
+from calc.scenario.fields import OF_HOST, PUBLISHED
+from calc.scenario.formats import chosen_weights
+from calc.scenario.model import read_model
+from calc.scenario.reader import Reader, whole
 
 FIELDS = ("method", "model", "weights", "tokens", "acceptance")
 TOKENS, MOST_TOKENS = 3, 16

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.performance.cold_start import PAGE_CACHE, PLACES, Start
-from calc.scenario import Reader
+from calc.scenario.reader import Reader
 
 FIELDS = ("from", "bandwidth", "compiled")
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([mgt])b/s")

@@ -6,7 +6,7 @@ from math import isfinite, log
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.performance.arrivals import P95, Arrivals, Kind, Objective, Spread, Traffic
-from calc.scenario import Reader, whole
+from calc.scenario.reader import Reader, whole
 
 FIELDS = ("requests_per_s", "burstiness", "lengths", "objective")
 OBJECTIVES = ("ttft_s", "tpot_s", "request_s")

@@ -6,7 +6,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
 from calc.errors import ScenarioError, nearest
 from calc.memory.training.run import Adapters
-from calc.scenario import whole
+from calc.scenario.reader import whole
 from calc.training.fields import (
     MOST_RANK,
     TrainingReader,

@@ -12,7 +12,7 @@ from calc.memory.training.plan import (
     OPTIMIZER,
     PARAMETERS,
 )
-from calc.scenario import Reader
+from calc.scenario.reader import Reader
 
 METHODS = ("full", "lora", "qlora")
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}

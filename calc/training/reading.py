@@ -27,14 +27,12 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.scenario import (
-    MOST_DEGREE,
-    read_accelerator,
-    read_format,
-    read_layout,
-    read_model,
-    read_price,
-)
+from calc.scenario.device import read_accelerator
+from calc.scenario.fields import MOST_DEGREE
+from calc.scenario.formats import read_format
+from calc.scenario.layout import read_layout
+from calc.scenario.model import read_model
+from calc.scenario.reader import read_price
 from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan
 from calc.training.fields import (

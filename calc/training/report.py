@@ -12,7 +12,8 @@ from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.training_fit import devices_needed, fullest
-from calc.scenario import STAND_INS, name_doubts
+from calc.scenario.doubts import name_doubts
+from calc.scenario.fields import STAND_INS
 from calc.training.checks import warnings
 from calc.training.reading import Asked, read_training
 from calc.training.speed import timed

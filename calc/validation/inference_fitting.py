@@ -5,7 +5,6 @@ from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
-from calc.estimate import read_question
 from calc.performance.device_rates import device_class
 from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, schedule_of
@@ -22,6 +21,7 @@ from calc.planning.serving_report import (
     serving_totals,
     speed_question,
 )
+from calc.question import read_question
 from calc.validation import inference_memory
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError

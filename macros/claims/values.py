@@ -13,7 +13,7 @@ from calc.calculators.rendering import source_html
 from calc.catalog import catalog
 from calc.catalog.claims import CLAIM_UNITS
 from calc.memory.weights import stored_bytes
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import show_number
 from macros.facts import fact_line
 from macros.inline import steps_inline

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.routing import experts_touched, parameters_touched
 from calc.catalog import catalog
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 
 def test_one_token_touches_its_own_experts() -> None:

@@ -12,7 +12,7 @@ from calc import ScenarioError, estimate, plan, read_line
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.records import Mixture
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))

@@ -8,7 +8,7 @@ import pytest
 
 from calc.architecture.parameters import parameters_by_block, parameters_total
 from calc.catalog import catalog
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.units import show_count
 from macros import inline
 from macros.cache_tables import cache_table

@@ -18,7 +18,7 @@ from calc.memory.cache_layouts import (
     vllm_pages,
 )
 from calc.memory.kv_cache import expanded_cache
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from tests.known import load, parameter_rows
 
 CACHES = load("engine_caches.json")

@@ -9,7 +9,7 @@ from calc.architecture.drafters import eagle, predicting
 from calc.architecture.prediction import parameters_prediction
 from calc.catalog import catalog
 from calc.memory.drafts import Draft
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "weights": "bf16", "prompt_tokens": 1000, "output_tokens": 24}
 

@@ -6,7 +6,7 @@ from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.effective_bits import effective_bits, stored_blocks
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 MODELS = ("llama-3.1-8b", "llama-3.2-1b", "qwen3-30b-a3b", "deepseek-v3", "mamba-2.8b", "bert-base")
 

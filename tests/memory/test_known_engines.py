@@ -27,7 +27,7 @@ from calc.memory.runtime import (
     visible_bytes,
     with_pool,
 )
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from tests.performance.test_speed import demand
 
 MIB, GIB = 2**20, 2**30

@@ -11,7 +11,7 @@ from calc.architecture.layers import Architecture, Layer, TokenCache
 from calc.catalog import catalog
 from calc.memory.kv_cache import entry_bytes, expanded_token_bytes
 from calc.memory.recurrent_state import state_bits, state_elements
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from tests.known import configs, load
 
 ROWS = load("kv_cache.json")["rows"]

@@ -18,7 +18,7 @@ from calc.performance.messages import (
     arithmetic,
     messages,
 )
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from tests.performance.test_forward import linear_weights
 
 

@@ -11,7 +11,7 @@ from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.memory.training.plan import held_micro_batches
 from calc.performance.pipeline import pipelined
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 
 @pytest.mark.parametrize(

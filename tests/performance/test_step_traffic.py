@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
 
 RUN: dict[str, Any] = {"workload": "training", "model": "llama-3.1-8b", "precision": "fp16-mixed"}

@@ -19,7 +19,7 @@ from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
 from calc.planner.search import Search
 from calc.planning.bounds import chance_of_fitting
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
 PAIR = {"accelerator": "rtx-3090", "accelerators": 2}

@@ -10,7 +10,7 @@ from calc import estimate
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.planning.layout import tensor_degrees
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 DEVICES = ["rtx-4090", "h100-sxm-80gb", "rtx-3060-12gb"]
 asked = st.fixed_dictionaries(

@@ -9,7 +9,6 @@ from calc import ScenarioError
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.estimate import read_question
 from calc.memory.budget import Demand, Layout
 from calc.planning import fit, training_fit
 from calc.planning.blocks import Cut, cut_blocks
@@ -26,7 +25,8 @@ from calc.planning.layout import (
 from calc.planning.serving import last
 from calc.planning.support import sold_in_multiples
 from calc.planning.training_fit import devices_needed, divided
-from calc.scenario import known_architecture
+from calc.question import read_question
+from calc.scenario.model import known_architecture
 
 
 def architecture(model: str = "llama-3.1-8b") -> Architecture:

@@ -12,7 +12,7 @@ from calc.planning.bounds import Least, chance_of_fitting, least
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import margin, pool_range, prefill_tokens
 from calc.planning.support import Runs
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 
 
 def runtime(**sizes: int) -> Any:

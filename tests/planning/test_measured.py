@@ -7,7 +7,7 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.planning.measured import SPEED, Measured, device_of, format_of, kind_of, measured, range_factor
-from calc.scenario import read_model
+from calc.scenario.model import read_model
 
 
 def report(**fields: object) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
-from calc.scenario import ENGINES
+from calc.scenario.fields import ENGINES
 
 
 def asked(model: str, engine: str, accelerator: str, **fields: object) -> Any:

@@ -8,7 +8,7 @@ from calc import ScenarioError
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import PARTS
-from calc.scenario import known_architecture
+from calc.scenario.model import known_architecture
 from calc.training.step import STATES, model_states, moments
 
 RUN: dict[str, Any] = {"workload": "training", "model": "llama-2-7b", "precision": "fp16-mixed"}

@@ -1,0 +1,1 @@
+"""A scenario: its fields, and how each is read and checked."""

@@ -1,0 +1,85 @@
+"""The engine of a scenario, in the era of its version, and what it is set up for."""
+
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog, catalog
+from calc.catalog.records import Engine, Weights, version_numbers
+from calc.errors import ScenarioError, nearest
+from calc.planning.support import usual_engine
+from calc.scenario.fields import ENGINES, HOST_ENGINE, OF_HOST, SHARING_ENGINES, USUAL
+from calc.scenario.reader import Reader
+
+
+def read_engine(
+    reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
+) -> tuple[Engine | None, float | None]:
+    """Return the engine, None for none, and the share of the device that it is given."""
+    name = reader.take("engine")
+    if name == USUAL:
+        device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
+        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        name = engine.id if engine else "none"
+        if any(field in reader.given for field in OF_HOST):
+            name = HOST_ENGINE
+        reader.filled["engine"] = name
+    if isinstance(name, str) and (known := catalog.lookup("engines", name)):
+        name = reader.filled["engine"] = known
+    if name not in ENGINES:
+        hint = nearest(str(name), ENGINES)
+        message = f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}"
+        raise ScenarioError("engine", message, instead=ENGINES)
+    share = reader.given.get("memory_fraction")
+    if share is None:
+        return (None if name == "none" else catalog.engine(str(name))), None
+    if name not in SHARING_ENGINES:
+        raise ScenarioError(
+            "memory_fraction", f"does not apply: {name} takes no share of the device; {', '.join(SHARING_ENGINES)} do"
+        )
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
+    reader.filled["memory_fraction"] = share
+    return catalog.engine(str(name)), float(share)
+
+
+def newest(engine: Engine) -> Engine:
+    """Return an engine in the newest era that was measured, which most scenarios ask for: it is made once."""
+    known = catalog().derived
+    found = known.get(f"newest {engine.id}")
+    if not isinstance(found, Engine):
+        found = known[f"newest {engine.id}"] = engine.of_version()
+    return found
+
+
+def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    version = reader.given.get("engine_version")
+    if engine is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no engine is asked for")
+        return None
+    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
+        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
+    found = engine.of_version(version) if isinstance(version, str) else newest(engine)
+    if version is None:
+        reader.defaults.append("engine_version")
+    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
+    return found
+
+
+def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the requests that are in a server at a time, None where a scenario asks for sequences held at once."""
+    if "concurrency" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("concurrency", "does not apply: no engine is asked for that would serve requests")
+    if "sequences" in reader.given:
+        raise ScenarioError("concurrency", "is in place of sequences: give one of the two")
+    return reader.count("concurrency")
+
+
+def read_slots(reader: Reader, engine: Engine | None) -> int | None:
+    """Return the sequences that an engine is set up for, None for its own number."""
+    if "sequence_slots" not in reader.given:
+        return None
+    if engine is None:
+        raise ScenarioError("sequence_slots", "does not apply: no engine is asked for")
+    return reader.count("sequence_slots")

@@ -1,0 +1,97 @@
+"""The model of a scenario: an entry of the catalogue, or a config."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from calc.architecture.config import Config
+from calc.architecture.families import read_config
+from calc.architecture.layers import Architecture
+from calc.catalog import Catalog
+from calc.catalog.loader import file_of
+from calc.catalog.records import StoredWeights
+from calc.errors import CatalogError, ScenarioError
+from calc.memory.published_formats import published_format
+from calc.scenario.fields import MODEL_FIELDS
+from calc.scenario.reader import check_json, whole
+
+if TYPE_CHECKING:
+    from calc.catalog.copies import Copy
+
+MOST_STORED, LONGEST_NAME = 2**50, 200
+
+
+class ReadModel(NamedTuple):
+    """A model that a scenario names, or brings as a config."""
+
+    id: str  # empty for one that is not in the catalogue
+    name: str
+    architecture: Architecture
+    context_tokens: int | None
+    config: Mapping[str, object]  # what says how the weights are published
+    written: str  # a repository that holds the model in another number format than the entry's own; else the id
+    said: "Copy | None" = None  # of the number format, by the name
+
+
+def read_model(value: object, catalog: Catalog) -> ReadModel:
+    """Return a model from a name or from `{"config": {...}}`.
+
+    Beside the config may stand the model's `name`, and `stored_bytes`, which `read_weights` reads.
+    """
+    if isinstance(value, str):
+        model = catalog.model(value)
+        architecture = known_architecture(catalog, model.id)
+        said = catalog.named_format(value)
+        found = ReadModel(
+            model.id, model.name, architecture, model.context_tokens, config=model.config, written=model.id, said=said
+        )
+        if value in model.published:
+            return found._replace(config={**model.config, **model.published[value]}, written=value)
+        return found
+    if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
+        config = Config(value["config"])
+        check_json(config.values, config.field)
+        architecture = read_config(config)
+        name = value.get("name", f"{architecture.family} from its config")
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+            raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
+        return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
+    known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
+    raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
+
+
+def known_architecture(catalog: Catalog, model_id: str) -> Architecture:
+    """Return the architecture of a catalogue model, read once for each loaded catalogue."""
+    architecture = catalog.derived.get(model_id)
+    if not isinstance(architecture, Architecture):
+        architecture = catalog.derived[model_id] = read_config(Config(catalog.model(model_id).config))
+    return architecture
+
+
+def check_models(catalog: Catalog) -> None:
+    """Check that every config describes a known architecture; raises CatalogError with file, entry and field."""
+    problems = []
+    for model_id in catalog.ids("models"):
+        try:
+            architecture = known_architecture(catalog, model_id)
+            model = catalog.model(model_id)
+            for config in (model.config, *({**model.config, **other} for other in model.published.values())):
+                published_format(config, architecture, catalog.number_format)
+        except ScenarioError as error:
+            field = error.field.removeprefix("model.")
+            problems.append(f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}")
+    if problems:
+        raise CatalogError(problems)
+
+
+def read_stored(value: object) -> StoredWeights | None:
+    """Return the sizes that a model's file gave, None for a model without a file."""
+    stored = value.get("stored_bytes") if isinstance(value, Mapping) else None
+    if stored is None:
+        return None
+    field, places = "model.stored_bytes", ("embeddings", "layers", "head")
+    if not isinstance(stored, Mapping) or set(stored) != set(places):
+        raise ScenarioError(field, f"must be an object with {', '.join(places)}, not {stored!r:.60}")
+    embeddings, layers, head = (whole(stored[place], f"{field}.{place}", 0, MOST_STORED) for place in places)
+    if not embeddings + layers + head:
+        raise ScenarioError(field, "must not be all 0: a model has weights")
+    return StoredWeights(embeddings, layers, head)

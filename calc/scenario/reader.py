@@ -1,0 +1,114 @@
+"""A scenario as it is read: each field checked, each default filled in and named; counts, lengths, prices."""
+
+from collections.abc import Mapping
+from math import isfinite
+
+from calc.errors import ScenarioError, nearest
+from calc.scenario.fields import DEFAULTS, FIELDS, MOST_TOKENS
+from calc.units import read_count
+
+PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
+
+
+MOST_PRICE = 1_000_000
+
+
+MOST_LEVELS = 32  # no config nests as deep
+
+
+class Reader:
+    """Takes the fields out of a scenario, one method a kind of value, and keeps what was filled in."""
+
+    def __init__(self, scenario: Mapping[str, object]) -> None:
+        if not isinstance(scenario, Mapping):
+            raise ScenarioError("", "a scenario is an object of fields; needed is at least model")
+        self.given = {name: value for name, value in scenario.items() if value is not None}
+        self.filled: dict[str, object] = {}
+        self.defaults: list[str] = []
+        for name in scenario:
+            if name not in FIELDS:
+                raise ScenarioError(
+                    str(name), f"is not a field{nearest(str(name), FIELDS)}; fields are {', '.join(FIELDS)}"
+                )
+
+    def take(self, name: str, default: object = None) -> object:
+        """Return the field's value, or its default, and note which."""
+        if name in self.given:
+            self.filled[name] = self.given[name]
+        else:
+            self.filled[name] = DEFAULTS.get(name) if default is None else default
+            self.defaults.append(name)
+        return self.filled[name]
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+        """Return the field as one of the words allowed."""
+        value = self.take(name)
+        if value not in allowed:
+            hint = nearest(str(value), allowed)
+            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
+        return str(value)
+
+    def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
+        """Return the field as a whole number in its range."""
+        value = self.filled[name] = whole(self.take(name, default), name, least, most)
+        return value
+
+
+def counts_in_binary(field: str) -> bool:
+    """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
+    return field.endswith("_tokens") and field != "training_tokens"
+
+
+def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
+    """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
+    if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:
+        value = count
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        raise ScenarioError(field, message, instead=instead)
+    return value
+
+
+def check_json(value: object, field: str, level: int = 0) -> None:
+    """Raise ScenarioError, by path, for what no JSON text says: numbers without end, and nesting without need."""
+    if level == MOST_LEVELS:
+        raise ScenarioError(field, f"nests deeper than {MOST_LEVELS} levels")
+    if isinstance(value, float) and not isfinite(value):
+        raise ScenarioError(field, f"must be a finite number, not {value}")
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        check_json(item, f"{field}.{key}", level + 1)
+
+
+def read_tokens(reader: Reader) -> tuple[int, int]:
+    """Return prompt and output tokens of a sequence, from either of them, from their sum, or from the defaults."""
+    whole_context = reader.given.get("context_tokens")
+    if whole_context is None:
+        prompt = reader.count("prompt_tokens", default=PROMPT_TOKENS)
+        output = reader.count("output_tokens", least=0, default=OUTPUT_TOKENS)
+        reader.filled["context_tokens"] = prompt + output
+        return prompt, output
+    context = reader.count("context_tokens")
+    if "prompt_tokens" in reader.given:
+        prompt = reader.count("prompt_tokens", most=context)
+        output = reader.count("output_tokens", least=0, default=context - prompt)
+    else:
+        output = reader.count("output_tokens", least=0, most=context - 1, default=min(OUTPUT_TOKENS, context // 2))
+        prompt = reader.count("prompt_tokens", default=context - output)
+    if prompt + output != context:
+        message = f"is the whole of prompt and output: {prompt:,} + {output:,} are not {context:,}"
+        raise ScenarioError("context_tokens", message)
+    return prompt, output
+
+
+def read_price(reader: Reader, field: str) -> float | None:
+    """Return a price of the reader's own in US dollars, None where the catalogue's is asked for."""
+    value = reader.given.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_PRICE:
+        raise ScenarioError(field, f"must be a number from 0 to {MOST_PRICE:,}, not {value!r:.60}")
+    reader.filled[field] = value
+    return float(value)
