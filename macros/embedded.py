@@ -9,7 +9,9 @@ from macros.links import CALCULATOR_PAGES
 
 FOLDER = "embed"  # of the site; its pages stand as deep as those of the calculators, so that links are the same
 CALCULATOR = re.compile(r'<div class="calc"><gpu-calculator .*?</gpu-calculator></div>', re.DOTALL)
-HEAD = re.compile(r'<meta charset[^>]*>|<meta http-equiv="Content-Security-Policy"[^>]*>|<link rel="stylesheet"[^>]*>')
+HEAD = re.compile(
+    r'<meta charset[^>]*>|<meta http-equiv="Content-Security-Policy"[^>]*>|<link rel="(?:stylesheet|icon)"[^>]*>'
+)
 # Links open beside the page that has the frame, and searches find the full page.
 OWN = (
     '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -30,6 +30,8 @@ STOPS = {  # of the slider beside a number, which takes any other too
 }
 Values = dict[str, str]
 MOST_NAMED = 8  # inputs of a topic, in its heading
+TEXT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
+LONGEST_TEXT = 40
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
 
 
@@ -103,11 +105,18 @@ def read(field: Input, typed: str) -> object:
     if isinstance(field, Amount):
         return read_amount(field, typed)
     if isinstance(field, Text):
-        return typed or None
+        return read_text(field, typed)
     count = read_count(typed, binary=counts_in_binary(field.name)) if typed.isascii() else None
     if count is None or not field.least <= count <= field.most:
         raise ScenarioError(field.name, f"must be a whole number from {field.least:,} to {field.most:,}")
     return count
+
+
+def read_text(field: Text, typed: str) -> str | None:
+    """Return a short text, None for nothing; letters, digits and what joins them."""
+    if not set(typed) <= TEXT_SIGNS or len(typed) > LONGEST_TEXT:
+        raise ScenarioError(field.name, "must be letters, digits, points and hyphens: 0.10.2, b4000")
+    return typed or None
 
 
 def whole(read_values: Mapping[str, object], name: str) -> int:

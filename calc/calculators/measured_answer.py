@@ -64,13 +64,12 @@ def comparison_html(report: Report) -> str:
             text(TERMS[one.id].label),
             shown(one.id, one.measured),
             computed_html(one.id, one.computed),
-            f"× {show_number(one.ratio)}",
-            "in the range" if one.within else element("strong", "outside"),
+            f"× {show_number(one.ratio)} {element('small', 'in the range' if one.within else 'outside')}",
         ]
         for one in report["compared"]
     ]
-    headings = ("Term", "Measured", "Computed", "Ratio", "Verdict")
-    return table(headings, rows, caption="Measured and computed", class_="calc-parts", words=(0, 4)) if rows else ""
+    headings = ("Term", "Measured", "Computed", "Ratio")
+    return table(headings, rows, caption="Measured and computed", class_="calc-parts") if rows else ""
 
 
 def others_html(report: Report) -> str:

@@ -30,7 +30,7 @@ function save(table) {
 // A cell's text, a space where its parts stand on lines of their own.
 function written(cell) {
   const copy = cell.cloneNode(true);
-  for (const button of copy.querySelectorAll(".table-csv")) button.remove();
+  for (const button of copy.querySelectorAll(".table-csv, [data-remove]")) button.remove();
   for (const part of copy.querySelectorAll("small, br")) part.before(" ");
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
