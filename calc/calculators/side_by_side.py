@@ -47,7 +47,7 @@ def side_by_side(pinned: list[Pinned]) -> tuple[str, str]:
         different += differs
         rows.append([text(label), *(marked(cell) if differs else text(cell) for cell in cells)])
     heads = [heading(place, one) for place, one in enumerate(pinned)]
-    shown = table(("", *heads), rows, caption="Side by side", class_="calc-beside", words=len(pinned) + 1)
+    shown = table(("What", *heads), rows, caption="Side by side", class_="calc-beside", words=len(pinned) + 1)
     told = f"{len(pinned)} answers, {different} of {len(rows)} lines differ." if len(pinned) > 1 else "One answer."
     return shown, told
 

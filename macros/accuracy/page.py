@@ -128,7 +128,8 @@ def accuracy_reasons(kind: str, count: int = 6) -> str:
     if rest:
         rows.append(["All others", show_count(len(rest)), percent(median(abs(score.error) for score in rest))])
     caption = f"{title(kind)}: why rows are off by more than {whole_percent(LARGE)}"
-    return block(table(("Reason", "Rows", "Median error"), rows, caption=caption))
+    whole = table(("Reason", "Rows", "Median error"), rows, caption=caption)
+    return block(element("div", whole, data_search_exclude=True))
 
 
 def accuracy_worst(kind: str, count: int = 6) -> str:

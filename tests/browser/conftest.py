@@ -101,3 +101,27 @@ def pick(page: Page, label: str, typed: str) -> None:
     field.fill(typed)
     page.wait_for_selector(".calc-list:visible [role=option]")
     field.press("Enter")
+
+
+# What scripts add to an answer, buttons that sort and save its tables, and the theme's whole addresses in links.
+PLAIN = """html => {
+    const box = document.createElement("template");
+    box.innerHTML = html;
+    for (const added of box.content.querySelectorAll(".filtered-search, .table-csv")) added.remove();
+    for (const button of box.content.querySelectorAll("thead button")) button.replaceWith(...button.childNodes);
+    for (const caption of box.content.querySelectorAll("caption")) caption.innerHTML = caption.innerHTML.trim();
+    for (const link of box.content.querySelectorAll("a[href]")) {
+        link.setAttribute("href", new URL(link.getAttribute("href"), location.href).href);
+    }
+    return box.innerHTML;
+}"""
+
+
+def plain(page: Page, html: str) -> str:
+    """Return HTML as the browser writes it, without what scripts add."""
+    return str(page.evaluate(PLAIN, html))
+
+
+def answer_html(page: Page) -> str:
+    """Return the answer on the page, without what scripts add."""
+    return plain(page, page.inner_html(".calc-answer"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watched, live, pick
+from tests.browser.conftest import Watched, answer_html, live, pick
 from tests.files.build import LLAMA, gguf, llama_tensors, safetensors, tokenizer
 
 pytestmark = pytest.mark.browser
@@ -83,7 +83,7 @@ def test_a_file_of_32_gigabytes(watched: Watched, chromium: Browser, site: str, 
     live(other)
     expect(other.locator(".calc-legend")).to_contain_text("Weights 29.92 GiB")
     expect(other.locator("[name=model] option:checked")).to_contain_text("Meta Llama 3.1 8B Instruct")
-    assert other.inner_html(".calc-answer") == page.inner_html(".calc-answer")
+    assert answer_html(other) == answer_html(page)
     other.context.close()
     assert watched.complaints == []
 

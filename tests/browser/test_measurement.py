@@ -42,7 +42,7 @@ def test_answers_stand_side_by_side_and_leave_as_csv(watched: Watched, site: str
         page.click("[data-take=compare]")
     page.click(".calc-taken a")
     expect(page.locator("gpu-comparison .calc-status")).to_contain_text("2 answers")
-    expect(page.locator("mark", has_text="GeForce RTX 3060")).to_have_count(1)
+    expect(page.locator("mark", has_text=re.compile("^GeForce RTX 3060 12GB$"))).to_have_count(1)
     assert page.url.count("with=will-it-fit") == 2
     page.hover("gpu-comparison table")
     with page.expect_download() as started:

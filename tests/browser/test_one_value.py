@@ -11,6 +11,7 @@ def test_no_two_pages_contradict_each_other(built: tuple[Path, str]) -> None:
     found = [
         statement
         for path in sorted(folder.rglob("index.html"))
+        if not path.is_relative_to(folder / "embed")  # calculators again
         for statement in statements(path.parent.relative_to(folder).as_posix(), path.read_text(encoding="utf-8"))
     ]
     assert len(across(found)) > 200  # what is said on more than one page

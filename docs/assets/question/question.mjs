@@ -94,8 +94,8 @@ class Question extends HTMLElement {
     this.#result.removeAttribute("data-stale");
     const chosen = document.activeElement?.id;
     if (answer.ok) this.#result.innerHTML = answer.html;
-    if (this.#result.querySelector("gpu-table")) import("../table/table.mjs");
     else this.#result.replaceChildren(Object.assign(document.createElement("p"), { textContent: answer.status }));
+    if (this.#result.querySelector("gpu-table")) import("../table/table.mjs");
     if (chosen?.startsWith("ask-")) document.getElementById(chosen)?.focus({ preventScroll: true });
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => { this.#status.textContent = answer.status; }, SETTLE_MS);
