@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros.links import CALCULATOR_PAGES
-from tests.browser.conftest import BOOT_MS, Watched, answer_html, live, pick, plain, unfold
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, pick, plain, unfold
 
 pytestmark = pytest.mark.browser
 FIT, CACHE = "calculators/will-it-fit/", "calculators/kv-cache/"
