@@ -40,6 +40,7 @@ def test_answers_stand_side_by_side_and_leave_as_csv(watched: Watched, site: str
         page.goto(site + FIT + query)
         live(page) if query else None
         page.click("[data-take=compare]")
+        expect(page.locator(".calc-taken a")).to_be_visible()  # it is pinned
     page.click(".calc-taken a")
     expect(page.locator("gpu-comparison .calc-status")).to_contain_text("2 answers")
     expect(page.locator("mark", has_text=re.compile("^GeForce RTX 3060 12GB$"))).to_have_count(1)
@@ -53,4 +54,20 @@ def test_answers_stand_side_by_side_and_leave_as_csv(watched: Watched, site: str
     assert "GPU,GeForce RTX 4090,GeForce RTX 3060 12GB" in saved.read_text(encoding="utf-8-sig")
     page.locator("[data-remove='0']").click()
     expect(page.locator("gpu-comparison .calc-status")).to_have_text("One answer.")
+    assert watched.complaints == []
+
+
+def test_a_memo_is_printed(watched: Watched, site: str) -> None:
+    """Paper has the verdict, the working, the day of the facts and the address, and nothing that one presses."""
+    page = watched.page
+    page.goto(f"{site}{FIT}?context_tokens=16384")
+    live(page)
+    page.evaluate("window.print = () => {}")
+    page.click("[data-take=print]")
+    page.emulate_media(media="print")
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
+    expect(page.locator(".calc-working .calc-step").last).to_be_visible()
+    expect(page.locator("text=/facts of .*printed on .*context_tokens=16384/")).to_be_visible()
+    for chrome in (".calc-take", ".calc-reset", ".md-header"):
+        expect(page.locator(chrome).first).to_be_hidden()
     assert watched.complaints == []
