@@ -135,9 +135,12 @@ class Calculator extends HTMLElement {
     return differs;
   }
 
-  // Values of another calculator in this tab that this one asks for too; an address with values of its own comes first.
+  // Values of another calculator in this tab that this one asks for too; an address with values of its own comes first,
+  // and who goes back finds what was there.
   #takeCarried() {
     if (location.search || this.dataset.prefix || (spared() && !runtime.started)) return false;
+    const [arrival] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+    if (arrival?.type === "back_forward" && !runtime.started) return false;
     const values = carried();
     const known = this.#controls.filter((control) => control.name in values && values[control.name] !== initial(control) && takes(control, values[control.name]));
     for (const control of known) this.#set(control, values[control.name]);
