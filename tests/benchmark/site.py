@@ -56,7 +56,7 @@ def compressed(file: Path, encoding: str) -> bytes:
     if not packed.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, kept)
-        subprocess.run(["node", ROOT / "macros/runtime/runtime.mjs", "compress", kept], check=True)
+        subprocess.run(["node", ROOT / "macros/runtime/runtime.mjs", "compress", "11", kept], check=True)
         kept.unlink()
     return packed.read_bytes()
 
