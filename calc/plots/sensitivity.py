@@ -33,7 +33,7 @@ def sensitivity(
     for name, ends in moved(scenario, report["scenario"], quantity.measure):
         if any(end.value != own for end in ends):
             found.append((name, ends))
-    found.sort(key=lambda pair: -max(abs(end.value - own) for end in drawn(pair[1], quantity)) if pair[1] else 0)
+    found.sort(key=lambda pair: -max((abs(end.value - own) for end in drawn(pair[1], quantity)), default=0.0))
     shown = found[:MOST]
     said = [words(name, ends, quantity) for name, ends in shown]
     case = f"{what} of {report['model']['name'] or 'the model'}"

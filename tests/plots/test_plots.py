@@ -427,3 +427,12 @@ def test_the_field_of_a_model_that_keeps_nothing_has_no_edge() -> None:
     """Memory bounds no number of texts that an encoder reads one after the other."""
     plot = draw("sequences-over-context", model="bert-base", context_tokens=512, accelerator="rtx-4090", engine="vllm")
     assert {row[1] for row in plot.rows} == {"any number"}
+
+
+def test_what_changes_a_speed_is_drawn_where_no_step_fits() -> None:
+    """70 billion parameters in 4 bits on one RTX 4090: the plot says of each step that it does not fit, without a bar."""
+    asked = {"model": "llama-3.3-70b", "accelerator": "rtx-4090", "weights": "awq", "engine": "vllm"}
+    plot = draw("speed-sensitivity", **asked)
+    assert plot.rows and {row[-1] for row in plot.rows} == {"no"}
+    assert plot.data["bars"] == []
+    assert "does not fit" in plot.summary
