@@ -169,12 +169,6 @@ def render(report: Report) -> str:
     )
 
 
-def status(report: Report) -> str:
-    """Return the answer as one sentence for a screen reader."""
-    _, heading, rest = headline(report)
-    return f"{heading} {rest}"
-
-
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     found = report["compared"]

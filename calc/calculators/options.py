@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, table, text
+from calc.calculators.html import ROOT, element, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
 from calc.calculators.starting import launch_button
@@ -13,7 +13,6 @@ from calc.catalog import catalog
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_gib, show_number, show_tokens_per_s
 
-ROOT = "../../"  # every page with a calculator stands two deep
 NOT_KNOWN = "–"
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
 

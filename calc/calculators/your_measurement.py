@@ -6,7 +6,7 @@ from typing import Any
 from calc.calculators import hosting, measured_answer
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values
-from calc.calculators.rendering import Report
+from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.catalog import catalog
 from calc.measured_output.comparison import Run, compared
@@ -229,7 +229,7 @@ CALCULATOR = Calculator(
     presets=PRESETS,
     scenario=scenario,
     render=measured_answer.render,
-    status=measured_answer.status,
+    status=spoken(measured_answer.headline),
     headings=("Terms measured", "In the range", "Answer"),
     row=measured_answer.row,
     answer=answer,

@@ -5,7 +5,6 @@ from calc.launching.serving import HEAD, RAY_PORT, Served
 
 GPUS = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
 LEADER, NUMBER = "$LWS_LEADER_ADDRESS", "$LWS_WORKER_INDEX"  # as LeaderWorkerSet names them
-INDENT = "  "
 
 
 def replaced(text: str, names: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from calc.architecture.blocks import keys_and_values
-from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer, TokenCache
+from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer
 from calc.architecture.stages import Stage, local_heads, local_share
 from calc.architecture.tensors import SPLIT_IN, Tensor
 from calc.catalog.records import NumberFormat, StoredWeights, Weights
@@ -409,8 +409,3 @@ def blocks_of(kind: Layer) -> int:
     """Return how many blocks of a layer add to the residual stream, each after a sum over the tensor ranks."""
     cross = any(cache.part == PROMPT for cache in kind.caches)
     return int(kind.attention is not None or kind.recurrence is not None) + int(kind.mlp_width > 0) + int(cross)
-
-
-def cache_of(look: Look) -> TokenCache:
-    """Return a cache with the entries of what is looked at."""
-    return TokenCache("", 1, 1, 1, look.window, look.stride, fixed_tokens=look.fixed)

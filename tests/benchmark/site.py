@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from calc.catalog import snapshot
-from macros.runtime import CATALOG
+from macros.runtime import BEST, CATALOG
 
 ROOT = Path(__file__).parent.parent.parent
 CACHE = ROOT / ".cache" / "benchmark"
@@ -56,7 +56,7 @@ def compressed(file: Path, encoding: str) -> bytes:
     if not packed.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, kept)
-        subprocess.run(["node", ROOT / "macros/runtime/runtime.mjs", "compress", "11", kept], check=True)
+        subprocess.run(["node", ROOT / "macros/runtime/runtime.mjs", "compress", str(BEST), kept], check=True)
         kept.unlink()
     return packed.read_bytes()
 

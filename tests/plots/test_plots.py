@@ -430,7 +430,7 @@ def test_the_field_of_a_model_that_keeps_nothing_has_no_edge() -> None:
 
 
 def test_what_changes_a_speed_is_drawn_where_no_step_fits() -> None:
-    """70 billion parameters in 4 bits on one RTX 4090: the plot says of each step that it does not fit, without a bar."""
+    """70 billion parameters in 4 bits on one RTX 4090: no step fits, which the plot says, without a bar."""
     asked = {"model": "llama-3.3-70b", "accelerator": "rtx-4090", "weights": "awq", "engine": "vllm"}
     plot = draw("speed-sensitivity", **asked)
     assert plot.rows and {row[-1] for row in plot.rows} == {"no"}

@@ -17,9 +17,8 @@ from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import (
     MOST_STATE,
-    automatic_rank,
     mamba2_mixer,
-    mamba_mixer,
+    named_mamba,
     named_mamba2,
 )
 from calc.architecture.layers import Architecture, Attention, Layer
@@ -49,16 +48,7 @@ def jamba(config: Config) -> Architecture:
     """Jamba: one layer in eight has attention, the others Mamba; every second layer has experts."""
     hidden, width = config.hidden(), config.integer("intermediate_size")
     attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False))
-    recurrent = mamba_mixer(
-        hidden,
-        config.integer("mamba_expand", most=64) * hidden,
-        state=config.integer("mamba_d_state", most=MOST_STATE),
-        kernel=config.integer("mamba_d_conv", most=MOST_STATE),
-        rank=automatic_rank(config, "mamba_dt_rank", hidden),
-        bias=config.flag("mamba_proj_bias", default=False),
-        conv_bias=config.flag("mamba_conv_bias", default=True),
-        inner_norms=True,
-    )
+    recurrent = named_mamba(config, hidden, inner_norms=True)
     experts, active = expert_counts(config, "num_experts")
     feeds = {DENSE: dense(hidden, width), SPARSE: mixture(hidden, width, experts=experts, active=active)}
     period, offset = config.integer("attn_layer_period"), config.integer("attn_layer_offset", least=0)

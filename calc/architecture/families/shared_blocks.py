@@ -6,7 +6,7 @@ from calc.architecture.decoders import LINEAR, assemble, heads_of
 from calc.architecture.families.bert_kin import embeddings, kin, narrowed
 from calc.architecture.families.encoder import BERT
 from calc.architecture.families.registry import family
-from calc.architecture.families.state_space import MOST_STATE, automatic_rank, mamba2_mixer, mamba_mixer
+from calc.architecture.families.state_space import MOST_STATE, mamba2_mixer, named_mamba
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import Tensors, linear
 
@@ -92,15 +92,7 @@ ZAMBA = {
 def zamba(config: Config) -> Architecture:
     """Zamba (arXiv:2405.16712): Mamba, and one block of attention and an MLP before every sixth layer."""
     hidden = config.hidden()
-    mixer = mamba_mixer(
-        hidden,
-        config.integer("mamba_expand", most=64) * hidden,
-        state=config.integer("mamba_d_state", most=MOST_STATE),
-        kernel=config.integer("mamba_d_conv", most=MOST_STATE),
-        rank=automatic_rank(config, "mamba_dt_rank", hidden),
-        bias=config.flag("mamba_proj_bias", default=False),
-        conv_bias=config.flag("mamba_conv_bias", default=True),
-    )
+    mixer = named_mamba(config, hidden)
     period, offset = config.integer("attn_layer_period"), config.integer("attn_layer_offset", least=0)
     rest = [HYBRID if i % period == offset else LINEAR for i in range(config.layers() - 3)]
     shared = wide_attention(config, rotary=False), dense(hidden, config.integer("intermediate_size"), activation="gelu")

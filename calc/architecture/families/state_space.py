@@ -50,6 +50,20 @@ def automatic_rank(config: Config, name: str, hidden: int) -> int:
     return config.integer(name)
 
 
+def named_mamba(config: Config, hidden: int, *, inner_norms: bool = False) -> Mixer:
+    """Return the Mamba of hybrids, which Jamba and Zamba name alike in their configs."""
+    return mamba_mixer(
+        hidden,
+        config.integer("mamba_expand", most=64) * hidden,
+        state=config.integer("mamba_d_state", most=MOST_STATE),
+        kernel=config.integer("mamba_d_conv", most=MOST_STATE),
+        rank=automatic_rank(config, "mamba_dt_rank", hidden),
+        bias=config.flag("mamba_proj_bias", default=False),
+        conv_bias=config.flag("mamba_conv_bias", default=True),
+        inner_norms=inner_norms,
+    )
+
+
 MAMBA = {
     "vocab_size": 50280,
     "hidden_size": 768,

@@ -24,21 +24,36 @@ export function forget() {
 }
 
 function write(values) {
+  keepInTab(KEY, values);
+}
+
+// Keep a value in this tab; a browser that keeps nothing carries nothing along.
+export function keepInTab(key, value) {
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(values));
+    sessionStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // A browser that keeps nothing carries nothing along.
+    // no storage
+  }
+}
+
+/**
+ * Return a list that is kept, in this tab or in this browser; empty where there is none.
+ * @param {"sessionStorage" | "localStorage"} place
+ * @param {string} key
+ * @returns {any[]}
+ */
+export function keptList(place, key) {
+  try {
+    const kept = JSON.parse(window[place].getItem(key) ?? "[]");
+    return Array.isArray(kept) ? kept : [];
+  } catch {
+    return [];
   }
 }
 
 // Return what the reader has measured, as Python wrote it; each goes along with every question.
 export function corrections() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(CORRECTIONS) ?? "[]");
-    return Array.isArray(kept) ? kept : [];
-  } catch {
-    return [];
-  }
+  return keptList("localStorage", CORRECTIONS);
 }
 
 export function keepCorrections(entries) {

@@ -1,6 +1,7 @@
 // Answers side by side: up to four that a reader has pinned in any calculator. The address of the page carries them, so
 // that it can be shared; in the tab they are kept until then. Python writes the table.
 
+import { keepInTab, keptList } from "./carrying.mjs";
 import { runtime } from "./runtime.mjs";
 
 const KEY = "gpu-pinned";
@@ -8,20 +9,7 @@ const MOST = 4;
 const PAGE = new URL("../../calculators/side-by-side/", import.meta.url);
 
 export function pinned() {
-  try {
-    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept : [];
-  } catch {
-    return [];
-  }
-}
-
-function keep(entries) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(entries));
-  } catch {
-    // A browser that keeps nothing compares what the address has.
-  }
+  return keptList("sessionStorage", KEY);
 }
 
 // Pin an answer: the calculator, and the fields that were changed. Return what to tell, and where they stand.
@@ -29,7 +17,7 @@ export function pin(calculator, fields) {
   const entry = { calculator, fields };
   const others = pinned().filter((known) => JSON.stringify(known) !== JSON.stringify(entry));
   const entries = [...others, entry].slice(-MOST);
-  keep(entries);
+  keepInTab(KEY, entries);
   return { told: `${entries.length} of ${MOST} pinned.`, href: address(entries) };
 }
 
@@ -57,7 +45,7 @@ class Comparison extends HTMLElement {
       const button = target instanceof Element && target.closest("[data-remove]");
       if (!(button instanceof HTMLElement)) return;
       entries = (entries.length ? entries : this.#first()).filter((_, index) => index !== Number(button.dataset.remove));
-      keep(entries);
+      keepInTab(KEY, entries);
       history.pushState(history.state, "", entries.length ? address(entries) : PAGE);
       ask();
     });
