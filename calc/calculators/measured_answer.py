@@ -14,13 +14,14 @@ from calc.calculators.rendering import (
     verdict_html,
     warnings_html,
 )
+from calc.calculators.sizes import size_binary, size_gib
 from calc.catalog import catalog
 from calc.measured_output.comparison import Compared, Figure, Run, what_it_takes
 from calc.measured_output.corrections import corrections, mismatched
 from calc.measured_output.terms import BYTES, RATE, SECONDS, TERMS
-from calc.units import show_binary, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
-SHOWN = {BYTES: show_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}
+SHOWN = {BYTES: size_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}
 SAME = 0.01  # what differs by less is the same
 HELP = {
     True: "The guide's answers for this device under this engine can be corrected by what you measured, in this "
@@ -94,7 +95,7 @@ def otherwise_html(report: Report) -> str:
     items = []
     for one in report["compared"]:
         if abs(one.ratio - 1) > SAME:
-            show = show_binary if one.id == "kv_cache_bytes" else show_gib
+            show = size_binary if one.id == "kv_cache_bytes" else size_gib
             items.append(f"{text(TERMS[one.id].label)}: {text(what_it_takes(one, report, show))}.")
     if not items:
         return ""
