@@ -166,8 +166,9 @@ def answer(request: str) -> str:
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
     `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
-    `{"launch": {}}` the form's own case. `corrections` are what the reader has measured, each with its `accelerator`,
-    `engine` and `correction`.
+    `{"launch": {}}` the form's own case. With `{"correct": true}` a form of measurements gives `{"ok": true, "kept"}`
+    and its `status`: the correction that follows, or null. `corrections` are what the reader has measured, each with
+    its `accelerator`, `engine` and `correction`.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options; `{"pinned":
     [{"calculator", "fields"}]}` are answers to set side by side. `unit`, "GB" or "GiB", is what sizes in a sentence are
     said in; those in HTML bring both.
@@ -205,6 +206,10 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
             return {"ok": True, "text": copied, "status": "Copied."}
         if "launch" in asked:
             return launched(calculator.asked(fields))
+        if "correct" in asked:
+            from calc.calculators.measured_answer import correction  # one calculator compares
+
+            return correction(calculator.report(fields))
         kept = asked.get("corrections")
         report = corrected(calculator, fields, kept) if kept else calculator.report(fields)
         return shown(calculator, fields, report)
