@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Watched, live
 
@@ -36,22 +37,18 @@ def test_one_press_says_all_sizes_in_a_unit(watched: Watched, site: str) -> None
     assert re.search(r"with [\d.]+ GB to spare", page.inner_text(".calc-verdict"))
     page.get_by_label("Context", exact=True).fill("4096")
     live(page)
-    page.wait_for_function("document.querySelector('.calc-verdict').textContent.includes('4,096')")
+    expect(page.locator(".calc-verdict")).to_contain_text("4,096")
     assert units(page.evaluate(SIZES)) == {"GB"}
-    page.wait_for_function(r"/[\d.]+ GB/.test(document.querySelector('.calc-status').textContent)")
-    assert "GiB" not in page.inner_text(".calc-status")
+    expect(page.locator(".calc-status")).to_have_text(re.compile(r"^(?!.*GiB).*[\d.]+ GB"))
     assert watched.complaints == []
 
 
 def test_a_kept_unit_is_there_before_anything_is_painted(watched: Watched, site: str) -> None:
-    """Who chose GB never sees GiB first, and nothing moves."""
+    """Who chose GB never sees GiB first."""
     page = watched.page
     page.add_init_script("""
         localStorage.setItem('gpu-unit', 'GB');
         window.painted = [];
-        window.moved = 0;
-        new PerformanceObserver(list => { for (const entry of list.getEntries()) window.moved += entry.value; })
-            .observe({ type: 'layout-shift', buffered: true });
         const look = () => {
             const verdict = document.querySelector('.calc-verdict');
             if (verdict) window.painted.push(verdict.textContent);
@@ -61,5 +58,5 @@ def test_a_kept_unit_is_there_before_anything_is_painted(watched: Watched, site:
     """)
     page.goto(site + PAGES[0])
     page.wait_for_load_state("load")
-    assert page.evaluate("window.painted.filter(text => text.includes('GiB'))") == []
-    assert page.evaluate("window.moved") == 0
+    painted = page.evaluate("window.painted")
+    assert painted and not any("GiB" in text for text in painted)
