@@ -188,9 +188,11 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
+    from calc.planning.served import serve, served_bucket
+    from calc.planning.serving_speed import prefill_tokens, serving_speed
     from calc.planning.serving_warnings import serving_warnings
 
-    served = report.serve(serving, demand, layout, most=most)
+    served = serve(serving, demand, layout, most=most)
     memory, risks = {**report.serving_totals(served), **report.serving_fit(served)}, serving_warnings(served)
     if asked.pools is not None and asked.concurrency is not None:
         from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
@@ -206,7 +208,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         if memory["fits"] and not first["fits"]:
             memory["fits"] = False
     else:
-        found = report.serving_speed(served, asked.output_tokens, asked.cached_tokens)
+        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
     speed, steps = found or (None, [])
     if asked.store is not None:
         from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
@@ -229,11 +231,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed=speed,
         speed_steps=steps,
         warnings=risks,
-        prefill_tokens=report.prefill_tokens(served.case),
+        prefill_tokens=prefill_tokens(served.case),
         cold_start=starting,
-        measured=measured_report(
-            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
-        ),
+        measured=measured_report(catalog(), served_bucket(served), speed=SPEED if speed else None, memory=MEMORY),
     )
 
 
