@@ -64,18 +64,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := question.serving():
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
-        found_on = [
-            what_runs(
-                facts=facts,
-                engine=asked.engine,
-                device=device,
-                weights=demand.weights,
-                architecture=demand.architecture,
-                layout=layout,
-            )
-            for device in question.devices or (accelerator,)
-        ]
-        works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
+        works = runs_of(question)
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
         chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
@@ -125,6 +114,22 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
+
+
+def runs_of(question: Question) -> Runs:
+    """Return whether the engine runs what is asked on the devices: of several kinds, on the least certain."""
+    found_on = [
+        what_runs(
+            facts=catalog(),
+            engine=question.asked.engine,
+            device=device,
+            weights=question.demand.weights,
+            architecture=question.demand.architecture,
+            layout=question.layout,
+        )
+        for device in question.devices or (question.accelerator,)
+    ]
+    return min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:

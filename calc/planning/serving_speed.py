@@ -11,6 +11,7 @@ from calc.planning.measured import SPEED, measured, range_factor
 from calc.planning.served import Served, bounded, served_bucket
 
 Report = dict[str, object]
+OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a model that writes no tokens
 
 
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
@@ -46,6 +47,19 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     if (gained := speculation_gain(served, question)) is not None:
         report["speculation"] = gained
     return report, speed_steps(speed, serving.engine)
+
+
+def typical_speed(served: Served, output_tokens: int, cached_tokens: int) -> dict[str, float]:
+    """Return the typical figures of a report's speed alone, without their ranges and working; none where it has none.
+
+    For sequences that fit, all at once: neither requests in a server nor those that come.
+    """
+    question = speed_question(served, output_tokens, cached_tokens)
+    speed = speed_of(question, served.serving.engine.values) if question else None
+    figures = speed.figures() if speed else {}
+    if served.demand.architecture.writes:
+        return figures
+    return {name: figures[name] for name in OF_ONE_PASS if name in figures}
 
 
 def speculation_gain(served: Served, question: Question | None) -> Report | None:
@@ -117,9 +131,8 @@ def speed_factor(served: Served, phase: str) -> float:
 
 def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
     """Return the speed of a model that passes over its texts once: no figures of tokens written."""
-    kept = ("prefill_tokens_per_s", "time_to_first_token_s")
     bound = speed.prefill.time.bound_by
-    found: Report = {name: report[name] for name in kept}
+    found: Report = {name: report[name] for name in OF_ONE_PASS}
     found |= {"max_sequences": bounded(served), "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
     return found, prefill_steps(speed, served.serving.engine)
 
