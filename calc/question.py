@@ -8,6 +8,7 @@ from calc.catalog.records import Accelerator, Engine, Weights
 from calc.errors import Scenario, ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.kv_cache import with_expanded_caches
 from calc.memory.placement import Host, Placement
 from calc.memory.prefix import Prefix
 from calc.planning.fit import MOST_SEQUENCES
@@ -169,6 +170,8 @@ def read_asked(reader: Reader) -> Asked:
     engine = in_version(reader, engine)
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
+    if engine is not None and engine.expands_latents:
+        architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     prompt, output = read_tokens(reader)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calc import estimate
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.derivation import Step
@@ -110,6 +111,18 @@ def test_a_share_that_is_given() -> None:
     """It is taken as it is; without a device there is none."""
     assert static_fraction(case(24 * GIB, fraction=0.7, **RULE)) == 0.7
     assert static_fraction(case(None, **RULE)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("version", "context", "tokens"),
+    [("0.6.3", 16_384, 16_384), ("0.6.3", 32_768, 32_768), ("0.6.3", 32_769, 8192), ("0.10", 16_384, 8192)],
+)
+def test_prompts_were_read_whole(version: str, context: int, tokens: int) -> None:
+    """Before V1 the profiled step of vLLM held a text of up to 32,768 tokens, and pieces of longer ones."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "engine_version": version, "sequence_slots": 1}
+    report: Any = estimate({**asked, "accelerator": "h100-sxm-80gb", "context_tokens": context})
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+    assert parts["activations"] == tokens * 51_200 * 2  # the widest moment of a token in a layer
 
 
 def test_graphs_are_captured_in_these_sizes() -> None:
