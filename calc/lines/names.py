@@ -15,8 +15,23 @@ from calc.units import GIB
 MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
 WITHIN = frozenset(
-    ("a", "and", "at", "for", "in", "llm", "llms", "of", "on", "the", "with")
-    + ("version", "params", "parameter", "parameters")
+    (
+        "a",
+        "and",
+        "at",
+        "for",
+        "in",
+        "llm",
+        "llms",
+        "of",
+        "on",
+        "the",
+        "version",
+        "with",
+        "params",
+        "parameter",
+        "parameters",
+    )
 )  # words in a model's name that say nothing
 WAYS = frozenset(("dpo", "grpo", "ppo", "rlhf", "orpo", "kto", "sft"))  # to train, and no part of a model's name
 NUMBERS = {
