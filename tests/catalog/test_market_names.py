@@ -67,7 +67,7 @@ def test_a_size_that_is_not_sold() -> None:
         ("RTX 4090 32GB", "it has GeForce RTX 4090"),
         ("H100 40GB", "it has H100 SXM5 80GB, H100 PCIe 80GB"),
         ("RTX 3090 Laptop", "did you mean"),
-        ("Jetson Orin", "did you mean"),
+        ("Jetson Xavier", "did you mean"),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "is not in the catalogue"),
         ("NVIDIA CUDA GPU", "is not in the catalogue"),
         ("()", "is not in the catalogue"),
