@@ -210,7 +210,7 @@ class Search(Ranking):
         works = runs_of(read)
         if works.runs is False:
             return does_not_run(serving.engine.id, works)
-        return read, Served(serving, read.demand, read.layout, case, runtime, None)
+        return read, Served(serving, read.demand, layout=read.layout, case=case, runtime=runtime, most=None)
 
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
         """Return the option that a report is of, or what it lacks."""
