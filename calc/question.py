@@ -15,7 +15,7 @@ from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
 from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots
 from calc.scenario.fields import PUBLISHED
-from calc.scenario.formats import read_cache_format, read_weights
+from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader, read_price, read_tokens
@@ -167,8 +167,7 @@ def read_asked(reader: Reader) -> Asked:
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
     engine = in_version(reader, engine)
-    if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
-        weights = facts.number_format("fp16")
+    weights = as_loaded(weights, engine, facts, published=reader.filled["weights"] == PUBLISHED)
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     prompt, output = read_tokens(reader)
@@ -295,11 +294,6 @@ def read_apart(reader: Reader, engine: Engine | None, architecture: Architecture
     from calc.service.pools import read_pools  # few scenarios ask for it
 
     return read_pools(reader, engine, architecture, catalog())
-
-
-def halves_fp32(engine: Engine | None) -> bool:
-    """Return whether an engine loads a model that is published in FP32 in 16 bit, unless it is told otherwise."""
-    return engine is not None and bool(engine.values.get("halves_fp32"))
 
 
 def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:

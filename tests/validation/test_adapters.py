@@ -82,6 +82,20 @@ def test_total_tokens_count_prompt_and_answer() -> None:
     assert inference_speed.measured_of(row) == pytest.approx(1426.46 / 4)
 
 
+def test_old_transformers_wrote_scores_out() -> None:
+    """transformers 4.35 took attention in tiles where a row says FA2, 4.46 by itself (release notes of 4.36)."""
+    rows = {
+        row["engine_version"]: row
+        for row in read_rows("inference_speed.csv")
+        if "transformers 4" in row["engine_version"]
+    }
+    old, tiled = "torch 2.1.1+cu118, transformers 4.35.2", "torch 2.1.1+cu118, transformers 4.35.2 FA2"
+    assert inference_speed.scenario_of(rows[old])["attention"] == "eager"
+    assert "attention" not in inference_speed.scenario_of(rows[tiled])
+    newest = next(row for version, row in rows.items() if "4.51" in version)
+    assert "attention" not in inference_speed.scenario_of(newest)
+
+
 def test_experts_and_layers_on_the_host() -> None:
     """A row that states experts on the host asks for them alone; one that states layers, for those."""
     rows = {row["id"]: row for row in read_rows("community_speed.csv")}
