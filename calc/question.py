@@ -13,7 +13,7 @@ from calc.memory.prefix import Prefix
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots
+from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, with_graphs
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import read_cache_format, read_weights
 from calc.scenario.layout import read_layout
@@ -166,7 +166,7 @@ def read_asked(reader: Reader) -> Asked:
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
-    engine = in_version(reader, engine)
+    engine = with_graphs(reader, in_version(reader, engine))
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)

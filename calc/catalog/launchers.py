@@ -36,6 +36,7 @@ CHOICES = (
     "context",
     "context_tokens",
     "memory_fraction",
+    "no_graphs",
     "slots",
     "sequences",
     "cells",

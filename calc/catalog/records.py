@@ -246,6 +246,7 @@ class Engine(NamedTuple):
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
+    eager: bool = False  # it captures no graph of its kernels
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -265,11 +266,10 @@ class Engine(NamedTuple):
     def as_of_era(self, named: Mapping[str, T]) -> dict[str, T]:
         """Return what is named, as of the engine's era: of what changed, the first from there on.
 
-        `name@era` holds for an era and those before it that name none.
+        `name@era` holds for an era and those before it that name none, `name@eager` without graphs.
         """
         found = dict(named)
-        for era in reversed(self.from_era):
-            end = f"@{era}"
+        for end in [f"@{era}" for era in reversed(self.from_era)] + ["@eager"] * self.eager:
             found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
         return found
 

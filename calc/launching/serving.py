@@ -57,8 +57,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
     version = str(filled.get("engine_version") or "")
     files: list[tuple[str, str]] = []
-    if launcher.id == "tensorrt-llm" and filled["kv_cache"] == "fp8":
-        files.append(("options.yaml", "kv_cache_config:\n  dtype: fp8\n"))
+    if launcher.id == "tensorrt-llm" and (options := trtllm_options(filled)):
+        files.append(("options.yaml", options))
         asked["options"] = "options.yaml"
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
@@ -83,6 +83,12 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
     return facts.accelerator(named) if named else None
 
 
+def trtllm_options(filled: Mapping[str, Any]) -> str:
+    """Return what TensorRT-LLM has no flag for."""
+    cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
+    return cache + ("cuda_graph_config: null\n" if filled.get("cuda_graphs") is False else "")
+
+
 def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:
     """Iterate over what a report chose or assumed, by the name that flags have for it."""
     filled, layout = report["scenario"], report["scenario"]["parallelism"]
@@ -94,6 +100,8 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
     share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
     if share:
         yield "memory_fraction", f"{share:g}"
+    if filled.get("cuda_graphs") is False:
+        yield "no_graphs", True
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:
             yield name, filled[field]

@@ -65,6 +65,19 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
     return found
 
 
+def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return an engine, without graphs of its kernels where the scenario says that it captures none."""
+    graphs = reader.given.get("cuda_graphs")
+    if graphs is None:
+        return engine
+    if engine is None or engine.id not in SHARING_ENGINES:
+        raise ScenarioError("cuda_graphs", f"does not apply: {', '.join(SHARING_ENGINES)} can be told to capture none")
+    if not isinstance(graphs, bool):
+        raise ScenarioError("cuda_graphs", f"must be true or false, not {graphs!r:.60}")
+    reader.filled["cuda_graphs"] = graphs
+    return engine if graphs else engine._replace(eager=True).valued(engine.values)
+
+
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
     """Return the requests that are in a server at a time, None where a scenario asks for sequences held at once."""
     if "concurrency" not in reader.given:

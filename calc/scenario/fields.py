@@ -31,6 +31,7 @@ FIELDS = (
     "memory_limit",
     "display",
     "attention",
+    "cuda_graphs",
     "gpu_layers",
     "experts_on_host",
     "host",
@@ -65,7 +66,7 @@ HOST_ENGINE = "llama.cpp"  # leaves parts of a model in the host's memory
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 
-SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
+SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device; capture graphs
 
 
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.
