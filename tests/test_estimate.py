@@ -65,9 +65,6 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"engine": "vllm", "memory_fraction": 1.5}, "memory_fraction", "at most 1"),
     ({"engine": "vllm", "gpu_layers": 4}, "gpu_layers", "llama.cpp alone"),
     ({"engine": "llama.cpp", "gpu_layers": 99}, "gpu_layers", "from 0 to 32"),
-    ({"engine": "llama.cpp", "cuda_graphs": False}, "cuda_graphs", "does not apply"),
-    ({"cuda_graphs": False}, "cuda_graphs", "does not apply"),
-    ({"engine": "vllm", "cuda_graphs": "no"}, "cuda_graphs", "true or false"),
     ({"attention": "flsh"}, "attention", "must be flash or eager"),
     ({"memory_fraction": 0.9}, "memory_fraction", "does not apply"),
 ]

@@ -227,6 +227,9 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
+OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+
+
 class Engine(NamedTuple):
     """A program that runs models, with what it takes on top of the mathematics."""
 
@@ -246,7 +249,8 @@ class Engine(NamedTuple):
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
-    eager: bool = False  # it captures no graph of its kernels
+    latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
+    graphs: bool = True  # it records graphs of its kernels
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -266,16 +270,20 @@ class Engine(NamedTuple):
     def as_of_era(self, named: Mapping[str, T]) -> dict[str, T]:
         """Return what is named, as of the engine's era: of what changed, the first from there on.
 
-        `name@era` holds for an era and those before it that name none, `name@eager` without graphs.
+        `name@era` holds for an era and those before it that name none.
         """
         found = dict(named)
-        for end in [f"@{era}" for era in reversed(self.from_era)] + ["@eager"] * self.eager:
+        for era in reversed(self.from_era):
+            end = f"@{era}"
             found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
         return found
 
     def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values, as of its era."""
-        return self._replace(values=self.as_of_era(values))
+        """Return the engine with other values, as of its era; without graphs, none holds memory or spares launches."""
+        found = self.as_of_era(values)
+        return self._replace(
+            values=found if self.graphs else found | {name: 0.0 for name in OF_GRAPHS if name in found}
+        )
 
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""
@@ -290,6 +298,11 @@ class Engine(NamedTuple):
     def splits_layers(self) -> bool:
         """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
         return bool(self.values.get("splits_layers"))
+
+    @property
+    def expands_latents(self) -> bool:
+        """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
+        return bool(self.latents and self.version) and version_numbers(self.version) < version_numbers(self.latents)
 
     @property
     def needs_whole_blocks(self) -> bool:

@@ -205,6 +205,7 @@ ENGINE_RULES: Rules = {
     "checked": (str,),
     "coefficients": (dict,),
     "eras?": (list,),
+    "latents?": (str,),
 }
 ERA_RULES: Rules = {
     "id": (str,),
@@ -281,6 +282,7 @@ ACCELERATOR_RULES: Rules = {
     "checked": (str,),
     "also?": (list,),
     "exceptions?": (list,),
+    "other_memory?": (list,),
 } | {f"{name}?": (dict,) for name in ACCELERATOR_FACTS}
 FACT_RULES: Rules = {
     "value": (int, float, str),

@@ -86,7 +86,7 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
 def trtllm_options(filled: Mapping[str, Any]) -> str:
     """Return what TensorRT-LLM has no flag for."""
     cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
-    return cache + ("cuda_graph_config: null\n" if filled.get("cuda_graphs") is False else "")
+    return cache + ("cuda_graph_config: null\n" if filled.get("graphs") is False else "")
 
 
 def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:
@@ -100,8 +100,6 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
     share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
     if share:
         yield "memory_fraction", f"{share:g}"
-    if filled.get("cuda_graphs") is False:
-        yield "no_graphs", True
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:
             yield name, filled[field]
@@ -116,7 +114,11 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
 
 
 def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Iterate over what stands beside the model: adapters, and what drafts."""
+    """Iterate over what stands beside the model, adapters and what drafts, and over what is left out."""
+    if filled.get("graphs") is False:
+        yield "no_graphs", True
+    if filled.get("text_only"):
+        yield "text_only", True
     if served_beside := filled.get("adapters_served"):
         yield "adapters", True
         yield "adapter_count", served_beside["count"]

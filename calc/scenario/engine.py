@@ -65,17 +65,17 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
     return found
 
 
-def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
-    """Return an engine, without graphs of its kernels where the scenario says that it captures none."""
-    graphs = reader.given.get("cuda_graphs")
-    if graphs is None:
+def without_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return the engine as it records no graphs, where a scenario says so: none is held, and none spares launches."""
+    graphs = reader.given.get("graphs", True)
+    if not isinstance(graphs, bool):
+        raise ScenarioError("graphs", f"must be true or false, not {graphs!r:.60}")
+    if graphs:
         return engine
     if engine is None or engine.id not in SHARING_ENGINES:
-        raise ScenarioError("cuda_graphs", f"does not apply: {', '.join(SHARING_ENGINES)} can be told to capture none")
-    if not isinstance(graphs, bool):
-        raise ScenarioError("cuda_graphs", f"must be true or false, not {graphs!r:.60}")
-    reader.filled["cuda_graphs"] = graphs
-    return engine if graphs else engine._replace(eager=True).valued(engine.values)
+        raise ScenarioError("graphs", f"does not apply: of the engines {', '.join(SHARING_ENGINES)} record graphs")
+    reader.filled["graphs"] = False
+    return engine._replace(graphs=False).valued(engine.values)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

@@ -15,6 +15,8 @@ FIELDS = (
     "concurrency",
     "arrivals",
     "sequence_slots",
+    "graphs",
+    "text_only",
     "prompt_tokens",
     "output_tokens",
     "context_tokens",
@@ -31,7 +33,6 @@ FIELDS = (
     "memory_limit",
     "display",
     "attention",
-    "cuda_graphs",
     "gpu_layers",
     "experts_on_host",
     "host",
@@ -66,7 +67,7 @@ HOST_ENGINE = "llama.cpp"  # leaves parts of a model in the host's memory
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 
-SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device; capture graphs
+SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device; record graphs
 
 
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.

@@ -190,7 +190,7 @@ class Tried:
         if self.values is not values:
             self.values, self.engines, self.schedules = values, {}, {}
         device, weights = question.accelerator, question.demand.weights
-        kind = engine.id, engine.era, engine.eager
+        kind = engine.id, engine.era, engine.graphs
         known = self.engines.get(kind)
         if known is None:
             known = self.engines[kind] = engine.valued(values).values

@@ -43,7 +43,7 @@ def launched(row: Row, devices: int) -> dict[str, object]:
     elif EXPERTS.search(command) and devices > 1:
         found["parallelism"] = {"tensor": devices, "expert": devices}
     if EAGER.search(command):
-        found["cuda_graphs"] = False
+        found["graphs"] = False
     if FP8_CACHE.search(command):
         found["kv_cache"] = "fp8"
     return found

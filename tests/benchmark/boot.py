@@ -129,8 +129,9 @@ def next_pages(playwright: Playwright, server: Server, base: str, rounds: int) -
             page.wait_for_timeout(500)
             text = page.evaluate("href => probes.nextText(href)", plain)
             page.wait_for_timeout(500)
+            # What was typed travels along: a value that was typed before changes nothing, and nothing is answered.
             visit = page.evaluate(
-                "([href, value]) => probes.nextPage(href, value)", [(there, back)[number % 2], "2048"]
+                "([href, value]) => probes.nextPage(href, value)", [(there, back)[number % 2], str(2048 + number)]
             )
             waits.append(visit | {"text": text})
     return waits

@@ -11,16 +11,25 @@ window.probes = (() => {
       });
     });
 
+  const PATIENCE = 120000;
+
+  // What is waited for, or an error that names it: a run that hangs says nothing for ever.
+  const within = (name, awaited) =>
+    Promise.race([
+      awaited,
+      new Promise((_, reject) => setTimeout(() => reject(new Error(`no ${name} within ${PATIENCE} ms`)), PATIENCE)),
+    ]);
+
   // The note that an answer is of the values before the change is put into it too, and is no answer.
   const replaced = (answer) =>
-    new Promise((resolve) => {
+    within("answer", new Promise((resolve) => {
       const observer = new MutationObserver(() => {
         if (answer.querySelector(".calc-stale")) return;
         observer.disconnect();
         resolve(performance.now());
       });
       observer.observe(answer, { childList: true });
-    });
+    }));
 
   const enter = (field, value) => {
     field.value = value;
@@ -43,7 +52,7 @@ window.probes = (() => {
   async function nextPage(href, value) {
     const link = [...document.querySelectorAll(".md-nav__link")].find((candidate) => candidate.href === href);
     const before = document.querySelector("gpu-calculator");
-    const arrived = new Promise((resolve) => {
+    const arrived = within("live calculator", new Promise((resolve) => {
       const observer = new MutationObserver(() => {
         const calculator = document.querySelector("gpu-calculator[data-state=ready]");
         if (calculator === null || calculator === before) return;
@@ -51,7 +60,7 @@ window.probes = (() => {
         resolve(calculator);
       });
       observer.observe(document.body, { childList: true, subtree: true });
-    });
+    }));
     const start = performance.now();
     link.click();
     const calculator = await arrived;
@@ -66,14 +75,14 @@ window.probes = (() => {
   async function nextText(href) {
     const link = [...document.querySelectorAll(".md-nav__link")].find((candidate) => candidate.href === href);
     const before = document.querySelector("article");
-    const arrived = new Promise((resolve) => {
+    const arrived = within("page", new Promise((resolve) => {
       const observer = new MutationObserver(() => {
         if (before.isConnected) return;
         observer.disconnect();
         resolve();
       });
       observer.observe(document.body, { childList: true, subtree: true });
-    });
+    }));
     const start = performance.now();
     link.click();
     await arrived;

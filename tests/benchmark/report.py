@@ -7,8 +7,9 @@ from typing import Any
 from tests.benchmark.boot import OURS, SETUPS, USUAL
 
 KEYSTROKE_LIMIT_MS = 16
-NEXT_PAGE_LIMIT_MS = 50
-SENT_LIMIT_BYTES = 4_400_000
+PAINTED_LIMIT_MS = 33  # two frames
+NEXT_PAGE_LIMIT_MS = 5  # beyond what the theme takes for a page without a calculator
+SENT_LIMIT_BYTES = 4_200_000
 RATIO_LIMITS = {"cold_ms": 0.45, "warm_ms": 0.30, "slow_ms": 0.50}
 COLUMNS = {
     "cold_ms": "Cold",
@@ -51,7 +52,7 @@ def goal_table(figures: Mapping[str, Any]) -> dict[str, Any]:
     answered, painted = (
         percentile_95([key[name] for key in figures["keystrokes"]]) for name in ("answered", "painted")
     )
-    next_page = statistics.median(visit["live"] for visit in figures["next_page_ms"])
+    live, text = (statistics.median(visit[name] for visit in figures["next_page_ms"]) for name in ("live", "text"))
     goals: list[tuple[str, str, str, bool | None]] = [
         (f"{name}, share of the usual recipe's wait", f"{limit:.2f}", f"{share:.2f}", share <= limit)
         for column, name in COLUMNS.items()
@@ -60,10 +61,10 @@ def goal_table(figures: Mapping[str, Any]) -> dict[str, Any]:
     goals += [
         ("Sent, with brotli", f"{SENT_LIMIT_BYTES / 1e6:.1f} MB", f"{sent / 1e6:.2f} MB", sent <= SENT_LIMIT_BYTES),
         (
-            "Click to a live calculator on the next page, painted, median",
+            "Click to a live calculator on the next page, painted, median, beyond the theme's own part",
             f"{NEXT_PAGE_LIMIT_MS} ms",
-            f"{next_page:.0f} ms",
-            next_page <= NEXT_PAGE_LIMIT_MS,
+            f"{live - text:.0f} ms",
+            live - text <= NEXT_PAGE_LIMIT_MS,
         ),
         (
             "Keystroke to the new answer in the page, 95th percentile",
@@ -73,13 +74,12 @@ def goal_table(figures: Mapping[str, Any]) -> dict[str, Any]:
         ),
         (
             "Keystroke to the new answer painted, 95th percentile",
-            f"{KEYSTROKE_LIMIT_MS} ms",
+            f"{PAINTED_LIMIT_MS} ms",
             f"{painted:.1f} ms",
-            painted <= KEYSTROKE_LIMIT_MS,
+            painted <= PAINTED_LIMIT_MS,
         ),
     ]
-    text = statistics.median(visit["text"] for visit in figures["next_page_ms"])
-    goals.insert(5, ("The same for a page without a calculator: the theme's own part", "", f"{text:.0f} ms", None))
+    goals.insert(5, ("The theme's own part, to a page without a calculator", "", f"{text:.0f} ms", None))
     said = {True: "yes", False: "no", None: ""}
     rows = [[name, limit, measured, said[met]] for name, limit, measured, met in goals]
     return {"caption": "Goals", "headings": ["What", "At most", "Measured", "Met"], "rows": rows}

@@ -128,3 +128,15 @@ def plain(page: Page, html: str) -> str:
 def answer_html(page: Page) -> str:
     """Return the answer on the page, without what scripts add."""
     return plain(page, page.inner_html(".calc-answer"))
+
+
+def live_text(page: Page, html: str) -> None:
+    """Assert that the answer on the page is `html`, as the browser writes it."""
+    page.hover("gpu-calculator")
+    live(page)
+    wanted = plain(page, html)
+    for _ in range(100):
+        if (found := answer_html(page)) == wanted:
+            return
+        page.wait_for_timeout(50)
+    assert found == wanted

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros.links import CALCULATOR_PAGES
-from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, pick, plain, unfold
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, live_text, pick, unfold
 
 pytestmark = pytest.mark.browser
 FIT, CACHE = "calculators/will-it-fit/", "calculators/kv-cache/"
@@ -69,18 +69,6 @@ def test_every_preset_is_cpython_s_answer_digit_for_digit(watched: Watched, site
         for preset in others:
             page.evaluate(FILL, preset.values)
             live_text(page, calculator.render(calculator.report(preset.values)))
-
-
-def live_text(page: Any, html: str) -> None:
-    """Assert that the answer on the page is `html`, as the browser writes it."""
-    page.hover("gpu-calculator")
-    live(page)
-    wanted = plain(page, html)
-    for _ in range(100):
-        if (found := answer_html(page)) == wanted:
-            return
-        page.wait_for_timeout(50)
-    assert found == wanted
 
 
 def test_the_address_keeps_the_state(watched: Watched, site: str) -> None:

@@ -112,7 +112,7 @@ def test_a_launch_command_is_read() -> None:
         "sequence_slots": 8,
         "batched_tokens": 1024,
         "parallelism": {"data": 8, "expert": 8},
-        "cuda_graphs": False,
+        "graphs": False,
         "kv_cache": "fp8",
     }
     assert launched({"notes": "args: trtllm-serve x --ep_size 4"}, 4) == {"parallelism": {"tensor": 4, "expert": 4}}

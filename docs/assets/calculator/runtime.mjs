@@ -22,7 +22,8 @@ class Runtime extends EventTarget {
   start() {
     if (this.started) return;
     this.#tries += 1;
-    this.#worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module", name: "python" });
+    const script = new URL(this.#tries > 1 ? "./worker.mjs#anew" : "./worker.mjs", import.meta.url);
+    this.#worker = new Worker(script, { type: "module", name: "python" });
     this.#worker.addEventListener("message", ({ data }) => this.#hear(data));
     this.#worker.addEventListener("error", (event) => this.#fail(event.message || "its script could not be loaded"));
     this.#become("loading", "Downloading Python …", SCRIPT_MS);
@@ -71,6 +72,7 @@ class Runtime extends EventTarget {
   #hear(message) {
     if (message.kind === "progress") this.#become("loading", message.text, message.limit);
     else if (message.kind === "failed") this.#fail(message.reason);
+    else if (message.kind === "again") this.retry();
     else if (message.kind === "ready") {
       this.#become("ready", "", 0);
       document.dispatchEvent(new CustomEvent("gpu-python", { detail: message.loaded })); // to be kept for later

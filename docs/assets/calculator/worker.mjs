@@ -5,10 +5,16 @@ const WASM = "pyodide.asm.wasm";
 const STALLED_MS = 20_000; // nothing arrives and nothing happens
 const TURN_MS = 40; // of work in steps, until others have their turn
 const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go to the compiler uncounted
+const RESTING_MS = 1_000; // without a question, until what Python is now is kept for the next visit
+const ANEW = location.hash === "#anew"; // nothing that was kept is used: the start before this one did not end
 
 let calculators = null; // the Python module
 let toPython = null;
 let importPython = null;
+let keep = null; // what keeps Python's memory, once
+let resting = 0;
+let busy = 0;
+let resumed = false;
 const dropped = new Set(); // numbers of requests in steps that nobody waits for any more
 let arrived = 0;
 let expected = 0; // not a number where the host does not say how much it sends
@@ -73,6 +79,10 @@ async function boot() {
   const glue = import(`${base}pyodide.asm.mjs`);
   const stdlib = manifest.then(({ archives }) => unpacked(archives.stdlib));
   const calc = manifest.then(({ archives }) => unpacked(archives.calc));
+  const memory = import("./memory.mjs");
+  const remembered = Promise.all([memory, manifest])
+    .then(([{ forget, recalled }, { build }]) => ANEW ? void forget() : recalled(build))
+    .catch(() => undefined); // nothing can be kept here
   const files = Promise.all([module, stdlib, calc, loader, glue]);
   files.then(() => say("Starting Python …"), () => {});
 
@@ -88,9 +98,12 @@ async function boot() {
     return { module: await compiling, instance };
   };
 
-  const { lock } = await manifest;
+  const { lock, build } = await manifest;
   const { loadPyodide } = await loader;
+  const kept = await remembered;
+  resumed = kept !== undefined;
   const loading = loadPyodide({
+    ...(resumed ? { _loadSnapshot: kept } : { _makeSnapshot: true }),
     indexURL: base,
     stdLibURL,
     lockFileContents: lock,
@@ -100,11 +113,22 @@ async function boot() {
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
-  python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
   importPython = python.pyimport;
-  calculators = importPython("calc.calculators");
   toPython = python.toPy;
+  if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
+  calculators = importPython("calc.calculators");
+  if (resumed) return;
   python.runPython("import gc; gc.freeze(); gc.enable()");
+  keep = async () => (await memory).remember(build, python.makeMemorySnapshot());
+}
+
+// A browser may have no room for it, or keep nothing at all: then each start is as the first one was.
+function rest() {
+  if (!keep || busy) return;
+  resting = setTimeout(() => {
+    keep().catch(() => {});
+    keep = null;
+  }, RESTING_MS);
 }
 
 // What a reader enters is answered by Python, also where it is wrong. An exception is a mistake of ours: it is said, and
@@ -177,14 +201,18 @@ async function imported(request, files) {
 self.addEventListener("message", async ({ data }) => {
   const { number, request, files, part, steps, drop } = data;
   if (drop) { dropped.add(drop); return; }
+  clearTimeout(resting);
+  busy += 1;
   const answer = files ? await imported(request, files) : steps ? await answeredInSteps(request, number) : answered(request, part);
+  busy -= 1;
   dropped.delete(number); // it was done already
   postMessage({ kind: "answer", number, answer });
+  rest();
 });
 
 try {
   await boot();
   postMessage({ kind: "ready", loaded: performance.getEntriesByType("resource").map(({ name }) => name) });
 } catch (error) {
-  postMessage({ kind: "failed", reason: error.message });
+  postMessage(resumed ? { kind: "again" } : { kind: "failed", reason: error.message });
 }
