@@ -8,6 +8,7 @@ from pathlib import Path
 
 from calc.catalog.check import ADDRESS, Check, Entry, Tables, check_reference
 from calc.catalog.coefficients import MEASURED, check_value
+from calc.catalog.configs import check_model
 from calc.catalog.frameworks import check_framework
 from calc.catalog.grids import check_grid
 from calc.catalog.hardware import (
@@ -31,8 +32,6 @@ from calc.catalog.schema import (
     FORMAT_BOUNDS,
     FORMAT_RULES,
     MIXTURE_RULES,
-    MODEL_RULES,
-    PUBLISHED_RULES,
     RANGE_RULES,
     SCOPES,
     SEGMENTS,
@@ -104,7 +103,10 @@ def read_tables(root: Path = DATA) -> Tables:
     lazy = {"claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
     for kind, check_entry in {**CHECKS, **lazy}.items():
         for name, entry in tables[kind].items():
-            check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
+            where = f"{files[f'{kind}/{name}']}: [{name}]"
+            if kind != "launchers":  # where an empty text is a flag that is left out
+                check.texts(where, entry)
+            check_entry(check, where, entry, tables)
         if kind != "support":  # facts that nobody looks up by a name
             check_names(check, kind, tables[kind], files)
     if check.problems:
@@ -209,26 +211,6 @@ def check_mixture(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check_reference(check, f"{where}.source", entry["source"], tables)
         check.choice(f"{where}.base", entry["base"], tables["number_formats"])
         check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
-
-
-def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
-    """Check one model; that its config describes a known architecture is checked where architectures are known."""
-    if not check.fields(where, entry, MODEL_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    context = entry["context_tokens"]
-    if not isinstance(context, int) or not 128 <= context <= 10**8:
-        check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
-    published = entry.get("published", {})
-    assert isinstance(published, dict)
-    for repository, item in published.items():
-        place = f"{where}.published.{repository}"
-        if not isinstance(item, dict):
-            check.problem(place, "must be a table with the repository's quantization_config")
-        elif repository not in (*entry["repositories"], *entry.get("finetunes", ())):  # type: ignore[misc]
-            check.problem(place, "is not one of the entry's repositories")
-        elif check.fields(place, item, PUBLISHED_RULES):
-            check_reference(check, f"{place}.source", item["source"], tables)
 
 
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -10,8 +10,10 @@ from calc.performance.passes import Passes
 from calc.performance.queue import UNBOUNDED, Begun, Run, Server, run_queue
 from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
+from calc.planning.served import Served
 from calc.planning.serving_load import load_of
-from calc.planning.serving_report import Served, cache_pool, speed_question
+from calc.planning.serving_report import cache_pool
+from calc.planning.serving_speed import speed_question
 
 HALVINGS = 10  # of the range in which the number of decoding sequences lies
 BEGIN = 0.1  # share of the requests that find the server emptier than it will be, and are not counted
