@@ -9,6 +9,7 @@ from math import exp
 from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.catalog.records import version_numbers
 from calc.performance.arrivals import P95
 from calc.validation.inference import (
     accelerator_of,
@@ -62,6 +63,7 @@ CURRENT = {
 }
 REPLICATED = re.compile(r"attention DP \+ EP")  # attention on data ranks
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
+TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
@@ -86,10 +88,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     if REPLICATED.search(row["notes"]):
         found["parallelism"] = {"data": devices, "expert": devices}
-    if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] not in TILED):
-        found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
     if version := version_of(row, engine):
         found["engine_version"] = version
+    if is_eager(row, engine, version):
+        found["attention"] = "eager"
     found |= launched(row, devices) | lengths_of(row, engine)
     if row["source_key"] in SERVED:
         found = served_at_once(row) | found
@@ -98,6 +100,18 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def is_eager(row: Row, engine: str, version: str) -> bool:
+    """Return whether scores were written out.
+
+    llama.cpp had tiles switched off in 2023 and 2024; of transformers 4.35 and older those who wanted them say so.
+    """
+    if engine == "llama.cpp":
+        return row["source_key"] not in TILED
+    stated = row["engine_version"]
+    before = "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT
+    return "no FlashAttention" in stated or (before and "FA2" not in stated)
 
 
 def version_of(row: Row, engine: str) -> str:
