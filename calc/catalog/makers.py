@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from calc.catalog.check import Entry
+from calc.catalog.entries import Entry
 from calc.catalog.frameworks import make_framework
 from calc.catalog.grids import make_grid
 from calc.catalog.launchers import make_launcher
@@ -27,7 +27,6 @@ from calc.catalog.records import (
     Protocol,
     Source,
 )
-from calc.catalog.schema import LINK_FACTS
 from calc.catalog.support import make_support
 
 
@@ -92,7 +91,7 @@ def make_mixture(entry_id: str, entry: Entry, stored_as: Callable[[str], NumberF
     return Mixture(**values)  # type: ignore[arg-type]
 
 
-LINK_DEFAULTS: Entry = dict.fromkeys(LINK_FACTS)
+LINK_DEFAULTS: Entry = dict.fromkeys(Link._fields)
 LINK_DEFAULTS["note"] = ""
 
 
