@@ -1,21 +1,36 @@
 """What MkDocs runs around a build: the runtime and Vega before it, what pages keep, and files for plots and lists."""
 
+import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
 from macros import downloads, embedded, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
+from macros.kept import Kept
+from macros.serving import Complaints
 
 ROOT = Path(__file__).parent.parent
+
+
+class Rendered(NamedTuple):
+    """A page that is rendered: the file that keeps it, what is kept there, and how much was complained before it."""
+
+    file: Path
+    kept: Kept | None
+    complaints: int
+
+
 _serving = [False]  # an author looks at each save
-_file: list[Path | None] = [None]  # that keeps the page whose macros run, None where it is kept already
+_complaints = Complaints()  # of MkDocs: about links, say
+_page: list[Rendered] = []  # the one that is rendered
 
 
 def on_startup(command: str, **_: Any) -> None:
     """Have finished HTML held back until the search has read a page, and note who will look at the site."""
     markdown.hold()
     _serving[0] = command == "serve"
+    logging.getLogger("mkdocs").addHandler(_complaints)
 
 
 def on_nav(nav: Any, **_: Any) -> None:
@@ -25,6 +40,7 @@ def on_nav(nav: Any, **_: Any) -> None:
 
 def on_files(files: Any, config: Any) -> Any:
     """Send one style sheet in place of many."""
+    kept.note_names(files.src_uris)
     return styles.join(files, config)
 
 
@@ -36,33 +52,39 @@ def on_pre_build(**_: Any) -> None:
 
 @event_priority(100)
 def before_macros(text: str, /, page: Any, **_: Any) -> str:
-    """Take the page as it was kept, whose macros need not run, or note where it is to be kept."""
-    terms.begin(page)
+    """Look for a page as it was kept, whose text neither macros nor Markdown need to read, or have it rendered."""
     file = kept.file_of(text, page)
     found = kept.kept(file)
-    _file[0] = file if found is None else None
-    if found is None:
-        return text
-    page.meta["render_macros"] = False
-    return found
+    _page[:] = [Rendered(file, found, len(_complaints.said))]
+    if found:
+        return ""
+    terms.begin(page)
+    return text
 
 
 @event_priority(-100)
 def after_macros(text: str, /, page: Any, **_: Any) -> str:
-    """Keep what the macros wrote."""
-    if _file[0]:
-        kept.keep(_file[0], text)
-    plain.keep(page, text, ROOT)
+    """Note the page as plain Markdown."""
+    found = _page[0].kept
+    plain.keep(page, found.plain if found else plain.whole(text, ROOT))
     return text
 
 
 on_page_markdown = CombinedEvent(before_macros, after_macros)
 
 
-def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Show the search the text of finished HTML, and links its ids."""
+def on_page_content(html: str, page: Any, files: Any, **_: Any) -> str:
+    """Show the search the text of finished HTML, and links its ids; keep the page, or take it as it was kept."""
+    rendered = _page[0]
+    if rendered.kept:
+        kept.fill(page, rendered.kept, files)
+        return rendered.kept.html
+    made = markdown.aside(html)
     page.present_anchor_ids |= markdown.identities(html)
-    return markdown.readable(html)
+    read = markdown.readable(html)
+    if len(_complaints.said) == rendered.complaints:
+        kept.keep(rendered.file, page, html=read, plain=plain.kept(page), made=made)
+    return read
 
 
 def on_post_page(output: str, **_: Any) -> str:
@@ -73,9 +95,8 @@ def on_post_page(output: str, **_: Any) -> str:
 def on_post_build(config: Any) -> None:
     """Write what pages draw their plots from and their forms list, the facts of devices, and pages as Markdown."""
     plots.write_plots(Path(config.site_dir))
-    lists.write_lists(Path(config.site_dir))
-    downloads.write_downloads(Path(config.site_dir))
-    facts.write_facts(Path(config.site_dir))
+    kept.write_files(Path(config.site_dir), (lists.write_lists, downloads.write_downloads))
+    facts.write_facts(Path(config.site_dir))  # whose policy is another while serving
     embedded.write_embedded(Path(config.site_dir))
     plain.write(Path(config.site_dir), config)
     kept.tidy()

@@ -1,31 +1,53 @@
-"""Pages whose macros have nothing new to say: what they wrote is kept, by everything that decides it.
+"""Pages that have nothing new to say: what macros and Markdown made of them is kept, by everything that decides it.
 
-A page is decided by its text and address, by `calc` with its catalogue and measurements, by the macros, by the files
-that some of them read, and by the day, as prices age. Few pages read other pages.
+A page is decided by its text, front matter and address, by `calc` with its catalogue and measurements, by the macros,
+by the settings and the names of all files, which links lead to, by the files that some macros read, and by the day, as
+prices age. Few pages read other pages. A page of which something was complained is not kept, so that the next build
+complains again.
 """
 
 import hashlib
 import json
 import re
+import shutil
 import sys
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from mkdocs.structure.toc import get_toc
 
 from macros import markdown, plots
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".cache/pages"
-DECIDING = ("calc/**/*.py", "calc/**/*.toml", "calc/**/*.csv", "macros/**/*.py", "docs/assets/*.json")
-READING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(")  # which say what pages rest on a source
+FILES = ROOT / ".cache/files"  # of a site, that `calc` alone decides
+DECIDING = (
+    "calc/**/*.py",
+    "calc/**/*.toml",
+    "calc/**/*.csv",
+    "macros/**/*.py",
+    "docs/assets/*.json",
+    "mkdocs.yml",
+    "requirements.lock",
+)
+# Pages that say what others rest on, or that take in a file from beside the guide.
+READING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(|^--8<-- ", re.MULTILINE)
 MOST = 300  # kept pages: a few states of the whole guide
 _state = [""]
+_names = [""]  # of all files of this build, in one
 
 
 class Kept(NamedTuple):
-    """A page after its macros, the finished HTML that its tokens stand for, and what its plots are drawn from."""
+    """A page after Markdown, without its finished HTML; that, what its plots are drawn from, and what links need."""
 
-    text: str
+    html: str
+    plain: str  # the page as plain Markdown
+    title: str | None
+    headings: list[dict[str, Any]]
+    identities: list[str]
+    links: dict[str, dict[str, str]]  # to headings, by file
     made: dict[str, str]
     plots: dict[str, str]
 
@@ -44,6 +66,11 @@ def note_sound() -> None:
     (FOLDER / f"{_state[0]}.sound").touch()
 
 
+def note_names(names: Iterable[str]) -> None:
+    """Note what files there are, which pages may link to."""
+    _names[0] = "\n".join(sorted(names))
+
+
 def digest(patterns: tuple[str, ...]) -> str:
     """Return what tells one content of files from another."""
     total = hashlib.sha256(f"{sys.version} {date.today()}".encode())
@@ -54,29 +81,66 @@ def digest(patterns: tuple[str, ...]) -> str:
 
 def file_of(text: str, page: Any) -> Path:
     """Return the file that keeps a page of that text."""
-    others = digest(("docs/**/*.md",)) if READING_PAGES.search(text) else ""
-    key = hashlib.sha256("\0".join((_state[0], others, page.url, text)).encode()).hexdigest()
+    others = digest(("docs/**/*.md", "*.md")) if READING_PAGES.search(text) else ""
+    front = json.dumps(page.meta, sort_keys=True, default=str)
+    key = hashlib.sha256("\0".join((_state[0], _names[0], others, page.url, front, text)).encode()).hexdigest()
     return FOLDER / f"{key[:24]}.json"
 
 
-def kept(file: Path) -> str | None:
-    """Return a page after its macros if it is kept, and bring back what belongs to it."""
+def kept(file: Path) -> Kept | None:
+    """Return a page if it is kept, and bring back what belongs to it."""
     if not file.exists():
         return None
     found = Kept(*json.loads(file.read_text(encoding="utf-8")))
     file.touch()
     markdown.restore(found.made)
     plots.restore(found.plots)
-    return found.text
+    return found
 
 
-def keep(file: Path, text: str) -> None:
-    """Keep a page after its macros."""
-    made = markdown.aside(text)
+def keep(file: Path, page: Any, *, html: str, plain: str, made: dict[str, str]) -> None:
+    """Keep a page as Markdown made it, with the finished HTML in it."""
+    links = {to.src_uri: anchors for to, anchors in (page.links_to_anchors or {}).items()}
+    found = Kept(
+        html=html,
+        plain=plain,
+        title=page._title_from_render,
+        headings=[heading_of(item) for item in page.toc],
+        identities=sorted(page.present_anchor_ids),
+        links=links,
+        made=made,
+        plots=plots.used_in(made.values()),
+    )
     FOLDER.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
-    part.write_text(json.dumps(Kept(text, made, plots.used_in(made.values()))), encoding="utf-8")
+    part.write_text(json.dumps(found), encoding="utf-8")
     part.replace(file)
+
+
+def heading_of(item: Any) -> dict[str, Any]:
+    """Return a heading of a page's table of contents with those below it, as `get_toc` of MkDocs reads it."""
+    below = [heading_of(child) for child in item.children]
+    return {"name": item.title, "id": item.id, "level": item.level, "children": below}
+
+
+def fill(page: Any, found: Kept, files: Any) -> None:
+    """Give a page what MkDocs would have found in its text."""
+    page.toc = get_toc(found.headings)  # type: ignore[arg-type]
+    page._title_from_render = found.title
+    page.present_anchor_ids = set(found.identities)
+    page.links_to_anchors = {files.get_file_from_path(name): anchors for name, anchors in found.links.items()}
+
+
+def write_files(site: Path, writers: Iterable[Callable[[Path], None]]) -> None:
+    """Write into a site what `calc` with its catalogue decides alone; it is made once for each state of it."""
+    made = FILES / _state[0][:24]
+    if not made.exists():
+        shutil.rmtree(FILES, ignore_errors=True)
+        part = made.with_suffix(".part")
+        for write in writers:
+            write(part)
+        part.rename(made)
+    shutil.copytree(made, site, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def tidy() -> None:

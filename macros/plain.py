@@ -29,10 +29,20 @@ def begin(nav: Any) -> None:
     _pages.clear()
 
 
-def keep(page: Any, markdown: str, root: Path) -> None:
-    """Keep a page's text as it is after its macros."""
-    whole = SNIPPET.sub(lambda found: (root / found[1]).read_text(encoding="utf-8"), markdown)
-    _pages[page.url] = page, made_of(whole, plain).replace("&NoBreak;", "")
+def whole(markdown: str, root: Path) -> str:
+    """Return a page's text after its macros as plain Markdown, with the files that it takes in."""
+    told = SNIPPET.sub(lambda found: (root / found[1]).read_text(encoding="utf-8"), markdown)
+    return made_of(told, plain).replace("&NoBreak;", "")
+
+
+def keep(page: Any, markdown: str) -> None:
+    """Note a page as plain Markdown."""
+    _pages[page.url] = page, markdown
+
+
+def kept(page: Any) -> str:
+    """Return a page as plain Markdown."""
+    return _pages[page.url][1]
 
 
 def plain(html: str) -> str:

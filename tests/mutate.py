@@ -1,9 +1,9 @@
-"""Small faults put into the code, to see which of them a test notices: `python3 guide.py mutate [PATH] [--sample N]`.
+"""Small faults put into the code, to see which of them a test notices: `guide.py mutate [PART ...] [--sample N]`.
 
-mutmut says which faults there are. The tests run once, to learn which of them reach which function; then each fault
-is put into its function in a process of its own, which runs those tests, the quickest first, until one notices. (mutmut
-runs tests by itself too, and asks on each call of a function which fault is on: that takes hours here.) The accuracy
-rows are not among the tests: a later fit would absorb what they notice.
+mutmut says which faults there are. The tests run once, to learn which of them reach which line; then each fault is put
+into its function in a process of its own, which runs those tests until one notices: those named after the module
+first, and then the quickest. (mutmut runs tests by itself too, and asks on each call of a function which fault is on:
+that takes hours here.) The accuracy rows are not among the tests: a later fit would absorb what they notice.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from mutmut.mutation.file_mutation import mutate_file_contents
 
 ROOT = Path(__file__).parent.parent
 SEED = 1
+PARTS = [Path("calc", part) for part in ("memory", "performance", "planning", "calculators/html.py")]
 # Further tests of a part, by the folder of calc that it lies in: those of the rooms that call it.
 REACHED_FROM = {
     "calc/memory": ["tests/test_working.py", "tests/planning", "tests/training"],
@@ -56,6 +57,7 @@ PATIENCE, LEAST_S = 10, 20  # a mutant with which a test takes so many times as 
 class Mutant(NamedTuple):
     """A fault in a function: the function that is there, and the one with the fault."""
 
+    part: Path  # of calc
     name: str
     function: FunctionType
     faulty: FunctionType
@@ -68,9 +70,16 @@ class Mutant(NamedTuple):
         self.function.__defaults__, self.function.__kwdefaults__ = self.faulty.__defaults__, self.faulty.__kwdefaults__
 
 
-def mutants_of(file: Path) -> Iterator[Mutant]:
-    """Iterate over the faults that mutmut makes in a file of `calc`."""
-    name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+def mutants_of(part: Path) -> Iterator[Mutant]:
+    """Iterate over the faults that mutmut makes in a file or folder of `calc`."""
+    place = ROOT / part
+    for file in [place] if place.suffix else sorted(place.rglob("*.py")):
+        yield from mutants_in(file, part)
+
+
+def mutants_in(file: Path, part: Path) -> Iterator[Mutant]:
+    """Iterate over the faults that mutmut makes in a file of a part."""
+    name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     module = __import__(name, fromlist=["x"])
     made = mutate_file_contents(str(file), file.read_text(encoding="utf-8"))
     space: dict[str, Any] = {"__name__": name}
@@ -88,8 +97,8 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
             mangled = key.rpartition("__mutmut_")[0]
             path = mangled.split("ǁ")[1:] if "ǁ" in mangled else [mangled.removeprefix("x_")]
             function: Any = module
-            for part in path:
-                function = inspect.getattr_static(function, part)
+            for within in path:
+                function = inspect.getattr_static(function, within)
             difference = difflib.unified_diff(lines_of(f"{mangled}__mutmut_orig"), lines_of(key), lineterm="", n=0)
             shown = [
                 line for line in difference if not line.startswith(("---", "+++", "@@")) and "__mutmut_" not in line
@@ -97,7 +106,7 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
             if isinstance(function, FunctionType) and not changes_nothing("\n".join(shown)):
                 body, first = inspect.getsourcelines(function)
                 lines = range(first + 1, first + len(body))
-                yield Mutant(f"{name}.{key}", function, faulty, "\n".join(shown), lines)
+                yield Mutant(part, f"{name}.{key}", function, faulty, "\n".join(shown), lines)
 
 
 def changes_nothing(difference: str) -> bool:
@@ -116,7 +125,7 @@ def changes_nothing(difference: str) -> bool:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the tests of a path of `calc`: the examples in it, what mirrors it, and what else reaches its folder."""
+    """Return the tests of a part of `calc`: the examples in it, what mirrors it, and what else reaches its folder."""
     within = path.relative_to("calc")
     beside = [Path("tests", *within.parts[:-1], f"test_{within.name}")]
     beside += [Path("tests", *within.parts[:depth]) for depth in range(len(within.parts), 0, -1)]
@@ -156,10 +165,16 @@ class Trial:
             flush=True,
         )
         gc.freeze()  # copies of this process share what is there
+        forget()
         for number, mutant in enumerate(self.mutants if not self.problem else (), 1):
-            file = str(Path(inspect.getfile(mutant.function)))
-            tests = set().union(*(reached.get((file, line), ()) for line in mutant.lines))
-            chosen = sorted((item for item in session.items if item.nodeid in tests), key=lambda i: seconds[i.nodeid])
+            file = Path(inspect.getfile(mutant.function))
+            tests = set().union(*(reached.get((str(file), line), ()) for line in mutant.lines))
+            near = tuple(tests_of(mutant.part))
+
+            def order(item: pytest.Item, stem: str = file.stem) -> tuple[bool, float]:
+                return item.path.stem.removeprefix("test_") != stem, seconds[item.nodeid]
+
+            chosen = sorted((i for i in session.items if i.nodeid in tests and i.nodeid.startswith(near)), key=order)
             if not notices(mutant, {item: seconds[item.nodeid] for item in chosen}):
                 self.unnoticed.append((mutant, len(chosen)))
                 print(f"\n{mutant.name}: survived {len(chosen)} tests\n{mutant.difference}", flush=True)
@@ -176,6 +191,7 @@ class Trial:
         for item in items:
             watch.switch_context(item.nodeid)
             start = time.perf_counter()
+            forget()
             if not passes(item):
                 self.problem = f"{item.nodeid} fails without any fault"
             seconds[item.nodeid] = time.perf_counter() - start
@@ -208,31 +224,34 @@ def notices(mutant: Mutant, seconds: Mapping[pytest.Item, float]) -> bool:
 
 def passes(item: pytest.Item) -> bool:
     """Run a test and return whether it passes."""
-    forget()
     return not any(report.failed for report in runtestprotocol(item, log=False))
 
 
 def main() -> None:
     """Make the mutants, try a sample of them, and name those that no test noticed."""
     parser = argparse.ArgumentParser(prog="guide.py mutate", description=__doc__)
-    parser.add_argument("path", nargs="?", type=Path, default=Path("calc/memory"))
-    parser.add_argument("--sample", type=int, default=300, help="mutants to try (default 300)")
+    parser.add_argument(
+        "parts", nargs="*", type=Path, default=PARTS, help=f"parts of calc ({' '.join(map(str, PARTS))})"
+    )
+    parser.add_argument("--sample", type=int, default=300, help="mutants to try of each part (default 300)")
     parser.add_argument("--seed", type=int, default=SEED, help="which sample (default 1)")
-    parser.add_argument("--tests", nargs="+", help="tests to run (default: those that mirror the path or reach it)")
+    parser.add_argument("--only", nargs="+", help="names of mutants to try again")
     options = parser.parse_args()
-    tests = options.tests or tests_of(options.path)
-    place = ROOT / options.path
-    every = [
-        mutant for file in ([place] if place.suffix else sorted(place.rglob("*.py"))) for mutant in mutants_of(file)
-    ]
-    chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
+    chosen, made = [], {}
+    for part in options.parts:
+        every = [mutant for mutant in mutants_of(part) if not options.only or mutant.name in options.only]
+        chosen += random.Random(options.seed).sample(every, min(options.sample, len(every)))
+        made[part] = len(every)
     trial = Trial(chosen)
+    tests = list(dict.fromkeys(test for part in options.parts for test in tests_of(part)))
     quiet = ["-q", "-s", "-p", "no:cacheprovider", "-m", "not browser and not slow"]
-    pytest.main([*quiet, *tests], plugins=[trial])
-    if trial.problem:
-        sys.exit(f"guide.py mutate: {trial.problem}")
-    shares = f"{len(chosen) - len(trial.unnoticed)} of {len(chosen)} mutants of {options.path} were noticed"
-    print(f"{shares} by {' '.join(tests)}; {len(every)} can be made")
+    broken = pytest.main([*quiet, *tests], plugins=[trial])
+    if broken or trial.problem:
+        sys.exit(f"guide.py mutate: {trial.problem or 'the tests did not run'}")
+    for part, count in made.items():
+        tried = sum(mutant.part == part for mutant in chosen)
+        noticed = tried - sum(mutant.part == part for mutant, _ in trial.unnoticed)
+        print(f"{noticed} of {tried} mutants of {part} were noticed, of {count} that can be made")
 
 
 if __name__ == "__main__":

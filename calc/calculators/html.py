@@ -67,17 +67,16 @@ def table(
     """
     worded = range(words) if isinstance(words, int) else words
 
-    def cells(name: str, contents: Iterable[str], scope: str) -> str:
+    def cells(contents: Iterable[str], scope: str) -> str:
         out = []
         for position, content in enumerate(contents):
-            first = position == 0
-            tag = "th" if name == "th" or first else "td"
+            tag = "th" if scope == "col" or position == 0 else "td"
             kind = None if position in worded else "calc-figure"
             out.append(element(tag, content, class_=kind, scope=scope if tag == "th" else None))
         return element("tr", "".join(out))
 
-    head = element("thead", cells("th", headings, "col"))
-    body = element("tbody", "".join(cells("td", row, "row") for row in rows))
+    head = element("thead", cells(headings, "col"))
+    body = element("tbody", "".join(cells(row, "row") for row in rows))
     titled = element("caption", text(caption)) if caption else ""
     inner = element("table", titled + head + body, class_=class_)
     return element("div", inner, class_="calc-scroll", tabindex=0, role="region", aria_label=caption or "Table")

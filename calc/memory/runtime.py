@@ -244,11 +244,20 @@ def total(amounts: Iterable[Amount]) -> int:
 
 
 def with_pool(
-    case: Case, amounts: list[Amount], *, pool: int | None, limit: int | None, fixed: int, formula: str, template: str
+    case: Case,
+    amounts: list[Amount],
+    *,
+    pool: int | None,
+    limit: int | None,
+    fixed: int,
+    formula: str,
+    template: str,
+    room: int = 0,
 ) -> Runtime:
     """Return the runtime of an engine that sets a pool aside, with the part of it that the sequences leave free.
 
-    Where the share does not hold the demand, the device is short of what it takes to have a share that does.
+    Where the share does not hold the demand, the device is short of what it takes to have a share that does. `room` is
+    the pool that holds the caches, where parts of it stand apart and one is full before the others.
     """
     cache = total(amount for amount in amounts if amount.id in CACHES)
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
@@ -269,9 +278,10 @@ def with_pool(
                 source=source,
             )
         )
-    if limit is not None and fixed + cache > limit:
-        amounts.append(outside_share(case, total(amounts), fixed + cache, limit))
-    return Runtime(tuple(amounts), case.visible, limit, fixed + cache, pool=pool)
+    needed = fixed + max(cache, room)
+    if limit is not None and needed > limit:
+        amounts.append(outside_share(case, total(amounts), needed, limit))
+    return Runtime(tuple(amounts), case.visible, limit, needed, pool=pool)
 
 
 def outside_share(case: Case, device: int, needed: int, limit: int) -> Amount:

@@ -1,6 +1,6 @@
 """Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from calc.catalog import catalog
@@ -36,6 +36,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
+from calc.performance.own_kernels import LIBRARIES, OwnKernels
 from calc.performance.transfers import transfer
 
 PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
@@ -68,23 +69,6 @@ class Found(NamedTuple):
     rate_factor: float
     memory_factor: float
     kind: str
-
-
-class OwnKernels(NamedTuple):
-    """What an engine's kernels have to themselves, against those that the laws were measured with."""
-
-    fuses_casts: bool = False  # laws of its own products, in which casts stand apart, do not hold
-    integer_share: float = 0.0  # of a device's rate on 8-bit integers, as which packed weights are multiplied
-    vector_start_s: float = 0.0  # of kernels for a few rows; 0: they are a library's
-
-
-LIBRARIES = OwnKernels()
-
-
-def own_kernels(values: Mapping[str, float]) -> OwnKernels:
-    """Return what an engine's coefficients say of its kernels."""
-    share, start = values.get("integer_share", 0.0), values.get("vector_start_s", 0.0)
-    return OwnKernels(bool(values["fuses_casts"]), share, start)
 
 
 class Kernels:
@@ -331,7 +315,11 @@ class Kernels:
         return MessageLaw(values["start_s"], values["hop_s"], way.peak * share, values["ramp"])
 
     def _stream_law(self, kind: str) -> StreamLaw:
-        return self._streams.setdefault(kind, self._as_stream(self._find(kind, PLAIN)))
+        law = self._as_stream(self._find(kind, PLAIN))
+        rate = self.own.state_share * (self.accelerator.quantity("fp32") or 0.0)
+        if kind == RECURRENCE and rate:
+            law = law._replace(start_s=self.own.vector_start_s, chunk_s=0.0, rate=rate, step_s=self.own.state_step_s)
+        return self._streams.setdefault(kind, law)
 
     def take(self, law: KernelLaw) -> None:
         """Use a law in place of the catalogue's, for the kernels that it names: how laws are fitted."""

@@ -9,22 +9,22 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.copies import with_copies
 from calc.performance.device_rates import device_class
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment, forward
 from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models, only
-from calc.performance.kernels import Kernels, kernels, own_kernels
+from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
+from calc.performance.own_kernels import own_kernels
 from calc.performance.processor import processor_law, processor_parts
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import (
     PassTime,
     Schedule,
-    copies_of_cache,
     pass_time,
     schedule_of,
     state_bytes,
-    with_copies,
 )
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
@@ -129,10 +129,8 @@ class Passes(NamedTuple):
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
         joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
-        if joins and self.schedule.cache_passes:
-            operations += copies_of_cache(operations, self.schedule)
-        if self.schedule.copies:
-            operations = with_copies(operations, self.schedule)
+        prompts = any(not self.is_step(segment) for segment in segments)
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts)
         return pass_time(
             operations,
             kernels=self.kernels,

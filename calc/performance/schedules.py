@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
-from calc.performance.kernels import FEW_ROWS, PLAIN, PLAIN_KERNELS, Kernels
+from calc.performance.kernels import PLAIN, PLAIN_KERNELS, Kernels
 from calc.performance.operations import (
     Attention,
     Collective,
-    Copy,
     Counted,
     Experts,
     HostCopy,
@@ -25,7 +24,6 @@ from calc.performance.operations import (
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 QUANTIZED = "quantized"
-UNPACKED_BYTES = 2.0  # of an element of 16 bit
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -56,13 +54,14 @@ class Schedule(NamedTuple):
     cache_passes: float  # times that a step reads or writes the whole cache, beside attention
     converted_bytes: float  # moved for each element of operand and result, where an engine's activations are FP32
     unpacks: bool  # weights are unpacked to 16 bit in memory before products of many rows
+    copies_states: bool  # states of recurrent layers are copied around their update, by some kernels at least
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
     found: dict[str, Factors]
 
     @property
-    def copies(self) -> bool:
+    def copies_products(self) -> bool:
         """Whether an engine copies anything around its products."""
         return self.unpacks or self.converted_bytes > 0.0
 
@@ -145,6 +144,7 @@ def schedule_of(
         cache_passes=of("cache_passes"),
         converted_bytes=of("converted_bytes") if "converted_bytes" in values else 0.0,
         unpacks=any(name.startswith("unpack_rows") and rows for name, rows in values.items()),
+        copies_states=any(name.startswith("state_passes") and passes for name, passes in values.items()),
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
@@ -260,46 +260,6 @@ UNCHANGED = Factors(1.0, 1.0)
 def combined(first: Factors, second: Factors) -> Factors:
     """Return both factors together."""
     return Factors(first.reading * second.reading, first.working * second.working, first.launches)
-
-
-def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
-    """Return the passes over the cache that an engine makes in a pass beside those of attention.
-
-    Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
-    them are written and read for each of these as well.
-    """
-    found: list[Counted] = []
-    for operation, times in operations:
-        if isinstance(operation, Attention):
-            passes, kernels = schedule.cache_passes, 2.0
-            if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
-                passes, kernels = passes * (1.0 + operation.heads / operation.kv_heads), 4.0
-            if passes:
-                found.append(Counted(Copy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
-    return tuple(found)
-
-
-def with_copies(operations: Pass, schedule: Schedule) -> Pass:
-    """Return a pass with what an engine copies around products of more rows than its own kernels for a few take.
-
-    Weights are unpacked to 16 bit, in which a library multiplies them; where activations are FP32, it is given the
-    operand and gives the result in 16 bit.
-    """
-    found: list[Counted] = []
-    for item in operations:
-        product = item.operation
-        if isinstance(product, Product) and product.m > FEW_ROWS:
-            rows = schedule.product(product.kernel).unpack_rows
-            if rows and product.m >= rows:
-                plain = UNPACKED_BYTES * product.n * product.k
-                found.append(Counted(Copy("Weights unpacked", product.weight_bytes + plain, 1.0), item.times))
-                product = product._replace(kernel=PLAIN, weight_bytes=plain)
-            if schedule.converted_bytes and product.kernel == PLAIN:
-                size = schedule.converted_bytes * product.m * (product.n + product.k)
-                found.append(Counted(Copy("Operand and result converted", size, 2.0), item.times))
-            item = Counted(product, item.times)
-        found.append(item)
-    return tuple(found)
 
 
 def state_bytes(operations: Pass) -> float:

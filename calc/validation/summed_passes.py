@@ -5,10 +5,11 @@ the list of its operations does.
 """
 
 from calc.memory.budget import Demand, Layout
+from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
 from calc.performance.passes import Passes
-from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined, copies_of_cache, with_copies
+from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined
 
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 
@@ -79,10 +80,8 @@ class SummedPasses:
         operations = forward(self.passes.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
-        if self.schedule.cache_passes and any(segment.keys for segment in segments):
-            operations += copies_of_cache(operations, self.schedule)
-        if self.schedule.copies:
-            operations = with_copies(operations, self.schedule)
+        joins = any(segment.keys for segment in segments)
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=decoding < sequences)
         kernels, sums = self.kernels, Sums()
         rate = kernels.rate("bf16")
         for operation, times in operations:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calc.calculators.html import element, quoted, table, text
+from calc.calculators.html import element, escaped, quoted, table, text
 
 
 def test_text_is_escaped_everywhere() -> None:
@@ -10,6 +10,13 @@ def test_text_is_escaped_everywhere() -> None:
     assert text("a & b && <c> <d>") == "a &amp; b &amp;&amp; &lt;c&gt; &lt;d&gt;"
     assert quoted('"a" <b>') == "&quot;a&quot; &lt;b&gt;"
     assert text(8192) == "8192"
+
+
+def test_addresses_are_escaped_by_the_byte() -> None:
+    """What RFC 3986 reserves is written as % and two hexadecimal digits of each UTF-8 byte, but for , : and /."""
+    assert escaped("aZ0-._~,:/") == "aZ0-._~,:/"
+    assert escaped("a b&c=\n") == "a%20b%26c%3D%0A"
+    assert escaped("é€") == "%C3%A9%E2%82%AC"
 
 
 def test_elements_to_the_letter() -> None:

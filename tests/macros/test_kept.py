@@ -2,9 +2,12 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from markdown import Markdown
+from mkdocs.structure.files import File
+from mkdocs.structure.toc import get_toc
 
 from macros import kept, markdown, plots
 from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
@@ -46,28 +49,80 @@ def test_a_macro_may_take_another_s_html() -> None:
     assert unmarked(block(f"<p>{inline('<b>1</b>')}</p>")).strip() == "<p><b>1</b></p>"
 
 
+class Page(SimpleNamespace):
+    """What of MkDocs' pages is kept: an address, front matter, and what Markdown found in the text."""
+
+    def __init__(self, url: str, **found: object) -> None:
+        super().__init__(url=url, meta={}, **found)
+
+
 def test_a_kept_page_comes_back_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its HTML and what its plots are drawn from; a page of another text, address or state is none of it."""
+    """With its HTML, what its plots are drawn from, its headings and its links."""
     name = plots.keep({"$schema": "vega"})
     written = put_aside("Words" + block(f'<gpu-plot data-source="../assets/plot/{name}"></gpu-plot>'))
-    page = SimpleNamespace(url="memory/")
+    made, html = markdown.aside(written), readable(written)
     monkeypatch.setattr(kept, "_state", ["one"])
+    other = File("start.md", "docs", "site", use_directory_urls=True)
+    below: Any = {"name": "Two", "id": "two", "level": 2, "children": []}
+    toc = get_toc([{"name": "One", "id": "one", "level": 1, "children": [below]}])
+    links = {other: {"cards": "../start.md#cards"}}
+    page = Page("a/", toc=toc, _title_from_render="A", present_anchor_ids={"one"}, links_to_anchors=links)
     file = kept.file_of("{{ plot() }}", page)
     assert kept.kept(file) is None
-    kept.keep(file, written)
+    kept.keep(file, page, html=html, plain="Words", made=made)
     plots.restart()
     markdown._made.clear()
-    assert kept.kept(file) == written
-    assert plots.used_in(markdown.aside(written).values()) == {name: '{"$schema":"vega"}'}
-    assert kept.file_of("{{ plot() }} more", page) != file
-    assert kept.file_of("{{ plot() }}", SimpleNamespace(url="start/")) != file
+    found = kept.kept(file)
+    assert found and finish(found.html).split("\n\n") == ["Words", *made.values(), ""]
+    assert plots.used_in(found.made.values()) == {name: '{"$schema":"vega"}'}
+    again = Page("a/")
+    kept.fill(again, found, SimpleNamespace(get_file_from_path={"start.md": other}.get))
+    assert str(again.toc) == str(page.toc) and again.toc.items[0].active
+    assert (again._title_from_render, again.present_anchor_ids, again.links_to_anchors) == ("A", {"one"}, links)
+
+
+def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another text, address, front matter, state of the catalogue or name of a file makes another page."""
+    files = [kept.file_of("{{ plot() }}", Page("a/")), kept.file_of("{{ plot() }} more", Page("a/"))]
+    files.append(kept.file_of("{{ plot() }}", Page("b/")))
+    page = Page("a/")
+    page.meta["terms"] = False
+    files.append(kept.file_of("{{ plot() }}", page))
+    monkeypatch.setattr(kept, "_names", ["a.md"])
+    files.append(kept.file_of("{{ plot() }}", Page("a/")))
     monkeypatch.setattr(kept, "_state", ["two"])
-    assert kept.file_of("{{ plot() }}", page) != file
+    files.append(kept.file_of("{{ plot() }}", Page("a/")))
+    assert len(set(files)) == 6
+
+
+def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One digit in the catalogue, a formula, a macro or the settings: no page and no file is taken from before."""
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(kept, "FILES", tmp_path / "files")
+    names = ("calc/a.py", "calc/data/b.toml", "calc/data/c.csv", "macros/d.py", "mkdocs.yml", "requirements.lock")
+    found: set[Path] = set()
+
+    def write(part: Path) -> None:
+        part.mkdir(parents=True)
+        (part / "state").write_text(str(len(found)))
+
+    for number, changed in enumerate(("", *names)):
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text("2" if name == changed else "1")
+        kept.begin()
+        found.add(kept.file_of("{{ fact() }}", Page("a/")))
+        site = tmp_path / f"site{number}"
+        kept.write_files(site, [write])
+        kept.write_files(site, [write])
+        assert (site / "state").read_text() == str(len(found)) == str(number + 1)
+    assert len(found) == 1 + len(names)
 
 
 def test_few_pages_read_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of sources says what pages rest on each, so it is decided by all of them."""
-    page, states = SimpleNamespace(url="reference/sources/"), iter(["one", "two"])
+    """The page of sources says what pages rest on each, and others take in a file: they are decided by all of them."""
+    states = iter(["one", "two", "three", "four"])
     monkeypatch.setattr(kept, "digest", lambda _: next(states))
-    assert kept.file_of("{{ source_table() }}", page) != kept.file_of("{{ source_table() }}", page)
-    assert kept.file_of("{{ number() }}", page) == kept.file_of("{{ number() }}", page)
+    for text in ("{{ source_table() }}", 'Words\n--8<-- "CHANGELOG.md"'):
+        assert kept.file_of(text, Page("a/")) != kept.file_of(text, Page("a/"))
+    assert kept.file_of("{{ number() }}", Page("a/")) == kept.file_of("{{ number() }}", Page("a/"))

@@ -20,7 +20,7 @@ def test_numbers_stand_without_their_working() -> None:
     """Llama 3.1 8B in BF16 takes 14.96 GiB: the sentence has the number, and none of the steps that it opens to."""
     shown = number("weights", model="llama-3.1-8b", weights="bf16")
     plain.begin(SimpleNamespace(items=[]))
-    plain.keep(page("A", "a/"), put_aside(f"It takes {shown}."), Path())
+    plain.keep(page("A", "a/"), plain.whole(put_aside(f"It takes {shown}."), Path()))
     assert plain._pages["a/"][1] == "It takes 14.96 GiB."
 
 
@@ -36,8 +36,8 @@ def test_pages_and_their_list_are_written(tmp_path: Path) -> None:
     section = SimpleNamespace(title="Part", is_page=False, is_section=True, children=[two])
     plain.begin(SimpleNamespace(items=[one, section]))
     made = put_aside(f"# Two\n\nSays [a thing](x.md). And more.\n{block('<p>Made.</p>')}")
-    plain.keep(one, "# One\n\nFirst of all. Then more.", Path())
-    plain.keep(two, made, Path())
+    plain.keep(one, "# One\n\nFirst of all. Then more.")
+    plain.keep(two, plain.whole(made, Path()))
     (tmp_path / "part/two").mkdir(parents=True)
     config = SimpleNamespace(site_name="Guide", site_description="About.", site_url="https://example.com/")
     plain.write(tmp_path, config)
@@ -53,5 +53,5 @@ def test_what_a_page_takes_from_a_file_is_in_it(name: str) -> None:
     """A page that is one of the repository's files has its text."""
     root = Path(__file__).parent.parent.parent
     plain.begin(SimpleNamespace(items=[]))
-    plain.keep(page("Changes", "changes/"), f'--8<-- "{name}"', root)
+    plain.keep(page("Changes", "changes/"), plain.whole(f'--8<-- "{name}"', root))
     assert (root / name).read_text(encoding="utf-8").strip() in plain._pages["changes/"][1]

@@ -48,3 +48,12 @@ def test_servers_work_on_as_many_sequences_as_the_device_s_default() -> None:
         for device in ("rtx-4090", "h100-sxm-80gb")
     ]
     assert held == [256, 1024]
+
+
+def test_sglang_keeps_three_states_for_each_request_of_a_hybrid() -> None:
+    """0.9 of 1.9 parts of the pool are for states, of which each request has three (SGLang's code)."""
+    asked = {"model": "qwen3.5-9b", "engine": "sglang", "weights": "bf16", "accelerator": "h100-sxm-80gb"}
+    report: Any = estimate({**asked, "prompt_tokens": 342, "output_tokens": 281})
+    memory = report["memory"]
+    state = next(part["bytes"] for part in memory["parts"] if part["id"] == "recurrent_state")
+    assert memory["max_sequences"] == pytest.approx(memory["kv_pool_bytes"] * 0.9 / 1.9 / state / 3, abs=1.5)

@@ -8,7 +8,7 @@ from calc.catalog import catalog
 from calc.performance.device_rates import device_class, family_of
 from calc.performance.fabric import joined
 from calc.performance.kernel_laws import ProductLaw, blend, product_s
-from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, OwnKernels, kernels
+from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, kernels
 from calc.performance.operations import (
     Attention,
     Collective,
@@ -19,6 +19,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
+from calc.performance.own_kernels import OwnKernels
 from calc.performance.transfers import transfer
 
 MATRIX = 4096 * 4096

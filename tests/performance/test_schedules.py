@@ -6,8 +6,9 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
+from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
-from calc.performance.schedules import Schedule, schedule_of, with_copies
+from calc.performance.schedules import Schedule, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
 STORED = 0.5625 * WIDTH * DEPTH
@@ -29,7 +30,7 @@ def schedule(era: str, device: str) -> Schedule:
 def around(kernel: str, rows: float, era: str, device: str = "rtx-4090") -> tuple[list[float], str]:
     """Return the bytes that are copied around a product, and how it is multiplied then."""
     asked = Product("up_proj", rows, WIDTH, DEPTH, kernel, STORED, 0.0)
-    found = [item.operation for item in with_copies((Counted(asked, 32),), schedule(era, device))]
+    found = [item.operation for item in around_products((Counted(asked, 32),), schedule(era, device))]
     product = found[-1]
     assert isinstance(product, Product)
     return [item.bytes for item in found if isinstance(item, Copy)], product.kernel

@@ -122,3 +122,24 @@ def test_a_wrong_config_names_file_entry_and_field(project: Path) -> None:
     assert "models/llama.toml: [" in said
     assert "].config.model_type: the family 'lama' is not modelled" in said
     assert "Traceback" not in said
+
+
+def test_a_kept_page_is_never_an_old_one(project: Path) -> None:
+    """A digit that changes in the catalogue changes the page that shows it, and a broken link is said each time."""
+    hooks = "from macros.hooks import on_files, on_nav, on_page_content, on_page_markdown, on_post_page, on_startup\n"
+    (project / "hooks.py").write_text(hooks)
+    sheets = SETTINGS + "extra_css: [a.css]\nhooks: [hooks.py]\n"
+    (project / "mkdocs.yml").write_text(sheets)
+    (project / "docs/a.css").touch()
+    (project / "docs/index.md").write_text(PAGE + '{{ fact("rtx-4090", "power") }}\n')
+    (project / "docs/broken.md").write_text(PAGE + "[Nowhere](nowhere.md)\n")
+    entries = project / "calc/catalog/data/accelerators/nvidia-ada.toml"
+    before, facts = entries.read_text(encoding="utf-8"), 'power = { value = 450, unit = "W"'
+    assert facts in before
+    for watts in (450, 450, 451):
+        entries.write_text(before.replace(facts, facts.replace("450", str(watts))), encoding="utf-8")
+        status, said = build(project)
+        assert status != 0 and "nowhere.md" in said and "Aborted with 1 warnings" in said, said
+        assert f"{watts} W" in (project / "site/index.html").read_text(encoding="utf-8")
+    kept = [file.read_text(encoding="utf-8") for file in (project / ".cache/pages").glob("*.json")]
+    assert len(kept) == 2 and not any("nowhere" in page for page in kept)

@@ -49,7 +49,7 @@ def gated_delta(config: Config) -> Mixer:
     tensors += linear("linear_attn.out_proj", block, hidden, values, split=SPLIT_IN)
     states = (
         StateCache("convolution", (channels, kernel)),
-        StateCache("linear attention", (value_heads, key_dim, value_dim), FP32),
+        StateCache("delta net", (value_heads, key_dim, value_dim), FP32),
     )
     return Mixer(tensors, recurrence=Recurrence(key_heads, channels + 2 * values), states=states)
 
@@ -137,7 +137,7 @@ def kimi_delta(config: Config) -> Mixer:
     tensors += linear("linear_attn.b_proj", block, heads, hidden, split=SPLIT_OUT)
     tensors += norm("linear_attn.o_norm", size, block=block)
     tensors += linear("linear_attn.out_proj", block, hidden, inner, split=SPLIT_IN)
-    states = (StateCache("convolution", (3 * inner, kernel)), StateCache("linear attention", (heads, size, size), FP32))
+    states = (StateCache("convolution", (3 * inner, kernel)), StateCache("delta net", (heads, size, size), FP32))
     return Mixer(tensors, recurrence=Recurrence(heads, 5 * inner), states=states)
 
 

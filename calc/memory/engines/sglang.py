@@ -1,7 +1,7 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
 from calc.memory.engines.vllm import running_sequences, step_amounts
-from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
+from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
 
@@ -30,7 +30,23 @@ def sglang(case: Case) -> Runtime:
         fixed=fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
+        room=parted_pool(case, amounts),
     )
+
+
+def parted_pool(case: Case, amounts: list[Amount]) -> int:
+    """Return the pool that holds the caches where a part of it is for the states of recurrent layers alone.
+
+    A request is let in while there are several states for it: its own, that of the beginning that it shares with
+    others, and one to be kept for the next. Source: `handle_max_mamba_cache` in its model_runner_kv_cache_mixin.py.
+    """
+    values = case.engine.values
+    states = total(amount for amount in amounts if amount.id == "recurrent_state")
+    if not states:
+        return 0
+    tokens = total(amount for amount in amounts if amount.id in CACHES) - states
+    share = values["state_pool_share"]
+    return round(max(values["states_held"] * states / share, tokens / (1.0 - share)))
 
 
 def static_fraction(case: Case) -> float:

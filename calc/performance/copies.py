@@ -1,0 +1,73 @@
+"""Passes over memory that an engine adds to the operations of a model: around its caches, products and states."""
+
+from calc.performance.kernels import FEW_ROWS, PLAIN
+from calc.performance.operations import Attention, Copy, Counted, Pass, Product, Recurrence
+from calc.performance.schedules import Schedule
+
+UNPACKED_BYTES = 2.0  # of an element of 16 bit
+PROMPTS = "prompts"  # of coefficients: in passes that carry prompts
+
+
+def with_copies(operations: Pass, schedule: Schedule, *, joins: bool, prompts: bool) -> Pass:
+    """Return a pass with what an engine copies in it.
+
+    `joins`: new entries join a cache that there is; `prompts`: it carries prompts, perhaps beside decoding.
+    """
+    if joins and schedule.cache_passes:
+        operations += copies_of_cache(operations, schedule)
+    if schedule.copies_states:
+        operations += copies_of_states(operations, schedule, prompts=prompts)
+    return around_products(operations, schedule) if schedule.copies_products else operations
+
+
+def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
+    """Return the passes over the cache that an engine makes in a pass beside those of attention.
+
+    Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
+    them are written and read for each of these as well.
+    """
+    found: list[Counted] = []
+    for operation, times in operations:
+        if isinstance(operation, Attention):
+            passes, kernels = schedule.cache_passes, 2.0
+            if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
+                passes, kernels = passes * (1.0 + operation.heads / operation.kv_heads), 4.0
+            if passes:
+                found.append(Counted(Copy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
+    return tuple(found)
+
+
+def copies_of_states(operations: Pass, schedule: Schedule, *, prompts: bool) -> Pass:
+    """Return the passes over the states of recurrent layers that an engine makes beside their update."""
+    found: list[Counted] = []
+    for operation, times in operations:
+        if isinstance(operation, Recurrence):
+            kind = operation.kind.replace(" ", "-")
+            kinds = (f"{kind}_{PROMPTS}", kind, "") if prompts else (kind, "")
+            moved = schedule.of("state_passes", kinds) * operation.state_bytes / 2.0  # which is read and written
+            copied = Copy("Copies of states", moved, schedule.of("state_kernels", kinds))
+            found.append(Counted(copied, times))
+    return tuple(found)
+
+
+def around_products(operations: Pass, schedule: Schedule) -> Pass:
+    """Return a pass with what an engine copies around products of more rows than its own kernels for a few take.
+
+    Weights are unpacked to 16 bit, in which a library multiplies them; where activations are FP32, it is given the
+    operand and gives the result in 16 bit.
+    """
+    found: list[Counted] = []
+    for item in operations:
+        product = item.operation
+        if isinstance(product, Product) and product.m > FEW_ROWS:
+            rows = schedule.product(product.kernel).unpack_rows
+            if rows and product.m >= rows:
+                plain = UNPACKED_BYTES * product.n * product.k
+                found.append(Counted(Copy("Weights unpacked", product.weight_bytes + plain, 1.0), item.times))
+                product = product._replace(kernel=PLAIN, weight_bytes=plain)
+            if schedule.converted_bytes and product.kernel == PLAIN:
+                size = schedule.converted_bytes * product.m * (product.n + product.k)
+                found.append(Counted(Copy("Operand and result converted", size, 2.0), item.times))
+            item = Counted(product, item.times)
+        found.append(item)
+    return tuple(found)
