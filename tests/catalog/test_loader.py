@@ -262,7 +262,7 @@ def test_makers_names_do_not_count() -> None:
 
 
 def test_the_catalogue_loads_quickly() -> None:
-    """A safeguard, not a benchmark: the best of three is within some times what was measured: of a page, kept, edited."""
+    """A safeguard, not a benchmark: the best of three is within some times what was measured: built, kept, edited."""
     checked_tables()
     built = snapshot()
     assert min(timed(lambda: json.loads(built)) for _ in range(3)) < 0.04
