@@ -131,7 +131,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3, leads_to: Mapping[s
 def likeness(first: str, second: str) -> float:
     """Return twice the characters in common over all of both; 0 where too few letters are the same for `NEAR`.
 
-    Ratcliff and Obershelp's measure, which the standard library's `difflib` has too: a page would load all of it for this.
+    Ratcliff and Obershelp's measure. The library's `difflib` has it too; a page would load all of that for it.
 
     >>> likeness("bf61", "bf16"), likeness("nf4", "bf16")
     (0.75, 0.0)
