@@ -91,14 +91,13 @@ def make_mixture(entry_id: str, entry: Entry, stored_as: Callable[[str], NumberF
     return Mixture(**values)  # type: ignore[arg-type]
 
 
-LINK_DEFAULTS: Entry = dict.fromkeys(Link._fields)
-LINK_DEFAULTS["note"] = ""
+LINK_DEFAULTS: Entry = {**dict.fromkeys(Link._fields), "note": ""}
 
 
 def make_link(entry_id: str, entry: Entry) -> Link:
     """Return a link's record."""
     lists: Entry = {name: tuple(entry.get(name, ())) for name in ("aliases", "accelerators")}  # type: ignore[arg-type]
-    return Link(**{"id": entry_id, **LINK_DEFAULTS, **entry, **make_facts(entry), **lists})  # type: ignore[arg-type]
+    return Link(**{**LINK_DEFAULTS, "id": entry_id, **entry, **make_facts(entry), **lists})  # type: ignore[arg-type]
 
 
 def make_protocol(entry_id: str, entry: Entry) -> Protocol:
