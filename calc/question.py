@@ -8,16 +8,17 @@ from calc.catalog.records import Accelerator, Engine, Weights
 from calc.errors import Scenario, ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.kv_cache import with_expanded_caches
 from calc.memory.placement import Host, Placement
 from calc.memory.prefix import Prefix
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots
+from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, without_graphs
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import read_cache_format, read_weights
 from calc.scenario.layout import read_layout
-from calc.scenario.model import read_model
+from calc.scenario.model import read_model, read_text_only
 from calc.scenario.reader import Reader, read_price, read_tokens
 
 if TYPE_CHECKING:
@@ -166,9 +167,12 @@ def read_asked(reader: Reader) -> Asked:
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
-    engine = in_version(reader, engine)
+    engine = without_graphs(reader, in_version(reader, engine))
     if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
         weights = facts.number_format("fp16")
+    architecture = read_text_only(reader, architecture)
+    if engine is not None and engine.expands_latents:
+        architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     prompt, output = read_tokens(reader)

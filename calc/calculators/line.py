@@ -15,7 +15,7 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.lines.line import LONGEST
 from calc.lines.reading import read_line
-from calc.lines.settling import settled
+from calc.lines.settling import ON_HOST, settled
 from calc.units import show_dollars, show_gib
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
@@ -26,6 +26,7 @@ CALCULATOR_OF = {
     "cost": "speed",
     "training": "fine-tune",
     "duration": "training-time",
+    "cache": "kv-cache",
 }
 ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
 NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
@@ -80,7 +81,7 @@ def answer_line(typed: str) -> dict[str, Any]:
             from calc.calculators import line_options  # most ask of one scenario
 
             html, status, found = line_options.answered(reading)
-        elif reading["scenario"].get("accelerator") is None:
+        elif reading["asks"] == "training" and reading["scenario"].get("accelerator") is None:
             html, status = memory_alone(reading["scenario"])
         else:
             calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
@@ -97,14 +98,15 @@ def calculated(calculator: Calculator, reading: Any) -> tuple[str, str, dict[str
     scenario, found = settled(reading["scenario"], reading["asks"])
     values = form_values(calculator, scenario)
     report = calculator.report(values)
-    note = noted(calculator, values, found)
+    words = plain(found, fits=report["memory"].get("fits", True))
+    note = noted(calculator, values, found, words)
     link = link_to(calculator, values, f"{calculator.title} Every field")
     status, html = calculator.status(report), calculator.render(report).replace(f'"{ROOT}', '"')  # from the first page
     if reading["asks"] == "cost":
         status = cost_of(report)
         html = verdict_html(None, status, "") + html
     verdict, end, rest = html.partition("</p>")
-    return verdict + end + note + link + rest, f"{status} {plain(found)}".strip(), found
+    return verdict + end + note + link + rest, f"{status} {words}".strip(), found
 
 
 def cost_of(report: Any) -> str:
@@ -118,27 +120,31 @@ def cost_of(report: Any) -> str:
     return f"{show_dollars(each['typical'])} a million output tokens ({ends}), rented: {said}."
 
 
-def noted(calculator: Calculator, values: Values, found: dict[str, object]) -> str:
+def noted(calculator: Calculator, values: Values, found: dict[str, object], words: str) -> str:
     """Return what a line left open and was settled, in a sentence; nothing where all was said."""
-    said = plain(found)
     if found.get("weights") not in (None, "published"):
         report = calculator.report({**values, "weights": "published"})
         if not report["memory"].get("fits", True):
             missing = show_gib(-report["memory"]["headroom_bytes"])
-            said = f"{said} As published, {missing} are missing."
-    return element("p", text(said), class_="ask-note") if said else ""
+            words = f"{words} As published, {missing} are missing."
+    return element("p", text(words), class_="ask-note") if words else ""
 
 
-def plain(found: dict[str, object]) -> str:
+def plain(found: dict[str, object], *, fits: bool) -> str:
     """Return what was settled, in words."""
     if "accelerators" in found:
         count = found["accelerators"]
         return f"The fewest that hold it are {count}." if count else "No number of them that was tried holds it."
-    weights = found.get("weights")
-    if weights in (None, "published"):
-        return ""
-    name = catalog().weights_format(str(weights)).name
-    return f"You name no number format: {name} is the first that fits."
+    said = []
+    if (weights := found.get("weights")) not in (None, "published"):
+        whole = fits and found.keys().isdisjoint(ON_HOST)
+        which = "is the first that fits" if whole else "is the smallest that many take"
+        said.append(f"You name no number format: {catalog().weights_format(str(weights)).name} {which}.")
+    if "experts_on_host" in found:
+        said.append(f"The experts of {found['experts_on_host']} layers stay in the host's memory.")
+    if "gpu_layers" in found:
+        said.append(f"All but {found['gpu_layers']} layers stay in the host's memory.")
+    return " ".join(said)
 
 
 def memory_alone(scenario: dict[str, Any]) -> Answer:

@@ -36,6 +36,12 @@ LABELS = {
     "price_per_hour": "Rent an hour",
     "price_per_month": "Rent a month",
     "tokens_per_s_each": "Each writes",
+    "requests_per_s": "Requests a second",
+    "rents": "Rented",
+    "host_memory": "Host memory",
+    "processor": "Processor",
+    "experts_on_host": "Experts on the host",
+    "gpu_layers": "Layers on the GPU",
 }
 CHOICES: dict[str, tuple[str, ...]] = {
     "accelerators": ("1x", "2x", "3x", "4x", "8x", "16x"),
@@ -46,6 +52,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "sharding": ("zero1", "zero2", "zero3"),
     "micro_batch": ("batch 1", "batch 2", "batch 4", "batch 8"),
     "rank": ("rank 8", "rank 16", "rank 64", "rank 128"),
+}
+NAMED = {
+    "model": "models",
+    "accelerator": "accelerators",
+    "engine": "engines",
+    "framework": "frameworks",
+    "processor": "processors",
 }
 IN_FRONT = ("accelerators",)  # of the name that they count
 
@@ -102,7 +115,7 @@ def taken_chips(reading: Any, found: dict[str, object]) -> Iterator[Chip]:
 def options(field: str, others: list[str]) -> tuple[Option, ...]:
     """Return what may be put in the place of a field, as words that a line is read with, and what they are called."""
     if field == "model":
-        return tuple((name, name) for name in (catalog().model(other).name for other in others[:MOST_OTHERS]))
+        return tuple((other, catalog().model(other).name) for other in others[:MOST_OTHERS])
     if field == "accelerator":
         return tuple((name, name) for name in (catalog().accelerator(other).name for other in others[:MOST_OTHERS]))
     if field == "weights":
@@ -115,18 +128,18 @@ def options(field: str, others: list[str]) -> tuple[Option, ...]:
 
 def shown(field: str, value: object) -> str:
     """Return a value in words."""
-    if field == "model":
-        return catalog().model(str(value)).name
-    if field == "accelerator":
-        return catalog().accelerator(str(value)).name
-    if field == "engine":
-        return "the usual one" if value == "usual" else catalog().engine(str(value)).name
-    if field == "framework":
-        return catalog().framework(str(value)).name
+    if field == "engine" and value == "usual":
+        return "the usual one"
+    if field in NAMED:
+        return str(catalog().entries(NAMED[field])[str(value)]["name"])
     if field == "weights":
         return " or ".join(map(format_words, value)) if isinstance(value, list) else format_words(value)
     if field.endswith("_tokens") and isinstance(value, int):
         return f"{show_count(value)} tokens"
+    if field == "host_memory":
+        return f"{value} GiB"
+    if field == "rents":
+        return "yes"
     if field.startswith("price"):
         return f"at most ${show_count(float(str(value)))}"
     return show_count(value) if isinstance(value, int | float) else str(value)

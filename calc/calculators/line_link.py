@@ -7,6 +7,7 @@ from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.reader import OUTPUT_TOKENS
+from calc.units import GIB
 
 FOLDER = "calculators"  # of the site, from its first page
 NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one
@@ -45,6 +46,8 @@ def nested_values(scenario: dict[str, Any]) -> Values:
         found["host_cores"] = host["cores"]
     if "bandwidth" in host:
         found["host_bandwidth"] = str(host["bandwidth"]).removesuffix(" GB/s")
+    if "memory" in host:
+        found["host_memory"] = f"{host['memory'] / GIB:g}"
     for name in ("speculation", "start"):
         found |= {f"{name}_{field}": value for field, value in scenario.get(name, {}).items()}
     if scenario.get("experts_on_host") == ALL_EXPERTS:

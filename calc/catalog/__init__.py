@@ -71,9 +71,20 @@ class Catalog(Names):
         if entry_id is None:
             read = self.reading(name)
             entry_id = read.id if read else self._no_accelerator(name, field)
+        if entry_id not in self._tables["accelerators"]:
+            return self._with_other_memory(entry_id)
         record = self._record("accelerators", entry_id)
         assert isinstance(record, Accelerator)
         return record
+
+    def _with_other_memory(self, entry_id: str) -> Accelerator:
+        """Return a chip as it is sold with other memory than its entry has."""
+        from calc.catalog.makers import with_other_memory
+
+        assert self._market is not None  # it has read the name
+        base, size = self._market.variants[entry_id]
+        pairs = dict(self._tables["accelerators"][base]["other_memory"])  # type: ignore[call-overload]
+        return with_other_memory(self.accelerator(base), entry_id, size, pairs[size])
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""

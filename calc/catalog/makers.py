@@ -1,5 +1,6 @@
 """Making records from checked tables."""
 
+import re
 from collections.abc import Callable
 
 from calc.catalog.entries import Entry
@@ -50,6 +51,16 @@ def make_accelerator(entry_id: str, entry: Entry) -> Accelerator:
     exceptions = tuple(Mismatch(**exception) for exception in named)  # type: ignore[arg-type]
     aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
     return Accelerator(id=entry_id, aliases=aliases, facts=facts, also=also, exceptions=exceptions, **head)  # type: ignore[arg-type]
+
+
+def with_other_memory(base: Accelerator, entry_id: str, size: float, usable: float) -> Accelerator:
+    """Return a chip as it is sold with other memory: GiB of it, and GiB that programs get."""
+    name = re.sub(r"\d+GB", f"{size:g}GB", base.name)
+    changed = {
+        field: base.facts[field]._replace(value=int(gib * 2**30), note="")
+        for field, gib in (("memory", size), ("memory_usable", usable))
+    }
+    return base._replace(id=entry_id, name=name, aliases=(), facts={**base.facts, **changed})
 
 
 def make_model(entry_id: str, entry: Entry) -> Model:

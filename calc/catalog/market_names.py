@@ -91,6 +91,7 @@ class MarketNames:
     def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
         self.named: dict[str, list[Named]] = {}
         self.sizes: dict[str, frozenset[float]] = {}
+        self.variants: dict[str, tuple[str, float]] = {}  # entries as they are sold with other memory, in GiB
         self.by_word: dict[
             str, list[str]
         ] = {}  # the entries that have a word in any name, families left out as they may be in what is asked
@@ -99,6 +100,8 @@ class MarketNames:
             self.named[entry_id] = names
             size = float(entry["memory"]["value"])  # type: ignore[index]
             self.sizes[entry_id] = frozenset({size / 1e9, size / 2**30}.union(*(named.sizes for named in names)))
+            for other, _ in entry.get("other_memory", ()):  # type: ignore[attr-defined]
+                self.variants[re.sub(r"\d+gb$", f"{other:g}gb", entry_id)] = (entry_id, float(other))
             for word in frozenset[str]().union(*(named.words.difference(FAMILIES) or named.words for named in names)):
                 self.by_word.setdefault(word, []).append(entry_id)
         self.order = {entry_id: place for place, entry_id in enumerate(self.named)}
@@ -112,7 +115,9 @@ class MarketNames:
         alike = dict(self.alike(asked))
         sized = nearest_size(asked.sizes, alike, self.sizes)
         if not sized:
-            return None
+            others = ((found, *variant) for found, variant in self.variants.items())
+            known = [found for found, entry_id, size in others if entry_id in alike and size in asked.sizes]
+            return Reading(known[0], tuple(known[1:])) if known else None
         # Remarks decide where the name does not: "A100 (DGX-A100 40GB)".
         remark = take_apart(" ".join(REMARK.findall(name)))
         kept = (nearest_size(remark.sizes, sized, self.sizes) if not asked.sizes else {}) or sized

@@ -16,6 +16,8 @@ WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
 )
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
+VERSION = re.compile(r"v|\d+(?:\.\d+)?")
+OLD_YEARS = 3
 # What is made of another model, or for one use: not meant unless it is said.
 MADE_OF = frozenset(
     ("distill", "coder", "code", "math", "vision", "vl", "audio", "omni", "embedding", "reranker", "reward", "guard")
@@ -56,6 +58,25 @@ class ModelNames:
     def read(self, name: str) -> Reading | None:
         """Return the model that has all the words of a name, one of which is a size; None where none has."""
         return self.having(words_of(name))
+
+    def current(self, entry_id: str, name: str) -> str:
+        """Return the newest model whose name is an old one's with a number of its version: Qwen3 14B for "qwen 14b".
+
+        An id, and a name that says a version itself or no size, mean the entry of exactly that name; so does the name
+        of a model that came out within OLD_YEARS of the newest.
+        """
+        asked = words_of(name)
+        newest = max(str(entry.get("released")) for entry in self.entries.values())
+        if name == entry_id or int(newest[:4]) - int(str(self.entries[entry_id].get("released"))[:4]) < OLD_YEARS:
+            return entry_id
+        if not any(map(SIZE.fullmatch, asked)) or any(word[0].isdigit() and not SIZE.fullmatch(word) for word in asked):
+            return entry_id
+        later = [
+            other
+            for other, known in self.own.items()
+            if any(asked < words and all(map(VERSION.fullmatch, words - asked)) for words in known)
+        ]
+        return max([entry_id, *later], key=lambda other: str(self.entries[other].get("released")))
 
     def having(self, asked: frozenset[str]) -> Reading | None:
         """Return the model with a name of all these words, one of which is a size; None where none has."""

@@ -14,7 +14,8 @@ from calc.files.head import FIELD, FIRST_BYTES, NeedMore, refused
 from calc.files.json_text import read_json
 from calc.files.safetensors import Index, read_index, read_safetensors, shard_of
 from calc.files.tensors import Inventory, StoredBytes, StoredTensor, inventory
-from calc.memory.published_formats import condensed, published_format, quantization_of, stated_type
+from calc.memory.module_rules import condensed
+from calc.memory.published_formats import published_format, quantization_of, stated_type
 from calc.units import show_count, show_decimal
 
 MOST_FILES = 1000

@@ -108,7 +108,11 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
 
 
 def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Iterate over what stands beside the model: adapters, and what drafts."""
+    """Iterate over what stands beside the model, adapters and what drafts, and over what is left out."""
+    if filled.get("graphs") is False:
+        yield "no_graphs", True
+    if filled.get("text_only"):
+        yield "text_only", True
     if served_beside := filled.get("adapters_served"):
         yield "adapters", True
         yield "adapter_count", served_beside["count"]

@@ -13,9 +13,27 @@ from calc.lines.line import Line, Piece
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
+FEW_WORDS = 3  # of a name that is not known whole
 WITHIN = frozenset(
-    ("of", "the", "version", "params", "parameter", "parameters")
+    (
+        "a",
+        "and",
+        "at",
+        "for",
+        "in",
+        "llm",
+        "llms",
+        "of",
+        "on",
+        "the",
+        "version",
+        "with",
+        "params",
+        "parameter",
+        "parameters",
+    )
 )  # words in a model's name that say nothing
+WAYS = frozenset(("dpo", "grpo", "ppo", "rlhf", "orpo", "kto", "sft"))  # to train, and no part of a model's name
 NUMBERS = {
     "a single": 1, "one": 1, "single": 1, "two": 2, "dual": 2, "pair": 2, "twin": 2, "three": 3, "triple": 3,
     "four": 4, "quad": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16,
@@ -113,6 +131,10 @@ class Names:
         known = self.catalog.lookup("mixtures", name) or self.catalog.lookup("number_formats", name)
         return known or self.catalog.format_names.get(name.replace("_", "-"))
 
+    def of_caches(self, name: str) -> bool:
+        """Return whether caches are kept in a number format."""
+        return bool(self.catalog.lookup("number_formats", name)) and self.catalog.number_format(name).cache
+
     def device(self, line: Line) -> tuple[Name, Count | None] | None:
         """Return the first device of a line and how many of them, claimed; None where there is none."""
         pieces = line.pieces()
@@ -148,6 +170,12 @@ class Names:
         """Return whether a word is of a device's name, or all of it."""
         one = self.singular(word)
         return one in self.device_words or self.catalog.lookup("accelerators", one) is not None
+
+    def part_of_device(self, pieces: list[Piece], place: int) -> bool:
+        """Return whether one of the words before a place is of a device's name, of which the rest is not known."""
+        before = [piece.text for piece in pieces if piece.end <= place][-FEW_WORDS:]
+        named = [word for word in before if len(word) > 1 and word.isalpha() and word not in BETWEEN | COMPUTERS]
+        return any(map(self.known, named))
 
     def in_device(self, word: str) -> bool:
         """Return whether a word may stand in the name of a device."""
@@ -229,14 +257,15 @@ class Names:
             if behind and SIZE.fullmatch(behind.text) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
             line.claim(start, end)
-            return Name(start, end, "models", found)
+            current = self.catalog.model_names.current(found, line.small[start:end])
+            return Name(start, end, "models", current, others=(found,) if current != found else ())
         return None
 
     def model(self, line: Line) -> Name | None:
         """Return the model that has the words of a part of a line, one of them a size; it is claimed."""
         pieces = words(line)
         for window in joined(line, pieces, MOST_WORDS):
-            if window[0].text in WITHIN or window[-1].text in WITHIN:
+            if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in WAYS:
                 continue
             size_alone = all(SIZE.fullmatch(piece.text) for piece in window)
             if size_alone and self.belongs(line, pieces, window[0]):

@@ -60,6 +60,12 @@ def amount(match: re.Match[str]) -> object:
     return float(number.replace(",", "")) * (1000 if rest and rest[0] == "k" else 1)
 
 
+def each_second(match: re.Match[str]) -> object:
+    """Return how many come in a second, of a number of them in a second, a minute, an hour or a day."""
+    thousands = 1000 if match[2] else 1
+    return float(match[1].replace(",", "")) * thousands / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
+
+
 def written(match: re.Match[str]) -> object:
     """Return a count as it is written, which is of a context or of a data set: 1m, 15t."""
     return match[1] + LARGE.get(match[2], match[2])[0]
@@ -91,7 +97,12 @@ RULES: tuple[Rule, ...] = (
     ("price", rf"{NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b)", amount),
     ("price", rf"\bbudget(?:\s+(?:of|is|around|about|under|up to))*\s*{NUMBER}\s?(k)?\b", amount),
     # Speeds: a number is a need, the unit alone a question.
-    ("requests_per_s", rf"\b{NUMBER}\s*(?:requests?|queries)\s*(?:/|per)\s*s\w*|\b{NUMBER}\s*(?:rps|qps)\b", amount),
+    (
+        "requests_per_s",
+        rf"\b{NUMBER}\s?(k)?\s*(?:requests?|queries|calls)\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
+        each_second,
+    ),
+    ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
     ("tokens_per_s_each", rf"\b{NUMBER}\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?", amount),
     ("asks", rf"\bhow many\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
     (
@@ -121,6 +132,12 @@ RULES: tuple[Rule, ...] = (
         rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:outputs?|answers?|responses?|completions?)\b(?:\s*tokens?)?",
         tokens,
     ),
+    (
+        "prompt_tokens",
+        rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?in\b(?=\W+\d[\d,.]*\s?k?\s*(?:tok(?:en)?s?\s*)?out\b)",
+        tokens,
+    ),
+    ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b)?", tokens),
     (
@@ -146,6 +163,8 @@ RULES: tuple[Rule, ...] = (
         said("context_tokens"),
     ),
     ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
+    ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
+    ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
         "asks",
         r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price)\b"
@@ -182,6 +201,7 @@ MEMORY = re.compile(
     rf"\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
     r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*"
 )
+OF_ALL = re.compile(rf"\b{NUMBER}\s?g(?:i?b)?\b(?:\s*(?:of\s+)?(?:unified |system )?(?:memory|ram)\b)?")  # of a Mac
 
 
 def quantities(line: Line) -> Iterator[Quantity]:

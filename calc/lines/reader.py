@@ -4,18 +4,18 @@ import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.lines.host import read_alone, read_host
 from calc.lines.line import Line
 from calc.lines.names import NEAR, Count, Name, names_of
-from calc.lines.quantities import MEMORY, Quantity, quantities
-from calc.planning.support import format_of_bits
-from calc.units import GIB, read_count
+from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
+from calc.units import GIB
 
 TRAINED = ("training", "duration")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(r"\b(?:what|which|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|requirements?|v?ram|memory|mem|how much|needs?|needed|minimum|cheapest|buy"
-    r"|best|serve|host|rent)\b"
+    r"|best|serve|host|rent\w*)\b"
 )
 LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
@@ -27,9 +27,6 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
 TUNED = re.compile(r"\b(?:dpo|grpo|ppo|rlhf|orpo|kto)\b")  # of which a plain run is answered, and the word said
-PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
-INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
-TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -52,6 +49,7 @@ class Reader:
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
         self.of_another_size = False
+        self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.amounts = list(quantities(self.line))
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
@@ -81,7 +79,7 @@ class Reader:
                 self.add(said[0], "weights", said[1])
         for match in (match for pattern in CACHES for match in self.line.found(pattern)):
             cache = self.names.format(match[1])
-            if cache and self.facts.lookup("number_formats", cache) and self.facts.number_format(cache).cache:
+            if cache and self.names.of_caches(cache):
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
                 break
@@ -108,10 +106,16 @@ class Reader:
         model = None
         if self.value("model") is None:
             model = self.names.listed_model(self.line)
-        if device := self.names.device(self.line):
+        if self.alone:
+            self.chips.append(Chip(*self.alone, field="gpu_layers", value=0))
+        elif device := self.names.device(self.line):
             self.read_size(*device)
         else:
             self.read_memory()
+        device_id = self.value("accelerator")
+        if device_id is None or self.facts.accelerator(str(device_id)).segment != "soc":
+            host = read_host(self.line, self.names, alone=bool(self.alone))
+            self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
             self.add(model, "model", model.id, model.others)
@@ -137,11 +141,13 @@ class Reader:
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""
         apple = APPLE.search(self.line.small)
-        for match in self.line.found(MEMORY):
+        for match in self.line.found(OF_ALL if apple else MEMORY):
             found = self.names.of_memory(float(match[1].replace(",", "")), apple=bool(apple))
             if found is None:
                 continue
             pieces = self.line.pieces()
+            if self.names.part_of_device(pieces, match.start()):
+                continue  # the size is of a device that nobody knows
             window = [piece for piece in pieces if match.start() <= piece.start < match.end()]
             self.line.claim(*match.span())
             if apple:
@@ -169,18 +175,24 @@ class Reader:
             return None
         wants = [str(want.value) for want in self.wants]
         wants += ["speed" for amount in self.amounts if amount.field == "tokens_per_s_each"]
-        model, device = self.value("model"), self.value("accelerator")
         if self.trains:
             timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in self.amounts)
             return self.needing("duration", device=True) if timed else self.needing("training")
+        model, device = self.value("model"), self.value("accelerator") or self.alone
         if any(amount.field == "of" for amount in self.amounts) and (model or not self.asks_for(FOR_MODELS)):
             return self.needing("limit", device=True)
+        if "cache" in wants and model and not device:
+            return "cache"
         for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
             if kind == "speed" and not (model and device) and "speed" not in [want.value for want in self.wants]:
                 continue  # a need, and no question
             left_out = (not model and self.asks_for(FOR_MODELS)) or (not device and self.asks_for(FOR_HARDWARE))
             if not set(words).isdisjoint(wants) and not left_out:
                 return self.needing(kind, device=True)
+        return self.asks_by_names(model, device)
+
+    def asks_by_names(self, model: object, device: object) -> str | None:
+        """Return the kind of question of a line whose words ask for nothing else, by what it names."""
         if model and device:
             early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
             many = early or LAST.search(self.line.small)
@@ -189,7 +201,8 @@ class Reader:
             return "models"
         if model and self.asks_for(FOR_HARDWARE):
             return "hardware"
-        self.missing = ["accelerator" if model else "model"] if model or device else ["model", "accelerator"]
+        paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
+        self.missing = ["accelerator" if model else "model"] if model or device or paid else ["model", "accelerator"]
         return None
 
     def asks_for(self, words: re.Pattern[str]) -> bool:
@@ -201,73 +214,14 @@ class Reader:
     def needing(self, kind: str, *, device: bool = False) -> str:
         """Return a kind of question, and note what the line leaves out that it needs."""
         self.missing = [name for name in ("model", "accelerator") if self.value(name) is None]
+        if self.alone and "accelerator" in self.missing:
+            self.missing.remove("accelerator")
         if not device and self.missing == ["accelerator"]:
             self.missing = []
         return kind
 
-    def take(self, kind: str | None) -> None:
-        """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
-        training = kind in TRAINED
-        for amount in self.amounts:
-            field, value = self.fielded(amount, kind, training=training)
-            if field == "":
-                self.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
-            elif field and self.value(field) is None:
-                self.add(amount, field, value)
-        for chip in list(self.chips):
-            if (chip.field in ("weights", "kv_cache", "engine") and training) or (
-                chip.field == "framework" and not training
-            ):
-                self.retake(chip)
-
-    def retake(self, chip: Chip) -> None:
-        """Give a training run what serving calls a format or an engine, or say that it is not understood."""
-        self.chips.remove(chip)
-        if chip.field == "framework" and self.facts.lookup("engines", str(chip.value)):
-            self.chips.append(chip._replace(field="engine"))
-        elif chip.field == "engine" and self.facts.lookup("frameworks", str(chip.value)):
-            self.chips.append(chip._replace(field="framework"))
-        elif chip.field == "weights" and chip.value in PRECISIONS:
-            self.chips.append(chip._replace(field="precision", value=PRECISIONS[str(chip.value)]))
-        elif chip.field == "weights" and str(chip.value).startswith("nf4"):
-            self.chips.append(chip._replace(field="base_weights"))
-        else:
-            self.line.taken[chip.start : chip.end] = [False] * (chip.end - chip.start)
-
-    def fielded(self, amount: Quantity, kind: str | None, *, training: bool) -> tuple[str | None, object]:
-        """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
-        field, value = amount.field, amount.value
-        if field in ("asks", "trains", "nodes"):
-            return None, None
-        if field == "of":
-            return (None if kind == "limit" else ""), None
-        if field == "whole":
-            return ("method" if training else None), value
-        if field == "training_tokens":
-            assert isinstance(value, str)
-            value = read_count(value, binary=not training)
-            return ("training_tokens", value) if training else ("context_tokens", value)
-        if field == "accelerators":
-            return ("" if self.value(field) else field), value
-        if field in MONEY or field == "tokens_per_s_each":
-            return (field, value) if kind in ("models", "hardware") else ("", None)
-        if training:
-            if field == "bits" and value == 4 and self.value("method") in (None, "lora", "qlora"):
-                return "method", "qlora"
-            renamed = {"context_tokens": "sequence_tokens", "batch": "micro_batch"}
-            return (renamed.get(field, field), value) if field in TRAINING else ("", None)
-        if field == "bits":
-            return "weights", self.weights_of(value)
-        return ("sequences" if field == "batch" else field, value) if field in INFERENCE else ("", None)
-
-    def weights_of(self, bits: object) -> object:
-        """Return the number format of so many bits that the engine's users take; of several engines each one's."""
-        assert isinstance(bits, int)
-        device = self.value("accelerator")
-        named = self.value("engine")
-        if isinstance(named, str):
-            return format_of_bits(self.facts.engine(named), bits, self.facts)
-        segment = self.facts.accelerator(str(device)).segment if device else None
-        engines = [engine for engine in self.facts.engines() if segment is None or segment in engine.usual_on]
-        found = [format_of_bits(engine, bits, self.facts) for engine in engines if engine.usual_on]
-        return found[0] if len(set(found)) == 1 else list(dict.fromkeys(found))
+    def give_back(self, chip: Chip) -> None:
+        """Note that a part is not understood after all."""
+        if chip in self.chips:
+            self.chips.remove(chip)
+        self.line.taken[chip.start : chip.end] = [False] * (chip.end - chip.start)

@@ -1,15 +1,19 @@
 """Reading a line: the scenario or the planner's question that it makes, and what is not understood."""
 
 from calc.catalog import catalog
+from calc.lines.fielding import take
 from calc.lines.reader import TRAINED, Reader
 from calc.scenario.fields import USUAL
+from calc.scenario.model import known_architecture
+from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
-SERVED = ("fits", "speed", "cost", "devices", "limit")
+SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 HOURS_A_MONTH = 730
+ON_PROCESSORS = "llama.cpp"
 
 
 def read_line(text: object) -> dict[str, object]:
@@ -19,7 +23,7 @@ def read_line(text: object) -> dict[str, object]:
     """
     reader = Reader(text, catalog())
     kind = reader.asks()
-    reader.take(kind)
+    take(reader, kind)
     scenario = question = None
     if kind and not reader.missing:
         if kind in SERVED:
@@ -52,21 +56,36 @@ def said(reader: Reader, fields: tuple[str, ...]) -> dict[str, object]:
 
 
 def lengths(reader: Reader) -> dict[str, object]:
-    """Return the lengths that a line gives; where it gives none, those of the forms are taken."""
+    """Return the lengths that a line gives; where it gives none, those of the forms, as far as the model goes."""
     found = said(reader, LENGTHS)
     if not found:
-        reader.taken["context_tokens"] = found["context_tokens"] = CONTEXT
+        model = reader.value("model")
+        longest = known_architecture(reader.facts, str(model)).context_tokens if model else None
+        reader.taken["context_tokens"] = found["context_tokens"] = min(CONTEXT, longest or CONTEXT)
     return found
 
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    scenario = said(reader, ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences"))
+    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", "gpu_layers")
+    scenario = said(reader, names) | host(reader)
+    if kind == "cache":
+        return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
+    if reader.alone:
+        scenario.setdefault("engine", ON_PROCESSORS)
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
     if kind in TIMED:
         return scenario | said(reader, LENGTHS)
     return scenario | lengths(reader)
+
+
+def host(reader: Reader) -> dict[str, object]:
+    """Return what a line says of the host."""
+    found = said(reader, ("processor",))
+    if (memory := reader.value("host_memory")) is not None:
+        found["memory"] = int(str(memory)) * GIB
+    return {"host": found} if found else {}
 
 
 def trained(reader: Reader, kind: str) -> dict[str, object]:
@@ -95,7 +114,8 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators"))
     question.setdefault("weights", "any")
-    need = {name: reader.value(field) for name, field in (("users", "sequences"), ("tokens_per_s_each",) * 2)}
+    fields = {"users": "sequences", "tokens_per_s_each": "tokens_per_s_each", "requests_per_s": "requests_per_s"}
+    need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":
         question["limits"] = limits(reader)
@@ -108,7 +128,9 @@ def limits(reader: Reader) -> dict[str, object]:
         return {"price": price, "buy": True}
     hourly = reader.value("price_per_hour")
     monthly = reader.value("price_per_month") if hourly is None else float(str(hourly)) * HOURS_A_MONTH
-    return {} if monthly is None else {"price_per_month": monthly, "rent": True}
+    if monthly is None:
+        return {"rent": True} if reader.value("rents") else {}
+    return {"price_per_month": monthly, "rent": True}
 
 
 def limited(reader: Reader, scenario: dict[str, object]) -> dict[str, object]:

@@ -7,11 +7,14 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
+from calc.planning.support import format_of_bits
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.model import known_architecture
 
 Scenario = Mapping[str, object]
 HAVE = ("accelerator", "accelerators")
+ON_HOST = frozenset(("experts_on_host", "gpu_layers"))
+FEW_BITS = 4  # below which what a model writes suffers
 YEARS = 2  # people who ask what runs mean current models
 
 
@@ -26,15 +29,29 @@ def settled(scenario: Scenario, kind: str) -> Settled:
     """Return a line's scenario with what it leaves open: the format, and for "devices" their fewest number.
 
     The format is what is published, or the first one that fits of those that the engine's users go down to; where none
-    does, what is published. Raises ScenarioError for a scenario that is wrong.
+    does, what is published or has four bits, whatever misses less. Where a line says what memory the host has, what the
+    devices do not hold stays there. Raises ScenarioError for a scenario that is wrong.
     """
     asked, found = dict(scenario), dict[str, object]()
     if kind == "devices":
         found["accelerators"] = fewest(asked)
         asked["accelerators"] = found["accelerators"] or 1
-    elif "weights" not in asked and asked.get("workload") != "training":
+    elif "weights" not in asked and kind != "cache" and asked.get("workload") != "training":
         found["weights"] = asked["weights"] = first_format(asked)
+    if "host" in asked and "accelerator" in asked:
+        kept = on_host(asked)
+        asked |= kept
+        found |= kept
     return Settled(asked, found)
+
+
+def on_host(scenario: Scenario) -> dict[str, object]:
+    """Return what has to stay in the host's memory: experts, or whole layers; nothing where the devices hold it."""
+    report: Any = estimate(scenario)
+    if report["memory"]["fits"]:
+        return {}
+    changes: list[dict[str, object]] = [repair["change"] for repair in report["repairs"]]
+    return next((change for change in changes if change.keys() <= ON_HOST), {})
 
 
 def fewest(scenario: Scenario) -> object:
@@ -44,14 +61,26 @@ def fewest(scenario: Scenario) -> object:
 
 
 def first_format(scenario: Scenario) -> object:
-    """Return the number format that a scenario has to have to fit: what is published, where that or none does."""
+    """Return the number format that a scenario has to have to fit; where none does, the smallest that many take."""
     have = {name: scenario[name] for name in HAVE if name in scenario}
     rest = {name: value for name, value in scenario.items() if name not in HAVE}
     try:
         found: Any = answer({"want": "models", "have": have, "weights": "any", "count": 1, **rest})
     except ScenarioError:
-        return PUBLISHED  # whose answer says what is wrong
-    return found["options"][0]["scenario"]["weights"] if found["options"] else PUBLISHED
+        return smallest(scenario)
+    return found["options"][0]["scenario"]["weights"] if found["options"] else smallest(scenario)
+
+
+def smallest(scenario: Scenario) -> object:
+    """Return what is published or what has four bits under the scenario's engine: that of which less is missing."""
+    published: Any = estimate(scenario)
+    engine = published["scenario"]["engine"]
+    if engine == "none":
+        return PUBLISHED
+    weights = format_of_bits(catalog().engine(engine), FEW_BITS, catalog())
+    quantized: Any = estimate({**scenario, "weights": weights})
+    room = [report["memory"]["headroom_bytes"] for report in (published, quantized)]
+    return PUBLISHED if room[0] >= room[1] else weights
 
 
 def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], object]:

@@ -79,13 +79,25 @@ def sequence_bytes(
     )
 
 
-def expanded_cache(attention: Attention) -> TokenCache:
+def expanded_cache(attention: Attention, least: int = 0) -> TokenCache:
     """Return what an engine caches that expands the latent vector of MLA: a key and a value for each query head.
 
-    Source: DeepSeek-V2 (arXiv:2405.04434), section 2.1.2 and its table 1.
+    Heads narrower than `least` are filled up to it. Source: DeepSeek-V2 (arXiv:2405.04434), section 2.1.2 and its
+    table 1.
     """
     value = attention.head_dim if attention.value_dim is None else attention.value_dim
-    return TokenCache("expanded keys and values", attention.heads, attention.head_dim, value)
+    return TokenCache("expanded keys and values", attention.heads, max(attention.head_dim, least), max(value, least))
+
+
+def with_expanded_caches(architecture: Architecture, least: int = 0) -> Architecture:
+    """Return a model whose latent vectors are cached as keys and values of all heads, each at least so wide."""
+    kinds = tuple(
+        kind._replace(caches=(expanded_cache(kind.attention, least), *(c for c in kind.caches if "indexer" in c.label)))
+        if kind.attention is not None and kind.attention.latent and kind.caches
+        else kind
+        for kind in architecture.kinds
+    )
+    return architecture._replace(kinds=kinds)
 
 
 def expanded_token_bytes(*, architecture: Architecture, key_format: NumberFormat, value_format: NumberFormat) -> int:

@@ -330,7 +330,7 @@ def looks_of(
         absorbed, expansion = None, None
         if index:  # all heads of the indexer are on every rank
             heads, key, value, kv_heads = index_heads(kind, cache.key_dim) * layout.tensor, cache.key_dim, 0, 1
-        elif attention.latent:
+        elif attention.latent and not cache.value_dim:
             expansion = stored.expansion.get(latent_rank(kind))
             absorbed = (cache.key_dim, latent_rank(kind))
         elif not cache.value_dim:

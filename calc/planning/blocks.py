@@ -34,7 +34,8 @@ class Cut(NamedTuple):
 def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int) -> Cut | None:
     """Return the first matrix of a layer whose blocks a split would cut, None where all pieces are whole blocks.
 
-    A format has blocks where a scale extends over several rows. Sides that are not split may end within a block.
+    A format has blocks where a scale extends over several rows. Sides that are not split may end within a block, and
+    matrices with a side narrower than a block, such as a gate for each head, are left at 16 bit.
     Source: vLLM, model_executor/layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape) and fp8.py.
     """
     if tensor_ranks == 1 or isinstance(weights, StoredWeights):
@@ -44,6 +45,6 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
             continue
         shape = local_share(tensor, tensor_ranks, expert_ranks)[1]
         side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
-        if shape[side] != tensor.shape[side] and shape[side] % whole:
+        if shape[side] != tensor.shape[side] >= whole and shape[side] % whole:
             return Cut(tensor.block, tensor.shape[side], shape[side], whole)
     return None

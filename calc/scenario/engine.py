@@ -5,7 +5,7 @@ from calc.catalog import Catalog, catalog
 from calc.catalog.records import Engine, Weights, version_numbers
 from calc.errors import ScenarioError, nearest
 from calc.planning.support import usual_engine
-from calc.scenario.fields import ENGINES, HOST_ENGINE, OF_HOST, SHARING_ENGINES, USUAL
+from calc.scenario.fields import ENGINES, HOST_ENGINE, OF_GRAPHS, OF_HOST, SHARING_ENGINES, USUAL
 from calc.scenario.reader import Reader
 
 
@@ -63,6 +63,19 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
         reader.defaults.append("engine_version")
     reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
     return found
+
+
+def without_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return the engine as it records no graphs, where a scenario says so: none is held, and none spares launches."""
+    graphs = reader.given.get("graphs", True)
+    if not isinstance(graphs, bool):
+        raise ScenarioError("graphs", f"must be true or false, not {graphs!r:.60}")
+    if graphs:
+        return engine
+    if engine is None or engine.id not in SHARING_ENGINES:
+        raise ScenarioError("graphs", f"does not apply: of the engines {', '.join(SHARING_ENGINES)} record graphs")
+    reader.filled["graphs"] = False
+    return engine._replace(values=engine.values | {name: 0.0 for name in OF_GRAPHS if name in engine.values})
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

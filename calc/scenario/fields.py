@@ -15,6 +15,8 @@ FIELDS = (
     "concurrency",
     "arrivals",
     "sequence_slots",
+    "graphs",
+    "text_only",
     "prompt_tokens",
     "output_tokens",
     "context_tokens",
@@ -66,6 +68,9 @@ OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 
 SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
+
+
+OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
 
 
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.

@@ -12,12 +12,13 @@ from calc.catalog.records import StoredWeights
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format
 from calc.scenario.fields import MODEL_FIELDS
-from calc.scenario.reader import check_json, whole
+from calc.scenario.reader import Reader, check_json, whole
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
 
 MOST_STORED, LONGEST_NAME = 2**50, 200
+TOWERS = ("vision", "audio")  # blocks of tensors that text does not pass
 
 
 class ReadModel(NamedTuple):
@@ -57,6 +58,20 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
     known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
+
+
+def read_text_only(reader: Reader, architecture: Architecture) -> Architecture:
+    """Return a model without what sees or hears, where a scenario leaves that out."""
+    alone = reader.given.get("text_only", False)
+    if not isinstance(alone, bool):
+        raise ScenarioError("text_only", f"must be true or false, not {alone!r:.60}")
+    if not alone:
+        return architecture
+    kept = tuple(tensor for tensor in architecture.embeddings if tensor.block not in TOWERS)
+    if len(kept) == len(architecture.embeddings):
+        raise ScenarioError("text_only", "does not apply: the model has nothing that sees or hears")
+    reader.filled["text_only"] = True
+    return architecture._replace(embeddings=kept)
 
 
 def known_architecture(catalog: Catalog, model_id: str) -> Architecture:

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from calc import estimate
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
+from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from tests.known import load, parameter_rows
 
@@ -68,10 +70,11 @@ def test_active_parameters_of_a_mixture(row: dict[str, Any]) -> None:
         ("llama-33b", 32.529),
         ("llama-65b", 65.286),
         ("llama-3.1-405b", 405.853),
+        ("llama-3.1-nemotron-ultra-253b", 253.401),
     ],
 )
 def test_published_parameter_counts(model: str, billions: float) -> None:
-    """The LLaMA papers' counts (arXiv:2302.13971, table 2, and 405.85 B of Llama 3.1) are met to four digits."""
+    """The LLaMA papers' counts (arXiv:2302.13971, table 2, and 405.85 B of Llama 3.1) and llama.cpp's are met."""
     architecture = read_config(Config(catalog().model(model).config))
     assert parameters_total(architecture) / 1e9 == pytest.approx(billions, abs=6e-4)
 
@@ -104,7 +107,20 @@ EXACT = load("catalogue_parameters.json")
 
 def test_every_catalogue_model_has_a_count_of_someone_else() -> None:
     """A model whose parameters are compared with no other source is named here."""
-    assert set(catalog().ids("models")) - set(EXACT) == {"kimi-k3"}  # of its files all but 23,712 are met
+    assert set(catalog().ids("models")) - set(EXACT) == {
+        "kimi-k3",  # of its files all but 23,712 are met
+        "llama-3.1-nemotron-ultra-253b",  # llama.cpp's count, in its last digit
+        "llama-3.3-nemotron-super-49b",  # the size of a file
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "gigabytes"), [("llama-3.3-nemotron-super-49b", 30.22), ("llama-3.1-nemotron-ultra-253b", 150.94)]
+)
+def test_searched_models_are_as_large_as_their_files(model: str, gigabytes: float) -> None:
+    """Bartowski's files in Q4_K_M have these sizes, as lists of them say."""
+    report: Any = estimate({"model": model, "weights": "q4_k_m"})
+    assert part_bytes(report, "weights") / 1e9 == pytest.approx(gigabytes, rel=0.0015)
 
 
 @pytest.mark.parametrize("model", EXACT)

@@ -41,6 +41,49 @@ def test_the_number_shown_is_that_of_the_calculation() -> None:
     assert f"As published, {show_gib(-published['headroom_bytes'])} are missing" in plain(found["html"])
 
 
+def test_what_a_card_does_not_hold_stays_on_the_host() -> None:
+    """Where a line says what memory the host has, experts stay there, as `estimate` says they must."""
+    found = asked("qwen3-coder 30b a3b q4 on a 12gb 3060 and 64gb ram")
+    scenario = {"model": "qwen3-30b-a3b", "accelerator": "rtx-3060-12gb", "weights": "q4_k_m", "engine": "usual"}
+    report: Any = estimate({**scenario, "context_tokens": 8192})
+    change = next(fix["change"] for fix in report["repairs"] if "experts_on_host" in fix["change"])
+    assert not report["memory"]["fits"]
+    assert f"The experts of {change['experts_on_host']} layers stay in the host's memory." in found["status"]
+    assert found["status"].startswith("It fits")
+
+
+def test_a_processor_alone_answers() -> None:
+    """Without a GPU the weights stand in the memory of the host that the line names."""
+    found = asked("ryzen 9 9950x cpu only 96gb ddr5 llama 3.1 8b q4")
+    report: Any = estimate({"model": "llama-3.1-8b", "weights": "q4_k_m", "engine": "llama.cpp", "gpu_layers": 0,
+                            "context_tokens": 8192, "host": {"processor": "ryzen-9-9950x"}})  # fmt: skip
+    assert (
+        f"takes {show_gib(report['memory']['host_bytes'])} of 96.00 GiB on a host with Ryzen 9 9950X" in found["status"]
+    )
+
+
+def test_a_format_that_misses_less_is_taken_where_none_fits() -> None:
+    """A 70B that no format of two cards' users makes fit is asked in four bits, and not as published."""
+    found = asked("llama 3.3 70b on 2x3090 64k context")
+    assert "(Q4_K_M)" in found["status"] and "It does not fit" in found["status"]
+    assert "Q4_K_M is the smallest that many take" in found["status"]
+
+
+def test_a_size_is_not_that_of_a_device_that_nobody_knows() -> None:
+    """A memory behind a part of a device's name is that device's, and no other of that size is answered for."""
+    assert "On which GPU?" in asked("jetson xavier 64gb llama 8b int4")["status"]
+
+
+def test_the_size_of_a_cache_needs_no_device() -> None:
+    """Qwen3 32B keeps 2 × 64 layers × 8 heads × 128 in a byte each: 16 GiB for 131,072 tokens."""
+    assert "The cache takes 16.00 GiB" in asked("kv cache for qwen3 32b at 128k fp8")["status"]
+
+
+def test_a_model_is_not_asked_beyond_its_context() -> None:
+    """Without lengths the usual 8,192 tokens are taken, and of Llama 2 the 4,096 that it goes."""
+    assert "with 4,096 tokens" in asked("llama 2 13b q4 on 3090")["status"]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -109,13 +152,13 @@ def test_words_of_the_lists_are_understood() -> None:
 
 
 def test_names_of_the_lists_are_understood() -> None:
-    """A model or a device that a list offers is found again by the name that it is offered by."""
+    """A model or a device that a list offers is found again by the words that are put into the line for it."""
     for line in ("13b lora 4090", "llama 70b on a100"):
         reading: Any = read_line(line)
         for chip in reading["chips"]:
             for other in chip["others"]:
                 kind = {"model": "models", "accelerator": "accelerators"}[chip["field"]]
-                name = str(catalog().entries(kind)[other]["name"])
+                name = other if kind == "models" else str(catalog().entries(kind)[other]["name"])
                 again: Any = read_line(f"{name} 24 users")
                 assert other in [found["value"] for found in again["chips"]], name
 

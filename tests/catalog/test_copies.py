@@ -18,6 +18,8 @@ from calc.catalog import catalog
         ("someone/Qwen3-Coder-Next-NVFP4-GB10", "qwen3-next-80b-a3b", "nvfp4"),
         ("someone/whisper-large-v3-turbo-GGUF", "whisper-large-v3-turbo", "q4_k_m"),
         ("someone/whisper-large-v3-turbo", "whisper-large-v3-turbo", None),
+        ("someone/Qwen3-32B-NVFP4-W4A4", "qwen3-32b", "nvfp4"),
+        ("stepfun-ai/Step-3.5-Flash-FP8", "step-3.5-flash", "fp8-block"),
     ],
 )
 def test_what_a_name_holds(name: str, model: str, weights: str | None) -> None:

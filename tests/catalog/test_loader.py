@@ -71,6 +71,8 @@ BROKEN = [
         'also = [{ field = "x", value = 1, source = "ieee-754", note = "" }]\nbf16 =',
         "also[0].field: 'x' is not known",
     ),
+    ("bf16 =", "other_memory = [[16, 20]]\nbf16 =", "other_memory: must hold pairs of GiB"),
+    ("bf16 =", "other_memory = [16]\nbf16 =", "other_memory: must hold pairs of GiB"),
 ]
 
 

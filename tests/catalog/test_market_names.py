@@ -37,12 +37,37 @@ def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("name", "entry_id", "gib", "bandwidth"),
+    [
+        ("M2 Max 32GB", "m2-max-32gb", 64 / 3, 400e9),
+        ("Mac mini M4 16GB", "m4-16gb", 32 / 3, 120e9),
+        ("MacBook Pro M3 Max 36 GB", "m3-max-36gb", 27, 300e9),
+        ("MacBook Pro M3 Max 48 GB", "m3-max-48gb", 36, 400e9),
+    ],
+)
+def test_chips_are_sold_with_other_memory(name: str, entry_id: str, gib: float, bandwidth: float) -> None:
+    """A Mac is found by its memory, and by the id that the answer names; programs get their share of that memory."""
+    for asked in (name, entry_id):
+        found = catalog().accelerator(asked)
+        assert found.id == entry_id and found.quantity("bandwidth") == bandwidth
+        assert found.capacity_bytes / 2**30 == pytest.approx(gib, rel=1e-4)
+    report: Any = estimate({"model": "llama-3.1-8b", "accelerator": name, "engine": "usual"})
+    assert report["scenario"]["accelerator"] == entry_id
+
+
+def test_a_size_that_is_not_sold() -> None:
+    """A chip is not made up."""
+    with pytest.raises(ScenarioError, match="not in the catalogue with that memory"):
+        catalog().accelerator("M2 Max 40GB")
+
+
+@pytest.mark.parametrize(
     ("name", "said"),
     [
         ("RTX 4090 32GB", "it has GeForce RTX 4090"),
         ("H100 40GB", "it has H100 SXM5 80GB, H100 PCIe 80GB"),
         ("RTX 3090 Laptop", "did you mean"),
-        ("Jetson Orin", "did you mean"),
+        ("Jetson Xavier", "did you mean"),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "is not in the catalogue"),
         ("NVIDIA CUDA GPU", "is not in the catalogue"),
         ("()", "is not in the catalogue"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calc import ScenarioError, estimate
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.derivation import Step
@@ -110,6 +111,56 @@ def test_a_share_that_is_given() -> None:
     """It is taken as it is; without a device there is none."""
     assert static_fraction(case(24 * GIB, fraction=0.7, **RULE)) == 0.7
     assert static_fraction(case(None, **RULE)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("version", "context", "tokens"),
+    [("0.6.3", 16_384, 16_384), ("0.6.3", 32_768, 32_768), ("0.6.3", 32_769, 8192), ("0.10", 16_384, 8192)],
+)
+def test_prompts_were_read_whole(version: str, context: int, tokens: int) -> None:
+    """Before V1 the profiled step of vLLM held a text of up to 32,768 tokens, and pieces of longer ones."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "engine_version": version, "sequence_slots": 1}
+    report: Any = estimate({**asked, "accelerator": "h100-sxm-80gb", "context_tokens": context})
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+    assert parts["activations"] == tokens * 51_200 * 2  # the widest moment of a token in a layer
+
+
+SIGHTED: dict[str, Any] = {"model": "qwen3.8-27b", "weights": "fp8-block", "context_tokens": 32_768}
+
+
+def test_an_engine_without_graphs() -> None:
+    """Nothing is held for graphs, the pool has their memory, and the host launches what they would have replayed."""
+    asked = {**SIGHTED, "engine": "vllm", "accelerator": "rtx-pro-6000-blackwell"}
+    whole, plain = (estimate(asked | more) for more in ({}, {"graphs": False}))
+    graphs = [{p["id"]: p["bytes"] for p in report["memory"]["parts"]}["cuda_graphs"] for report in (whole, plain)]  # type: ignore[index]
+    assert graphs[0] > 0 == graphs[1]
+    assert plain["memory"]["kv_pool_bytes"] - whole["memory"]["kv_pool_bytes"] == graphs[0]  # type: ignore[index]
+    small = {"model": "qwen3-0.6b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    rates = [estimate(small | more)["speed"]["decode_tokens_per_s"]["typical"] for more in ({}, {"graphs": False})]  # type: ignore[index]
+    assert rates[0] > 1.4 * rates[1]
+
+
+def test_a_model_without_what_sees() -> None:
+    """The tower of Qwen3.8 27B is 0.86 GiB, which the cache gets."""
+    whole, alone = (estimate(SIGHTED | more)["memory"]["parts"][0]["bytes"] for more in ({}, {"text_only": True}))  # type: ignore[index]
+    assert (whole - alone) / 2**30 == pytest.approx(0.86, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "field"),
+    [
+        ({"graphs": False}, "graphs"),
+        ({"graphs": False, "engine": "llama.cpp"}, "graphs"),
+        ({"graphs": 1, "engine": "vllm"}, "graphs"),
+        ({"text_only": True}, "text_only"),
+        ({"text_only": "yes"}, "text_only"),
+    ],
+)
+def test_where_neither_applies(scenario: dict[str, object], field: str) -> None:
+    """An engine that records none, and a model that sees nothing, are said."""
+    with pytest.raises(ScenarioError) as caught:
+        estimate({"model": "llama-3.1-8b", **scenario})
+    assert caught.value.field == field
 
 
 def test_graphs_are_captured_in_these_sizes() -> None:

@@ -109,3 +109,30 @@ def test_expanded_latent_attention_is_that_of_the_paper() -> None:
     assert expanded == 61 * 128 * (192 + 128) * 2
     plain = known_architecture(catalog(), "llama-3.1-8b")
     assert expanded_token_bytes(architecture=plain, key_format=bf16, value_format=bf16) == 0
+
+
+@pytest.mark.parametrize(
+    ("scenario", "cached"),
+    [
+        # 27 layers, 8 of 16 heads on each of two ranks, keys and values filled up to 256: a vLLM of June 2024
+        ({"model": "deepseek-coder-v2-lite", "engine": "vllm", "engine_version": "0.5.1"}, 27 * 8 * 512 * 2 * 4096),
+        ({"model": "deepseek-coder-v2-lite", "engine": "vllm", "engine_version": "0.7.1"}, 27 * 576 * 2 * 4096),
+    ],
+)
+def test_latent_vectors_were_expanded_once(scenario: dict[str, Any], cached: int) -> None:
+    """Of a program that cached keys and values of all heads then, the cache is computed so for those versions."""
+    report: Any = estimate(
+        {**scenario, "parallelism": {"tensor": 2}, "accelerator": "l40-48gb", "context_tokens": 4096}
+    )
+    assert {part["id"]: part["bytes"] for part in report["memory"]["parts"]}["kv_cache"] == cached
+    assert report["speed"]["decode_tokens_per_s"]["typical"] > 0
+
+
+def test_what_llama_cpp_allocated_for_deepseek_v3() -> None:
+    """An issue of February 2025 prints 204,800 MiB for 16 of the 61 layers at 163,840 tokens."""
+    report: Any = estimate(
+        {"model": "deepseek-v3", "engine": "llama.cpp", "engine_version": "b4700", "weights": "q2_k",
+         "context_tokens": 163_840}
+    )  # fmt: skip
+    cached = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}["kv_cache"]
+    assert cached * 16 / 61 == 204_800 * 2**20

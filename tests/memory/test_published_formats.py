@@ -4,7 +4,7 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
-from calc.memory.published_formats import condensed
+from calc.memory.module_rules import condensed
 
 LLAMA = catalog().model("llama-3.1-8b").config
 QWEN = catalog().model("qwen3-30b-a3b").config

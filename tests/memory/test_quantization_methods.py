@@ -8,20 +8,9 @@ import pytest
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.catalog.records import NumberFormat, Rule
-from calc.memory.published_formats import (
-    LEFT_OUT,
-    Stated,
-    condensed,
-    in_groups,
-    listed,
-    merged,
-    of_modules,
-    quantization_of,
-    read_method,
-    rule_of,
-    stated_type,
-    whole_number,
-)
+from calc.memory.module_rules import LEFT_OUT, condensed, merged, of_modules, rule_of
+from calc.memory.published_formats import quantization_of, stated_type
+from calc.memory.quantization_methods import Stated, in_groups, listed, read_method, whole_number
 
 FORMATS = {found.id: found for found in catalog().number_formats()}
 NF4, AWQ, INT4, BF16 = (FORMATS[name] for name in ("nf4", "awq", "int4-group", "bf16"))

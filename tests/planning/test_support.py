@@ -99,6 +99,8 @@ def test_ranks_that_cut_blocks() -> None:
     report: Any = estimate({**base, "parallelism": {"tensor": 8}})
     assert report["runs"] is False and "of 1,536 each has 192 (expert matrices)" in report["runs_because"][0]["message"]
     assert estimate({**base, "parallelism": {"tensor": 8, "expert": 8}})["runs"] is True
+    gated = {"model": "poolside/Laguna-S-2.1-FP8", "engine": "vllm", "accelerator": "H200", "accelerators": 2}
+    assert estimate({**gated, "parallelism": {"tensor": 2}})["runs"] is not False  # its gates have no whole block
     assert estimate(base)["runs"] is True
 
 

@@ -53,8 +53,10 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR),
     **dict.fromkeys(("pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
-        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots"), TOKENS
+        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
+        TOKENS,
     ),
+    "whole_prompt": ("", 0, 2**20),
     **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),

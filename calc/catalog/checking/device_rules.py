@@ -107,6 +107,7 @@ ACCELERATOR_RULES: Rules = {
     "checked": (str,),
     "also?": (list,),
     "exceptions?": (list,),
+    "other_memory?": (list,),
 } | {f"{name}?": (dict,) for name in ACCELERATOR_FACTS}
 FACT_RULES: Rules = {
     "value": (int, float, str),

@@ -56,8 +56,17 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
         if check.fields(place, exception, EXCEPTION_RULES):
             check.choice(f"{place}.check", exception["check"], CROSS_CHECKS)
             check.choice(f"{place}.field", exception["field"], [name for name in ACCELERATOR_FACTS if name in entry])
+    check_other_memory(check, f"{where}.other_memory", entry.get("other_memory", []))
     check_ratios(check, where, entry)
     check_agreement(check, where, entry)
+
+
+def check_other_memory(check: Check, where: str, listed: object) -> None:
+    """Check with how much memory a chip is sold beside that of its entry, and what programs get of it."""
+    for pair in listed if isinstance(listed, list) else []:
+        numbers = [item for item in pair if isinstance(item, int | float)] if isinstance(pair, list) else []
+        if len(numbers) != 2 or not 0 < numbers[1] <= numbers[0] <= 2048:
+            check.problem(where, f"must hold pairs of GiB, of memory and what programs get of it, not {pair!r:.40}")
 
 
 def take_source(check: Check, where: str, fact: Entry, entry: Entry, tables: Tables) -> None:

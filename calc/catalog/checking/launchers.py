@@ -34,6 +34,8 @@ CHOICES = (
     "context_tokens",
     "memory_fraction",
     "slots",
+    "no_graphs",
+    "text_only",
     "sequences",
     "cells",
     "batched_tokens",

@@ -93,6 +93,7 @@ ENGINE_RULES: Rules = {
     "checked": (str,),
     "coefficients": (dict,),
     "eras?": (list,),
+    "latents?": (str,),
 }
 ERA_RULES: Rules = {
     "id": (str,),

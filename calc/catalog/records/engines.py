@@ -62,6 +62,7 @@ class Engine(NamedTuple):
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
+    latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -106,6 +107,11 @@ class Engine(NamedTuple):
     def splits_layers(self) -> bool:
         """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
         return bool(self.values.get("splits_layers"))
+
+    @property
+    def expands_latents(self) -> bool:
+        """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
+        return bool(self.latents and self.version) and version_numbers(self.version) < version_numbers(self.latents)
 
     @property
     def needs_whole_blocks(self) -> bool:

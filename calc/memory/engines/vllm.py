@@ -140,10 +140,14 @@ def is_large_device(accelerator: Accelerator, engine: Engine) -> bool:
 
 
 def step_tokens(case: Case) -> int:
-    """Return the tokens of the largest step."""
+    """Return the tokens of the largest step: as stated, the engine's own number, or a whole text where none is cut.
+
+    Versions before V1 read prompts whole, up to a length from which they cut them.
+    """
     if case.batched_tokens is not None:
         return case.batched_tokens
-    return case.engine.whole("batched_tokens_large" if is_large(case) else "batched_tokens")
+    usual = case.engine.whole("batched_tokens_large" if is_large(case) else "batched_tokens")
+    return max(usual, case.demand.tokens) if case.demand.tokens <= case.engine.values.get("whole_prompt", 0) else usual
 
 
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:

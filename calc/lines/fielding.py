@@ -1,0 +1,104 @@
+"""What a line says as fields of its question: an amount means another field where a model is trained."""
+
+from calc.lines.quantities import Quantity
+from calc.lines.reader import MONEY, TRAINED, Chip, Reader
+from calc.planning.support import format_of_bits
+from calc.units import read_count
+
+PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
+INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
+TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
+# What a plan is asked to keep, by the questions that have a field for it.
+NEEDS = dict.fromkeys((*MONEY, "tokens_per_s_each"), ("models", "hardware")) | dict.fromkeys(
+    ("requests_per_s", "rents"), ("hardware",)
+)
+HOST = ("host_memory", "processor")
+ON_HOST = ("fits", "speed", "cost")  # where something may stay in its memory
+
+
+def take(reader: Reader, kind: str | None) -> None:
+    """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
+    training = kind in TRAINED
+    for amount in reader.amounts:
+        field, value = fielded(reader, amount, kind)
+        if field == "":
+            reader.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
+        elif field and reader.value(field) is None:
+            reader.add(amount, field, value)
+    for chip in list(reader.chips):
+        if (chip.field in ("weights", "kv_cache", "engine") and training) or (
+            chip.field == "framework" and not training
+        ):
+            retake(reader, chip)
+        elif chip.field == "weights" and kind == "cache":
+            reader.give_back(chip)
+            if reader.names.of_caches(str(chip.value)):
+                reader.line.claim(chip.start, chip.end)
+                reader.chips.append(chip._replace(field="kv_cache"))
+        elif chip.field in HOST and kind not in ON_HOST:
+            reader.give_back(chip)
+
+
+def retake(reader: Reader, chip: Chip) -> None:
+    """Give a training run what serving calls a format or an engine, or say that it is not understood."""
+    reader.chips.remove(chip)
+    if chip.field == "framework" and reader.facts.lookup("engines", str(chip.value)):
+        reader.chips.append(chip._replace(field="engine"))
+    elif chip.field == "engine" and reader.facts.lookup("frameworks", str(chip.value)):
+        reader.chips.append(chip._replace(field="framework"))
+    elif chip.field == "weights" and chip.value in PRECISIONS:
+        reader.chips.append(chip._replace(field="precision", value=PRECISIONS[str(chip.value)]))
+    elif chip.field == "weights" and str(chip.value).startswith("nf4"):
+        reader.chips.append(chip._replace(field="base_weights"))
+    else:
+        reader.give_back(chip)
+
+
+def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | None, object]:
+    """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
+    field, value = amount.field, amount.value
+    if field in ("asks", "trains", "nodes"):
+        return None, None
+    if field == "of":
+        return (None if kind == "limit" else ""), None
+    if field == "accelerators":
+        return ("" if reader.value(field) else field), value
+    if field in NEEDS:
+        return (field if kind in NEEDS[field] else ""), value
+    return trained(reader, field, value) if kind in TRAINED else served(reader, field, value)
+
+
+def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:
+    """Return the field and the value of an amount in a question of training."""
+    if field == "whole":
+        return "method", value
+    if field == "training_tokens":
+        return field, read_count(str(value), binary=False)
+    if field == "bits" and value == 4 and reader.value("method") in (None, "lora", "qlora"):
+        return "method", "qlora"
+    renamed = {"context_tokens": "sequence_tokens", "batch": "micro_batch"}
+    return (renamed.get(field, field), value) if field in TRAINING else ("", None)
+
+
+def served(reader: Reader, field: str, value: object) -> tuple[str | None, object]:
+    """Return the field and the value of an amount in a question of inference."""
+    if field == "whole":
+        return None, value
+    if field == "training_tokens":
+        return "context_tokens", read_count(str(value), binary=True)
+    if field == "bits":
+        return "weights", weights_of(reader, value)
+    return ("sequences" if field == "batch" else field, value) if field in INFERENCE else ("", None)
+
+
+def weights_of(reader: Reader, bits: object) -> object:
+    """Return the number format of so many bits that the engine's users take; of several engines each one's."""
+    assert isinstance(bits, int)
+    device = reader.value("accelerator")
+    named = reader.value("engine")
+    if isinstance(named, str):
+        return format_of_bits(reader.facts.engine(named), bits, reader.facts)
+    segment = reader.facts.accelerator(str(device)).segment if device else None
+    engines = [engine for engine in reader.facts.engines() if segment is None or segment in engine.usual_on]
+    found = [format_of_bits(engine, bits, reader.facts) for engine in engines if engine.usual_on]
+    return found[0] if len(set(found)) == 1 else list(dict.fromkeys(found))

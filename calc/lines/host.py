@@ -1,0 +1,39 @@
+"""What a line says of the host: that its processor works alone, its memory, and its processor."""
+
+import re
+from collections.abc import Iterator
+
+from calc.lines.line import Line
+from calc.lines.names import Names
+
+ALONE = re.compile(
+    r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpu"
+    r"|without (?:an? )?(?:dedicated )?gpu|cpu inference)\b"
+)
+SIZE = r"\b(\d[\d,]*)\s?g(?:i?b)?\b\s*(?:of\s+)?"
+KIND = r"(?:(?:system|main|cpu|host)\s+)?"
+MEMORY = re.compile(
+    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
+)
+ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
+MOST_WORDS = 4  # of a processor's name
+
+
+def read_alone(line: Line) -> tuple[int, int] | None:
+    """Return where a line says that there is no device beside the processor, claimed; None where it does not."""
+    match = next(line.found(ALONE), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return match.span()
+
+
+def read_host(line: Line, names: Names, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
+    """Iterate over the host's memory in GiB and its processor, each with its place, claimed."""
+    patterns = (MEMORY, ANY_MEMORY) if alone else (MEMORY,)
+    match = next((match for pattern in patterns for match in line.found(pattern)), None)
+    if match is not None:
+        line.claim(*match.span())
+        yield *match.span(), "host_memory", int(next(size for size in match.groups() if size).replace(",", ""))
+    if processor := next(names.listed(line, "processors", MOST_WORDS), None):
+        yield processor.start, processor.end, "processor", processor.id
