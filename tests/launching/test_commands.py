@@ -120,6 +120,15 @@ def test_what_was_assumed_is_said(name: str, flags: dict[str, str]) -> None:
     assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
 
 
+def test_what_is_left_out_is_a_switch() -> None:
+    """A server without graphs, and a model without what sees, are told by flags of vLLM; SGLang has one for graphs."""
+    asked = {"model": "qwen3.8-27b", "accelerator": "rtx-pro-6000-blackwell", "graphs": False}
+    given = words(launch({**asked, "engine": "vllm", "text_only": True}))
+    assert {"--enforce-eager", "--language-model-only"} <= set(given)
+    assert "--disable-cuda-graph" in words(launch({**asked, "engine": "sglang"}))
+    assert "--enforce-eager" not in words(launch({**asked, "engine": "vllm", "graphs": True}))
+
+
 def test_drafts_are_json() -> None:
     """What drafts is one word of JSON on the command line, whatever a shell would make of its quotes."""
     given = words(launch(SCENARIOS["vllm that drafts"]))
