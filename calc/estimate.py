@@ -64,18 +64,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if serving := question.serving():
         found = under_engine(serving, asked, demand, layout, most=question.most)
         demand = found.demand
-        found_on = [
-            what_runs(
-                facts=facts,
-                engine=asked.engine,
-                device=device,
-                weights=demand.weights,
-                architecture=demand.architecture,
-                layout=layout,
-            )
-            for device in question.devices or (accelerator,)
-        ]
-        works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))  # the least certain
+        works = runs_of(question)
         if works.runs is False:
             found = found._replace(speed=None, speed_steps=())
         chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
@@ -125,6 +114,22 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
+
+
+def runs_of(question: Question) -> Runs:
+    """Return whether the engine runs what is asked on the devices: of several kinds, on the least certain."""
+    found_on = [
+        what_runs(
+            facts=catalog(),
+            engine=question.asked.engine,
+            device=device,
+            weights=question.demand.weights,
+            architecture=question.demand.architecture,
+            layout=question.layout,
+        )
+        for device in question.devices or (question.accelerator,)
+    ]
+    return min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
@@ -188,9 +193,11 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     """Return what an engine needs, and how fast it is."""
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
+    from calc.planning.served import serve, served_bucket
+    from calc.planning.serving_speed import prefill_tokens, serving_speed
     from calc.planning.serving_warnings import serving_warnings
 
-    served = report.serve(serving, demand, layout, most=most)
+    served = serve(serving, demand, layout, most=most)
     memory, risks = {**report.serving_totals(served), **report.serving_fit(served)}, serving_warnings(served)
     if asked.pools is not None and asked.concurrency is not None:
         from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
@@ -206,7 +213,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         if memory["fits"] and not first["fits"]:
             memory["fits"] = False
     else:
-        found = report.serving_speed(served, asked.output_tokens, asked.cached_tokens)
+        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
     speed, steps = found or (None, [])
     if asked.store is not None:
         from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
@@ -229,11 +236,9 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         speed=speed,
         speed_steps=steps,
         warnings=risks,
-        prefill_tokens=report.prefill_tokens(served.case),
+        prefill_tokens=prefill_tokens(served.case),
         cold_start=starting,
-        measured=measured_report(
-            catalog(), report.served_bucket(served), speed=SPEED if speed else None, memory=MEMORY
-        ),
+        measured=measured_report(catalog(), served_bucket(served), speed=SPEED if speed else None, memory=MEMORY),
     )
 
 

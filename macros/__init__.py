@@ -329,6 +329,7 @@ def define_env(env: Any) -> None:
     """Register the macros; mkdocs-macros calls this for every build, so an edited catalogue is read again."""
     try:
         facts = catalog.reload()
+        recorded.digest.cache_clear()
         if not kept.begin():
             check_models(facts)
             kept.note_sound()
@@ -337,6 +338,5 @@ def define_env(env: Any) -> None:
     inline.restart()
     pages.restart()
     plots.restart()
-    recorded.digest.cache_clear()
     questions.questions.cache_clear()
     register(env, MACROS)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -132,9 +133,14 @@ def wheel() -> Path:
     """Return the wheel of `calc`, built again when what is in it has changed."""
     folder = ROOT / ".cache/wheel" / digest(("calc/**/*.py", "calc/**/*.toml", "calc/**/*.csv", "pyproject.toml"))
     if not list(folder.glob("*.whl")):
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        folder.mkdir(parents=True)
-        subprocess.run([sys.executable, "-c", BUILD_WHEEL, str(folder)], cwd=ROOT, check=True, capture_output=True)
+        for older in folder.parent.glob("*"):
+            if not older.name.startswith(folder.name):
+                shutil.rmtree(older, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=folder.name) as part:  # two processes may make it
+            subprocess.run([sys.executable, "-c", BUILD_WHEEL, part], cwd=ROOT, check=True, capture_output=True)
+            (made,) = Path(part).glob("*.whl")
+            made.replace(folder / made.name)
     (found,) = folder.glob("*.whl")
     return found
 

@@ -1,12 +1,13 @@
 """What MkDocs runs around a build: the runtime and Vega before it, what pages keep, and files for plots and lists."""
 
 import logging
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import downloads, embedded, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
+from macros import beside, downloads, embedded, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
 from macros.kept import Kept
 from macros.serving import Complaints
 
@@ -41,20 +42,28 @@ def on_nav(nav: Any, **_: Any) -> None:
 def on_files(files: Any, config: Any) -> Any:
     """Send one style sheet in place of many."""
     kept.note_names(files.src_uris)
-    return styles.join(files, config)
+    joined = styles.join(files, config)
+    if beside.helps():
+        return beside.backwards(joined)
+    if kept.is_new():
+        beside.begin()
+    return joined
 
 
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
-    runtime.build(ROOT, quick=_serving[0])
-    vega.build(ROOT)
+    if not beside.helps():
+        runtime.build(ROOT, quick=_serving[0])
+        vega.build(ROOT)
 
 
 @event_priority(100)
 def before_macros(text: str, /, page: Any, **_: Any) -> str:
     """Look for a page as it was kept, whose text neither macros nor Markdown need to read, or have it rendered."""
     file = kept.file_of(text, page)
-    found = kept.kept(file)
+    found = kept.kept(file) or beside.awaited(file)
+    if found is None and beside.helps() and not beside.claimed(file):
+        sys.exit()  # the build has come so far
     _page[:] = [Rendered(file, found, len(_complaints.said))]
     if found:
         return ""
@@ -84,7 +93,16 @@ def on_page_content(html: str, page: Any, files: Any, **_: Any) -> str:
     read = markdown.readable(html)
     if len(_complaints.said) == rendered.complaints:
         kept.keep(rendered.file, page, html=read, plain=plain.kept(page), made=made)
+    beside.release(rendered.file)
     return read
+
+
+def on_env(env: Any, **_: Any) -> Any:
+    """Go on alone: all pages are rendered."""
+    if beside.helps():
+        sys.exit()
+    beside.end()
+    return env
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -1,9 +1,9 @@
 """Pages that have nothing new to say: what macros and Markdown made of them is kept, by everything that decides it.
 
-A page is decided by its text, front matter and address, by `calc` with its catalogue and measurements, by the macros,
-by the settings and the names of all files, which links lead to, by the files that some macros read, and by the day, as
-prices age. Few pages read other pages. A page of which something was complained is not kept, so that the next build
-complains again.
+A page is decided by its text, front matter and address, by `calc` with its catalogue, measurements and scores, by the
+macros, by the settings and the names of all files, which links lead to, by the files that some macros read, and by the
+day, as prices age. Few pages read other pages. A page of which something was complained is not kept, so that the next
+build complains again.
 """
 
 import hashlib
@@ -18,23 +18,18 @@ from typing import Any, NamedTuple
 
 from mkdocs.structure.toc import get_toc
 
+from calc.validation import recorded
 from macros import markdown, plots
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".cache/pages"
 FILES = ROOT / ".cache/files"  # of a site, that `calc` alone decides
-DECIDING = (
-    "calc/**/*.py",
-    "calc/**/*.toml",
-    "calc/**/*.csv",
-    "macros/**/*.py",
-    "docs/assets/*.json",
-    "mkdocs.yml",
-    "requirements.lock",
-)
+CODE = ("calc/**/*.py", "macros/**/*.py", "requirements.lock")  # as it was when this process began: it runs no other
+DECIDING = ("calc/**/*.toml", "calc/**/*.csv", "docs/assets/*.json", "mkdocs.yml")
 # Pages that say what others rest on, or that take in a file from beside the guide.
 READING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(|^--8<-- ", re.MULTILINE)
 MOST = 300  # kept pages: a few states of the whole guide
+_code: list[str] = []
 _state = [""]
 _names = [""]  # of all files of this build, in one
 
@@ -53,8 +48,12 @@ class Kept(NamedTuple):
 
 
 def begin() -> bool:
-    """Note the state of everything that decides all pages, and return whether its catalogue was found sound before."""
-    _state[0] = digest(DECIDING)
+    """Note the state of everything that decides all pages, and return whether its catalogue was found sound before.
+
+    A server shows the scores of its start, whatever has changed since then: they are part of the state.
+    """
+    _code[:] = _code or [digest(CODE)]
+    _state[0] = hashlib.sha256(f"{_code[0]} {digest(DECIDING)} {recorded.frozen()}".encode()).hexdigest()
     return (FOLDER / f"{_state[0]}.sound").exists()
 
 
@@ -69,6 +68,11 @@ def note_sound() -> None:
 def note_names(names: Iterable[str]) -> None:
     """Note what files there are, which pages may link to."""
     _names[0] = "\n".join(sorted(names))
+
+
+def is_new() -> bool:
+    """Return whether no page of this state is kept."""
+    return not (FILES / _state[0][:24]).exists()
 
 
 def digest(patterns: tuple[str, ...]) -> str:

@@ -31,12 +31,15 @@ SEED = 1
 PARTS = [Path("calc", part) for part in ("memory", "performance", "planning", "calculators/html.py")]
 # Further tests of a part, by the folder of calc that it lies in: those of the rooms that call it.
 REACHED_FROM = {
-    "calc/memory": ["tests/test_working.py", "tests/planning", "tests/training"],
-    "calc/performance": ["tests/test_working.py", "tests/planning", "tests/training/test_step.py"],
+    "calc/memory": ["tests/test_working.py", "tests/planning", "tests/training", "tests/service"],
+    "calc/performance": ["tests/test_working.py", "tests/planning", "tests/training/test_step.py", "tests/service"],
     "calc/planning": [
         "tests/test_working.py",
         "tests/performance/test_load.py",
         "tests/performance/test_queue.py",
+        "tests/performance/test_pools.py",
+        "tests/performance/test_cold_start.py",
+        "tests/service",
         "tests/training",
         "tests/calculators/test_cost.py",
         "tests/calculators/test_arriving.py",

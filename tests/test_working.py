@@ -10,6 +10,7 @@ from calc.calculators import CALCULATORS
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
 from calc.scenario.fields import SHARING_ENGINES
+from tests.service.test_pairs import FIELDS, refusal, with_fields
 from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
 from tests.words import faults
 from tests.working import evaluated, every_step
@@ -87,6 +88,7 @@ def check_chain(scenario: Scenario, report: Report) -> None:
     for part in memory["parts"]:
         if part["bytes"]:
             assert part["steps"][-1]["value"] == part["bytes"], (scenario, part)
+            assert part["steps"][-1]["unit"] == "B", (scenario, part)
             assert all(step in report["steps"] for step in part["steps"]), (scenario, part["id"])
     reached = {step["value"] for step in report["steps"]}
     parts = " + ".join(f"{part['bytes']:,}" for part in memory["parts"] if part["bytes"])
@@ -129,6 +131,27 @@ def test_the_working_of_servers(engine: str, load: Scenario, layout: Scenario) -
     check_words(report, scenario)
     if "concurrency" in load:  # of arrivals the events are the working
         check_chain(scenario, report)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp"])
+def test_the_working_of_each_field(engine: str, name: str) -> None:
+    """The same of each field that changes what an engine does, where it can be had."""
+    scenario = with_fields(engine, name)
+    if not refusal(engine, name):
+        report: Report = estimate(scenario)
+        check_steps(report, scenario)
+        check_words(report, scenario)
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-12b", "deepseek-v3"])
+def test_the_working_of_shared_prompts_over_ranks(model: str) -> None:
+    """The same of a prompt that sequences share, whose entries context ranks divide."""
+    scenario: Scenario = {"model": model, "engine": "none", "sequences": 8, "context_tokens": 8192}
+    scenario |= {"shared_prefix_tokens": 4096, "parallelism": {"tensor": 2, "context": 2}}
+    report: Report = estimate(scenario)
+    check_steps(report, scenario)
+    check_chain(scenario, report)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,8 +7,9 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 WORD = re.compile(r"[A-Za-z]+")
+CAPITALS = re.compile(r"[A-Z]{6}")  # more than any abbreviation has
 CODE = re.compile(r"`([a-z0-9_-]+)`")
-ENDINGS = ("ed", "d", "s")  # the guide may have a word without them
+ENDINGS = ("ing", "ed", "d", "s")  # the guide may have a word without them
 MORE = {"flattens", "normaliser", "previous", "turned"}  # words that no page has
 
 
@@ -41,7 +42,13 @@ def forms(word: str) -> set[str]:
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text begins as a label does: with a capital or a number."""
+    """Return whether a text begins as a label does, with a capital or a number, and is not written in capitals.
+
+    >>> is_label("Weights in NVFP4"), is_label("weights"), is_label("WEIGHTS")
+    (True, False, False)
+    """
+    if CAPITALS.search(text):
+        return False
     return text.lstrip("… ")[:1].isdigit() or text[:1].isupper() or text.startswith("…")
 
 

@@ -9,7 +9,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.planning import sharing
-from calc.planning.serving_report import Served
+from calc.planning.served import Served
 from calc.planning.serving_warnings import serving_warnings
 from calc.planning.sharing import Sharing, Tenant
 from calc.question import read_asked

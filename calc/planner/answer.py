@@ -36,7 +36,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     if question.trains and question.of != "sequence_tokens":
         search, options, tried = yield from best_training(question, facts)
     elif question.want == "limit" and question.of != "model":
-        options, tried = yield from most(question, facts, search)
+        search, options, tried = yield from most(question, facts)
     else:
         every = list(candidates(question, facts))
         options = yield from search.looking(every)
@@ -124,7 +124,7 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
     }
     speed = report["speed"] or {}
     written = "tokens a second of each answer" if question.need.mean_rate is not None else "decode tokens per s"
-    rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
+    rate = tokens_per_s(question.need, option.candidate, option.typical) if "decode_tokens_per_s" in speed else None
     known["speed"] = (written, rate, "/s")
     known["latency"] = ("time per output token s", (speed.get("time_per_output_token_s") or {}).get("typical"), "s")
     if question.trains:
@@ -162,7 +162,11 @@ def frontier(question: Question, search: Search, options: list[Option]) -> list[
             rate, rent = tokens_a_second(option), option.candidate.devices.rent_per_hour
             price = price if question.limits.buys or not rate or rent is None else rent / rate
         else:
-            rate = tokens_per_s(question.need, option) if "decode_tokens_per_s" in speed else None
+            rate = (
+                tokens_per_s(question.need, option.candidate, option.typical)
+                if "decode_tokens_per_s" in speed
+                else None
+            )
         points.append((inf if price is None else price, -rate if rate else inf))
     return [
         index

@@ -9,11 +9,15 @@ from calc.errors import ScenarioError
 from calc.memory.prefix import Prefix
 from calc.planner.candidates import Candidate
 from calc.planning.bounds import Least, least, least_cache
+from calc.planning.support import place_of
 from calc.question import Asked, read_asked
 from calc.scenario.fields import OF_HOST
 from calc.scenario.formats import chosen_weights
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
+
+NOTHING = Least(0, 0)
+WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
 
 class Bound(NamedTuple):
@@ -53,32 +57,50 @@ class Bound(NamedTuple):
         return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
 
 
-def least_held(scenario: Mapping[str, object], facts: Catalog) -> int:
-    """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+class Bounds:
+    """The bounds of scenarios, of which all numbers of all devices that engines know alike are read once."""
 
-    Layers may stand in the host's memory, and FP32 is halved by some engines.
-    """
-    model, weights = scenario.get("model"), scenario.get("weights")
-    if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
-        return 0
-    known = read_model(model, facts)
-    if known.said is not None:  # a name that says a format is read with all else
-        return 0
-    stored = chosen_weights(weights, known, facts)[0]
-    return 0 if stored.id == "fp32" else least(known.architecture, stored).held
+    def __init__(self, facts: Catalog) -> None:
+        self.facts = facts
+        self.read = dict[tuple[object, ...], Bound]()
+        self.held = dict[tuple[object, ...], int]()
+
+    def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
+        """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
+        place = place_of(candidate.devices.accelerator)
+        key = (place, bool(candidate.devices.unlike), str([item for item in scenario.items() if item[0] not in WHERE]))
+        if key not in self.read:
+            self.read[key] = needed(scenario)
+        bound = self.read[key]
+        return bound._replace(step_s=bound.least.read * candidate.devices.seconds_each_byte / bound.written)
+
+    def least_held(self, scenario: Mapping[str, object]) -> int:
+        """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
+
+        Layers may stand in the host's memory, and FP32 is halved by some engines.
+        """
+        model, weights = scenario.get("model"), scenario.get("weights")
+        if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
+            return 0
+        key = (model, str(weights))
+        if key not in self.held:
+            known = read_model(model, self.facts)
+            stored = None if known.said is not None else chosen_weights(weights, known, self.facts)[0]
+            named = stored is not None and stored.id != "fp32"  # a name that says a format is read with all else
+            self.held[key] = least(known.architecture, stored).held if stored is not None and named else 0
+        return self.held[key]
 
 
-def bound_of(candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
-    """Return what a scenario needs at least: the weights, and the time to read them."""
+def needed(scenario: Mapping[str, object]) -> Bound:
+    """Return what a scenario asks, and what that needs at least of any devices."""
     try:
         asked = read_asked(Reader(scenario))
     except ScenarioError:
-        return Bound(None, Least(0, 0), 0.0)
+        return Bound(None, NOTHING, 0.0)
     sequences = scenario.get("sequences", 1)
     many = sequences if isinstance(sequences, int) else 10**7
     asked = asked._replace(demand=asked.demand._replace(sequences=many))
     if asked.placement.on_host:  # what stands in the host's memory is not the device's
-        return Bound(asked, Least(0, 0), 0.0)
-    needed = least(asked.demand.architecture, asked.demand.weights)
+        return Bound(asked, NOTHING, 0.0)
     written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
-    return Bound(asked, needed, needed.read * candidate.devices.seconds_each_byte / written, written)
+    return Bound(asked, least(asked.demand.architecture, asked.demand.weights), 0.0, written)

@@ -21,9 +21,14 @@ from calc.scenario.layout import named_count
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
 
-COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of devices that are tried of a kind
+COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
+OWN_COUNTS = tuple(
+    sorted({*COUNTS, 3, 6, 12, 24, 48})
+)  # of those in people's own machines, among whom layers are divided
+OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD = ("sold", "rented")
+LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
 
@@ -38,6 +43,7 @@ class Candidate(NamedTuple):
     most_replicas: int = 1  # that there may be, spare ones included
     rate: float | None = None  # tokens a second of a training run, where it was timed
     share: Share | None = None  # what each replica is given, where they share what is asked
+    speed: dict[str, float] | None = None  # typical figures of the first scenario, which fits and runs; None: not known
 
     @property
     def replicas(self) -> int:
@@ -57,7 +63,7 @@ class Candidate(NamedTuple):
 
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario; None where that was the last."""
-        return self._replace(scenarios=self.scenarios[1:], share=None) if len(self.scenarios) > 1 else None
+        return self._replace(scenarios=self.scenarios[1:], share=None, speed=None) if len(self.scenarios) > 1 else None
 
 
 def named_engine(candidate: Candidate, facts: Catalog) -> str:
@@ -132,7 +138,8 @@ def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str
 
 def lasting(facts: Catalog, device: str) -> bool:
     """Whether a device that no shop has new is there nevertheless: offers of market places come and go."""
-    return any(price.market != MARKETS[-1] for price in facts.prices("accelerators", device))
+    known = facts.prices("accelerators", device)
+    return any(price.kind != LAUNCH and price.market != MARKETS[-1] for price in known)
 
 
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
@@ -174,7 +181,7 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
             return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
     most = (question.limits.devices or USUAL_DEVICES) if sold_in_multiples(accelerator) else 1
-    return tuple(count for count in COUNTS if count <= most)
+    return tuple(count for count in (OWN_COUNTS if accelerator.segment == OWN else COUNTS) if count <= most)
 
 
 def whole_count(question: Question) -> int:
@@ -202,10 +209,12 @@ def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Dev
 
 def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
-    own = own_price(question, "price_per_hour")
-    rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
-    each = own if own is not None else rent.each if rent else None
-    return Devices(accelerator, 1, each, question.account.purchase_price or (price.each if price else None))
+    own, name = own_price(question, "price_per_hour"), f"paid {accelerator.id}"
+    known = facts.derived.get(name)
+    if not isinstance(known, tuple):
+        rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
+        known = facts.derived[name] = (rent.each if rent else None, price.each if price else None)
+    return Devices(accelerator, 1, known[0] if own is None else own, question.account.purchase_price or known[1])
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:

@@ -11,8 +11,8 @@ from calc.planner.curve import CLOSE, Curve
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow
 from calc.planning.occupancy import Occupancy, most_per_s
+from calc.planning.served import serve
 from calc.planning.serving_load import Server, server_of
-from calc.planning.serving_report import serve
 from calc.question import read_question
 
 ALIKE = 1e-9  # relative, of numbers that rounding alone tells apart

@@ -7,6 +7,7 @@ from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
+from calc.planner.training import TrainingSearch, longest_ways
 from calc.planning.serving import last
 from calc.question import read_asked
 from calc.scenario.reader import OUTPUT_TOKENS, Reader, whole
@@ -26,20 +27,23 @@ class Quantity:
 
     def __init__(self, *, question: Question, search: Search, candidate: Candidate, most: int) -> None:
         self.question, self.search, self.candidate, self.most = question, search, candidate, most
-        self.options: dict[int, Option] = {}
-        self.misses: dict[int, Miss] = {}
+        self.found: dict[int, Candidate | Option | Miss] = {}
 
     def serves(self, value: int) -> bool:
         """Return whether so many are served; each number is asked once."""
         if value > self.most:
             return False
-        if value not in self.options and value not in self.misses:
-            found = self.search.ask(self.at(value))
-            if isinstance(found, Option):
-                self.options[value] = found
-            else:
-                self.misses[value] = found
-        return value in self.options
+        if value not in self.found:
+            self.found[value] = self.asked(self.at(value))
+        return not isinstance(self.found[value], Miss)
+
+    def asked(self, candidate: Candidate) -> Candidate | Option | Miss:
+        """Return what a candidate is known to serve, without its report where that is not needed."""
+        if isinstance(self.search, TrainingSearch):
+            return self.search.beyond_limits(candidate) or self.search.likely(candidate)
+        found = self.search.trusted(candidate)
+        timed = isinstance(found, Miss) or found.speed or not self.search.times
+        return found if timed else self.search.reported(candidate)
 
     def at(self, value: int) -> Candidate:
         """Return the candidate that asks for so many."""
@@ -53,9 +57,11 @@ class Quantity:
     def best(self) -> tuple[int, Option] | None:
         """Return the most that is served, None where not even one is; what stands against more is kept."""
         found = last(self.serves, self.most) if self.serves(1) else 0
-        if beyond := self.misses.get(found + 1):
+        if isinstance(beyond := self.found.get(found + 1), Miss):
             self.search.reject(self.at(found + 1), beyond)
-        return (found, self.options[found]) if found else None
+        known = self.found.get(found)
+        option = self.search.reported(known) if isinstance(known, Candidate) else known
+        return (found, option) if isinstance(option, Option) else None
 
 
 def output_tokens(question: Question) -> int:
@@ -63,7 +69,7 @@ def output_tokens(question: Question) -> int:
     return whole(question.fields.get("output_tokens", OUTPUT_TOKENS), "output_tokens", 0, 10**9)
 
 
-def most(question: Question, facts: Catalog, search: Search) -> Steps[tuple[list[Option], int]]:
+def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
     """Look for the option with the most of what is asked for, none where not one is served, and count those tried."""
     check(question)
     training = question.of == "sequence_tokens"
@@ -71,18 +77,21 @@ def most(question: Question, facts: Catalog, search: Search) -> Steps[tuple[list
     count = counts(question, accelerator)[0]
     own, model = devices(question, facts, accelerator).times(count), question.models[0]
     base = {**question.fields, **placed(question, accelerator, count), "model": model}
-    asked = [
-        {"engine": engine, "weights": item} for engine, items in ways(question, facts, accelerator) for item in items
-    ]
     found, tried = [], 0
-    for order, chosen in enumerate([{}] if training else asked):
+    search = TrainingSearch(question, facts) if training else Search(question, facts)
+    if training:
+        asked = list(longest_ways(question, count))
+    else:
+        ladder = ways(question, facts, accelerator)
+        asked = [{"engine": engine, "weights": item} for engine, items in ladder for item in items]
+    for order, chosen in enumerate(asked):
         candidate = Candidate(str(model), own, ({**base, **chosen},), order)
         quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
         if best := quantity.best():
             found.append(best)
-        tried += len(quantity.options) + len(quantity.misses)
+        tried += len(quantity.found)
         yield tried
-    return [option for _, option in sorted(found, key=lambda pair: -pair[0])[:1]], tried
+    return search, [option for _, option in sorted(found, key=lambda pair: -pair[0])[:1]], tried
 
 
 def ceiling(question: Question) -> int:

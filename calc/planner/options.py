@@ -1,11 +1,13 @@
 """An option and a miss: a scenario that serves with its report, and why one does not."""
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
 from calc.planner.candidates import Candidate
 from calc.planner.need import Need
+from calc.planning.support import Runs
 from calc.units import show_gib, show_number
 
 SURE = 0.95  # of fitting
@@ -22,6 +24,12 @@ class Option(NamedTuple):
     chance: float
 
     @property
+    def typical(self) -> dict[str, float]:
+        """The typical figures of its speed."""
+        speed = self.report["speed"] or {}
+        return {name: ends["typical"] for name, ends in speed.items() if isinstance(ends, dict) and "typical" in ends}
+
+    @property
     def is_sure(self) -> bool:
         """Whether it is nearly certain to fit; else it is tight."""
         return self.chance >= SURE
@@ -35,10 +43,9 @@ class Miss(NamedTuple):
     ratio: float
 
 
-def does_not_run(report: dict[str, Any]) -> Miss:
-    """Return why it does not run."""
-    said = "; ".join(item["message"] for item in report["runs_because"])
-    return Miss("runs", f"{report['scenario']['engine']}: {said}", inf)
+def does_not_run(engine: str, works: Runs) -> Miss:
+    """Return why an engine does not run it."""
+    return Miss("runs", f"{engine}: {'; '.join(message for message, _ in works.because)}", inf)
 
 
 def cannot_be(error: ScenarioError) -> Miss:
@@ -84,10 +91,10 @@ def energy_of(option: Option) -> float | None:
     return found["typical"] if found else None
 
 
-def tokens_per_s(need: Need, option: Option) -> float:
-    """Return the tokens a second that rank an option: of all who are counted, or of each answer where requests come."""
-    speed, share = option.report["speed"], option.candidate.share
+def tokens_per_s(need: Need, candidate: Candidate, speed: Mapping[str, float]) -> float:
+    """Return the tokens a second that rank a way: of all who are counted, or of each answer where requests come."""
+    share = candidate.share
     if need.mean_rate is not None:
-        return 1 / float(speed["time_per_output_token_s"]["typical"])
-    rate = float(speed["decode_tokens_per_s"]["typical"])
+        return 1 / speed["time_per_output_token_s"]
+    rate = speed["decode_tokens_per_s"]
     return rate if share is None else rate * (need.waiting or 1) / share.requests

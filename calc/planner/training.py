@@ -19,9 +19,10 @@ from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE, Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import prepare, step_time
 from calc.planner.candidates import Candidate, counts, devices, kinds, placed
-from calc.planner.options import SURE, Miss, Option, short, too_heavy
+from calc.planner.options import SURE, Miss, Option, cannot_be, short, too_heavy
 from calc.planner.question import Question
-from calc.planner.search import LEAST_CHANCE, Search, parameters
+from calc.planner.ranking import parameters
+from calc.planner.search import LEAST_CHANCE, Search
 from calc.planner.steps import Steps
 from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.layout import tensor_degrees
@@ -102,6 +103,14 @@ def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
             yield {name: value for name, value in way.items() if value is not None}
 
 
+def longest_ways(question: Question, ranks: int) -> Iterator[Way]:
+    """Iterate over the ways that leave most room for a sequence: all is recomputed, and divided as far as can be."""
+    method = str(question.fields.get("method", METHODS[0]))
+    for way in ways(question, method, ranks):
+        if way.get("checkpointing", FULL) == FULL and way.get("sharding") in (None, "none", SHARDING[method][-1]):
+            yield way
+
+
 class TrainingSearch(Search):
     """A question about training, asked of one candidate after the other."""
 
@@ -113,13 +122,13 @@ class TrainingSearch(Search):
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any way to train on its devices; less is better."""
-        return self.ranked(candidate, candidate.rate or self.most_per_s(candidate), -candidate.devices.room)
+        return self.placed(candidate, candidate.rate or self.most_per_s(candidate), -candidate.devices.room)
 
     def value(self, option: Option) -> tuple[bool, float]:
         """Return what ranks an option; less is better, and what is not known comes last."""
-        return self.ranked(option.candidate, tokens_a_second(option), -option.spare_bytes)
+        return self.placed(option.candidate, tokens_a_second(option), -option.spare_bytes)
 
-    def ranked(self, candidate: Candidate, rate: float | None, used: float) -> tuple[bool, float]:
+    def placed(self, candidate: Candidate, rate: float | None, used: float) -> tuple[bool, float]:
         """Return what ranks devices that train so many tokens a second, with so much less than all memory in use."""
         rank, fleet = self.question.rank_by, candidate.devices
         if rank == "devices":
@@ -149,7 +158,7 @@ class TrainingSearch(Search):
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
         if candidate.rate is not None:
-            return self.serving(candidate)
+            return self.reported(candidate)
         return self.beyond_limits(candidate) or self.fastest(candidate)
 
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
@@ -235,6 +244,14 @@ class TrainingSearch(Search):
         if key not in self.plans:
             self.plans[key] = read_training(alone, self.facts).plan
         return key, self.plans[key]
+
+    def likely(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate whose scenario more likely fits than not."""
+        try:
+            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LEAST_CHANCE)
+        except ScenarioError as error:
+            return cannot_be(error)
+        return miss or candidate
 
     def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
         """Return what the fullest device lacks, None where it fits with a chance."""

@@ -12,15 +12,10 @@ from calc.performance.queue import UNBOUNDED, Begun, Run, Server, run_queue
 from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
 from calc.performance.working import pass_steps
+from calc.planning.served import Served
 from calc.planning.serving_load import LITTLE, load_of
-from calc.planning.serving_report import (
-    Report,
-    Served,
-    cache_pool,
-    speculation_gain,
-    speed_factor,
-    speed_question,
-)
+from calc.planning.serving_report import Report, cache_pool
+from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 COUNT, FEW, SEARCHED = 2000, 400, 250  # requests of a run: of an answer, of the ends of its range, of a load tried

@@ -9,9 +9,11 @@ from calc.performance.fabric import NETWORK, reached_share, usual_link, usual_ne
 from calc.performance.pools import Flow, Pools, flow
 from calc.performance.speed import passes_for
 from calc.performance.working import pass_steps
+from calc.planning.served import Served
 from calc.planning.serving import Serving
 from calc.planning.serving_load import LITTLE, load_of
-from calc.planning.serving_report import Report, Served, prefill_tokens, speed_factor, speed_question
+from calc.planning.serving_report import Report
+from calc.planning.serving_speed import prefill_tokens, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 SOURCE = "distserve"

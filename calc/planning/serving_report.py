@@ -1,26 +1,17 @@
 """The part of a report that an engine answers for: parts of its memory, totals with ranges, what fits."""
 
-from typing import NamedTuple
-
-from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine
+from calc.catalog.records import Engine
 from calc.derivation import Part, Step
-from calc.errors import ScenarioError
-from calc.memory.budget import Demand, Layout
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
-from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Case, Runtime
+from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import adapter_steps
-from calc.performance.speed import Question, Speed, passes_for, speed_of
-from calc.performance.working import prefill_steps, speed_steps
-from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import division
-from calc.planning.measured import SPEED, bucket, format_of, measured, range_factor
-from calc.planning.serving import Serving
+from calc.planning.served import Served, bounded
 
 Report = dict[str, object]
 TOTALS = {
@@ -28,37 +19,6 @@ TOTALS = {
     "reserved_bytes": (ALLOCATED, RESERVED),
     "device_bytes": (ALLOCATED, RESERVED, DEVICE),
 }
-
-
-class Served(NamedTuple):
-    """A demand under an engine, on the fullest device."""
-
-    serving: Serving
-    demand: Demand
-    layout: Layout
-    case: Case
-    runtime: Runtime
-    most: int | None  # sequences that fit, None without an accelerator
-
-
-def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Served:
-    """Return a demand under an engine, with as many sequences as fit where `most` asks for them.
-
-    No more than the engine is set up for; of requests in a server those that it works on at a time.
-    """
-    slots = serving.most_running * layout.data
-    if serving.concurrency is not None:
-        demand = demand._replace(sequences=min(serving.concurrency, slots))
-    if not serving.bounded:
-        if most:
-            raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
-        return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
-    count = serving.most_sequences(demand, layout) * layout.data
-    if most:
-        demand = demand._replace(sequences=max(min(count, slots), 1))
-    elif serving.concurrency is not None:
-        demand = demand._replace(sequences=min(demand.sequences, max(count, 1)))
-    return Served(serving, demand, layout, *serving.fullest(demand, layout), count)
 
 
 def serving_parts(served: Served) -> list[Part]:
@@ -238,141 +198,3 @@ def placed_devices(served: Served) -> Report:
         )
     fullest = served.case.accelerator
     return {"devices": found, "fullest": fullest.id if fullest else None}
-
-
-def bounded(served: Served) -> int | None:
-    """Return the most sequences that fit, None where memory does not bound them."""
-    most = served.most
-    return most if most is not None and most < MOST_SEQUENCES - 1 else None
-
-
-def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
-    """Return the speed with its working, None without an accelerator or where its rates are not known."""
-    serving, values = served.serving, served.serving.engine.values
-    if serving.traffic is not None:
-        from calc.planning.serving_arrivals import arriving_speed  # few scenarios ask for it
-
-        return arriving_speed(served, serving.traffic, output_tokens, cached_tokens)
-    if serving.concurrency is not None and served.demand.architecture.writes:
-        from calc.planning.serving_load import loaded_speed  # few scenarios ask for it
-
-        return loaded_speed(served, serving.concurrency, output_tokens, cached_tokens)
-    question = speed_question(served, output_tokens, cached_tokens)
-    speed = speed_of(question, values) if question else None
-    if speed is None:
-        return None
-    typical = speed.figures()
-    step, first = (speed_factor(served, phase) for phase in ("decode", "prefill"))
-    slow, fast = (speed.figures(step**power, first**power) for power in (1, -1))
-    report: Report = {
-        name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}
-        for name, value in typical.items()
-    }
-    if not served.demand.architecture.writes:  # one pass is all there is
-        return one_pass_speed(served, report, speed)
-    report["max_sequences"] = bounded(served)
-    report["bound_by"] = speed.decode.time.bound_by
-    report["prefill_bound_by"] = speed.prefill.time.bound_by
-    report["balanced_batch"] = speed.balanced_batch
-    if serving.devices:
-        report["slowest"] = speed.passes.slowest(speed.decode.time)
-    if (gained := speculation_gain(served, question)) is not None:
-        report["speculation"] = gained
-    return report, speed_steps(speed, serving.engine)
-
-
-def speculation_gain(served: Served, question: Question | None) -> Report | None:
-    """Return what drafts gain, None without speculation."""
-    if question is None or question.demand.draft is None:
-        return None
-    from calc.performance.speculation import gain  # few scenarios ask for it
-
-    values, demand = served.serving.engine.values, question.demand
-    plain = passes_for(question._replace(demand=demand._replace(draft=None)), values)
-    drafted = passes_for(question, values)
-    if plain is None or drafted is None:
-        return None
-    context = demand.tokens - question.output_tokens + question.output_tokens // 2
-    found = gain(plain=plain, drafted=drafted, sequences=served.case.sequences, context=context)
-    most = found.helps_up_to
-    return {
-        "tokens_per_step": found.tokens_per_step,
-        "gain": found.factor,
-        "helps_up_to_sequences": None if most is None else most * served.layout.data,
-    }
-
-
-def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
-    """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
-    serving, device = served.serving, served.serving.accelerator
-    if device is None and not (serving.placement.alone and serving.engine.is_timed):
-        return None
-    if device is not None and not is_timed_on(serving.engine, device):
-        return None
-    demand = served.demand
-    found = demand.prefix.found(demand.prompt_tokens)
-    return Question(
-        demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
-        layout=served.layout,
-        accelerator=device,
-        engine=serving.engine.id,
-        era=serving.engine.era,
-        output_tokens=output_tokens,
-        cached_tokens=cached_tokens + found,
-        batched_tokens=prefill_tokens(served.case),
-        attention=serving.attention,
-        placement=serving.placement,
-        host=serving.host,
-        places=tuple(serving.places(served.demand)),
-        most=served.most,
-        correction=serving.correction,
-    )
-
-
-def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
-    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices.
-
-    Without matrix units the rate in FP32 is one for an engine with kernels of its own for packed weights.
-    """
-    if not engine.is_timed or accelerator.sixteen_bit is not None:
-        return engine.is_timed
-    if engine.values.get("integer_share") and accelerator.quantity("fp32"):
-        return True
-    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
-
-
-def served_bucket(served: Served) -> str:
-    """Return the name of what is like the scenario, by which its measurements are counted."""
-    return bucket(
-        engine=served.serving.engine.id,
-        accelerator=served.serving.accelerator,
-        format_class=format_of(served.demand.weights),
-        architecture=served.demand.architecture,
-        on_host=served.serving.placement.on_host,
-    )
-
-
-def speed_factor(served: Served, phase: str) -> float:
-    """Return the factor either way within which four of five measurements of a phase lie."""
-    facts = catalog()
-    known = measured(facts, SPEED, served_bucket(served)).rows > 0
-    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
-
-
-def one_pass_speed(served: Served, report: Report, speed: Speed) -> tuple[Report, list[Step]]:
-    """Return the speed of a model that passes over its texts once: no figures of tokens written."""
-    kept = ("prefill_tokens_per_s", "time_to_first_token_s")
-    bound = speed.prefill.time.bound_by
-    found: Report = {name: report[name] for name in kept}
-    found |= {"max_sequences": bounded(served), "bound_by": bound, "prefill_bound_by": bound, "balanced_batch": None}
-    return found, prefill_steps(speed, served.serving.engine)
-
-
-def prefill_tokens(case: Case) -> int | None:
-    """Return the tokens of a prefill pass, None where the engine passes whole prompts at once."""
-    values = case.engine.values
-    if case.batched_tokens is not None and case.engine.id != "transformers":
-        return case.batched_tokens
-    if "batched_tokens" not in values:
-        return None
-    return step_tokens(case)

@@ -5,7 +5,7 @@ from calc.derivation import INFO, WRONG, Warn
 from calc.memory.engines.vllm import default_sequences, sequence_limit
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import STAGED, joined
-from calc.planning.serving_report import Served
+from calc.planning.served import Served
 
 
 def serving_warnings(served: Served) -> list[Warn]:

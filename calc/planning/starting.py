@@ -5,7 +5,8 @@ from calc.derivation import Step
 from calc.memory.engines.vllm import captured, sequence_limit
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.cold_start import Start, beginnings, start_steps
-from calc.planning.serving_report import Report, Served
+from calc.planning.served import Served
+from calc.planning.serving_report import Report
 
 
 def cold_start(served: Served, start: Start) -> tuple[Report, list[Step]]:

@@ -3,8 +3,8 @@
 from calc.errors import ScenarioError
 from calc.performance.arrivals import alike
 from calc.planning.fit import MOST_SEQUENCES
+from calc.planning.served import serve
 from calc.planning.serving_arrivals import LOADS, Found, Site, at_load, knee, site_of
-from calc.planning.serving_report import serve
 from calc.plots.placed import Placed, place
 from calc.plots.plot import (
     LIMIT,

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
 from calc.performance.speed import Question, Speed, speed_of
+from calc.planning.served import Served
 from calc.planning.serving import Serving
-from calc.planning.serving_report import Served, serving_speed, speed_question
+from calc.planning.serving_speed import serving_speed, speed_question
 from calc.plots.placed import Placed
 
 Report = dict[str, Any]

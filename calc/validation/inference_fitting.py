@@ -10,17 +10,11 @@ from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, schedule_of
 from calc.performance.speed import Question, passes_for, speed_in
 from calc.planning.measured import bucket, format_of
+from calc.planning.served import Served, serve, served_bucket
 from calc.planning.serving_load import figures as loaded_figures
 from calc.planning.serving_load import load_of
-from calc.planning.serving_report import (
-    Served,
-    serve,
-    served_bucket,
-    serving_fit,
-    serving_parts,
-    serving_totals,
-    speed_question,
-)
+from calc.planning.serving_report import serving_fit, serving_parts, serving_totals
+from calc.planning.serving_speed import speed_question
 from calc.question import read_question
 from calc.validation import inference_memory
 from calc.validation.fitting import Item

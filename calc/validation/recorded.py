@@ -5,6 +5,7 @@ A server that rebuilds pages may hold an older `calc`; a process of its own comp
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from functools import lru_cache
@@ -45,12 +46,17 @@ def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""
     if kind not in SCORED:
         raise ValueError(f"{kind!r} is not measured; there are {', '.join(SCORED)}")
-    return read(_frozen[0] or digest())[kind]
+    return read(frozen())[kind]
 
 
-def freeze() -> None:
-    """Return the scores of the files as they are now from here on: after each save to compute them takes a minute."""
-    _frozen[0] = digest()
+def freeze(state: str = "") -> None:
+    """Return the scores of a state of the files from here on, or as they are now: to compute them takes a minute."""
+    _frozen[0] = state or digest()
+
+
+def frozen() -> str:
+    """Return the state whose scores are taken."""
+    return _frozen[0] or digest()
 
 
 @lru_cache(maxsize=1)
@@ -59,7 +65,7 @@ def read(key: str) -> dict[str, Scored]:
     path = KEPT / f"{key}.json"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
+        part = path.with_suffix(f".{os.getpid()}.part")  # two processes may find that it is missing
         part.write_text(computed(), encoding="utf-8")
         for older in sorted(KEPT.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-3]:
             older.unlink(missing_ok=True)

@@ -137,6 +137,61 @@ def test_a_changed_entry_is_refused(change: Callable[[tuple[Any, ...], Any], Any
     assert found >= 20
 
 
+SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "hidden_size": lambda size: size * 1000,
+    "intermediate_size": lambda size: size * 1000,
+    "vocab_size": lambda size: size * 2**20,
+    "num_attention_heads": str,
+    "max_position_embeddings": lambda _: 0,
+    "torch_dtype": lambda _: "bfloat",
+    "model_type": lambda _: 7,
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_config_that_no_model_has_is_refused(setting: str) -> None:
+    """A size a thousand times as large, a number in quotes, no length, a type that torch lacks, a number for a name."""
+    able = [
+        (name, entry, path, value)
+        for name, entry in TABLES["models"].items()
+        for path, value in places(entry)
+        if path[0] == "config" and path[-1] == setting
+    ]
+    assert len(able) > 50
+    for name, entry, path, value in random.Random(setting).sample(able, 50):
+        (said,) = problems("models", name, changed(entry, path, SETTINGS[setting](value)))
+        assert said.startswith(f"[{name}].{'.'.join(map(str, path))}: "), said
+
+
+@pytest.mark.parametrize("name", ["rtx-4090", "h100-sxm-80gb", "mi300x"])
+def test_an_architecture_that_no_engine_is_known_by_is_refused(name: str) -> None:
+    """What engines run on NVIDIA's and AMD's devices is told by architecture, so that a slip would lose all of it."""
+    found = problems("accelerators", name, changed(TABLES["accelerators"][name], ("architecture",), "Hoper"))
+    assert [problem.split(":")[0] for problem in found] == [f"[{name}].architecture"]
+
+
+@pytest.mark.parametrize(("field", "value"), [("rows", -424), ("rows", 2_894_000), ("error", 0)])
+def test_a_law_of_kernels_rests_on_rows(field: str, value: int) -> None:
+    """On one at least and on no millions, and it is never met exactly."""
+    name = next(name for name, entry in TABLES["kernels"].items() if field in entry)
+    assert len(problems("kernels", name, changed(TABLES["kernels"][name], (field,), value))) == 1
+
+
+def test_an_emptied_text_is_said(tmp_path: Path) -> None:
+    """A name, a title or a reason that was deleted between its quotes, wherever it stands."""
+    shutil.copytree(DATA, tmp_path / "data")
+    for place, line in (("machines/servers.toml", 'maker = "NVIDIA"'), ("links.toml", 'name = "')):
+        file = tmp_path / "data" / place
+        text = file.read_text(encoding="utf-8")
+        start = text.index(line)
+        end = text.index("\n", start)
+        file.write_text(text[:start] + line.partition(" ")[0] + ' = " "' + text[end:], encoding="utf-8")
+    with pytest.raises(CatalogError) as caught:
+        read_tables(tmp_path / "data")
+    said = [problem.rpartition(".")[2] for problem in caught.value.problems]
+    assert said == ["name: is empty: leave the field out, or say it", "maker: is empty: leave the field out, or say it"]
+
+
 @pytest.mark.parametrize("factor", [1.8, 1 / 1.8])
 @pytest.mark.parametrize("field", ["bandwidth", "bf16"])
 def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) -> None:

@@ -9,6 +9,7 @@ from markdown import Markdown
 from mkdocs.structure.files import File
 from mkdocs.structure.toc import get_toc
 
+from calc.validation import recorded
 from macros import kept, markdown, plots
 from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
 
@@ -106,7 +107,9 @@ def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.Mon
         part.mkdir(parents=True)
         (part / "state").write_text(str(len(found)))
 
+    monkeypatch.setattr(recorded, "_frozen", ["scores"])
     for number, changed in enumerate(("", *names)):
+        monkeypatch.setattr(kept, "_code", [])  # a process of its own
         for name in names:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text("2" if name == changed else "1")
@@ -117,6 +120,27 @@ def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.Mon
         kept.write_files(site, [write])
         assert (site / "state").read_text() == str(len(found)) == str(number + 1)
     assert len(found) == 1 + len(names)
+    monkeypatch.setattr(recorded, "_frozen", ["older scores"])
+    kept.begin()
+    assert kept.file_of("{{ fact() }}", Page("a/")) not in found
+
+
+def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it renders after a formula was saved is not taken for what the new formula says."""
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(kept, "_code", [])
+    monkeypatch.setattr(recorded, "_frozen", ["scores"])
+    formula = tmp_path / "calc/a.py"
+    formula.parent.mkdir()
+    formula.write_text("1")
+    kept.begin()
+    served = kept.file_of("{{ fact() }}", Page("a/"))
+    formula.write_text("2")
+    kept.begin()
+    assert kept.file_of("{{ fact() }}", Page("a/")) == served
+    monkeypatch.setattr(kept, "_code", [])
+    kept.begin()
+    assert kept.file_of("{{ fact() }}", Page("a/")) != served
 
 
 def test_few_pages_read_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.engines.sglang import static_fraction
-from calc.memory.engines.vllm import captured, is_large_device, links_amounts, padded_bytes, stage_workspace
+from calc.memory.engines.vllm import Start, captured, is_large_device, links_amounts, padded_bytes, stage_workspace
 from calc.memory.runtime import (
     ALLOCATED,
     DEVICE,
@@ -181,6 +181,37 @@ def test_experts_are_filled_up_to_tiles() -> None:
     assert padded_bytes(stage, mxfp4, 4, 1, 128) == pytest.approx(experts / 4 * 48 / 720, rel=1e-3)  # blocks of 32
     assert padded_bytes(stage, mxfp4, 4, 4, 128) == pytest.approx(experts / 4 * 64 / 2880, rel=1e-9)
     assert padded_bytes(stage, mxfp4, 1, 1, 64) == 0
+
+
+def test_vllm_stores_experts_as_they_are_filled_up() -> None:
+    """What the file of gpt-oss has, and 192 columns more than 2,880 of each expert, in multiples of 256."""
+    asked = {"model": "gpt-oss-20b", "weights": "mxfp4", "accelerator": "h100-sxm-80gb"}
+    file, held = (
+        estimate({**asked, "engine": engine})["memory"]["parts"][0]["bytes"]
+        for engine in ("none", "vllm")  # type: ignore[index,call-overload]
+    )
+    assert held - file == pytest.approx(24 * 32 * 3 * 2880 * 192 * 4.25 / 8, rel=1e-9)
+
+
+def test_tensorrt_llm_takes_its_share_of_what_is_free() -> None:
+    """A pool at a half is five ninths of one at nine tenths, which is the engine's own share."""
+    asked = {"model": "llama-3.1-8b", "engine": "tensorrt-llm", "accelerator": "h100-sxm-80gb"}
+    half, usual, same = (
+        estimate({**asked, **share})["memory"]["kv_pool_bytes"]  # type: ignore[index,call-overload]
+        for share in ({"memory_fraction": 0.5}, {}, {"memory_fraction": 0.9})
+    )
+    assert usual == same and half == pytest.approx(usual * 5 / 9, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cache", "draft", "limit", "fits"), [(100, 0, 75, True), (100, 0, 74, False), (90, 10, 75, True)]
+)
+def test_room_for_one_of_four_sequences(cache: int, draft: int, limit: int, fits: bool) -> None:
+    """What four keep together is 100 bytes: one needs 25 of them, beside 50 that are fixed."""
+    asked = SimpleNamespace(sequences=4, budget=SimpleNamespace(recurrent_state=0, draft_cache=draft))
+    step: Any = None
+    assert Start(4, 50, cache, step, fixed=50, limit=limit).has_room(asked) is fits  # type: ignore[arg-type]
+    assert Start(4, 50, cache, step, fixed=50, limit=None).has_room(asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,11 @@ def test_a_chain_backward() -> None:
     assert chain().backward_peak(keep_gradients=False) == (130, 7)
 
 
+def test_a_layer_without_blocks_holds_nothing() -> None:
+    """Some layers of Nemotron Ultra have neither attention nor MLP: what comes in goes out."""
+    assert (Tape().backward_peak(), Tape().forward_peak_bytes, Tape().saved_bytes) == ((0, 0), 0, 0)
+
+
 def test_gradients_that_stay_add_up() -> None:
     """With a large matrix at the beginning, its own gradient and that of the one before are alive together."""
     tape = chain()

@@ -49,13 +49,19 @@ def test_times_are_kept_at_the_percentile() -> None:
 
 
 def test_requests_at_random_keep_the_promise() -> None:
-    """An event run of what comes to a replica keeps the times for nearly the share that was asked, or for more."""
+    """Event runs of what comes to replicas keep the times for the share that was asked as a mean, each nearly so.
+
+    The least is that of replicas that are given 99 % of what they can be.
+    """
     for percentile in (80, 95):
-        option = asked(requests_per_s=20, percentile=percentile)["options"][0]
-        scenario = {name: value for name, value in option["scenario"].items() if name != "concurrency"}
-        arrivals = {"requests_per_s": option["load"]["requests_per_s"], "objective": PROMISE}
-        report: Any = estimate({**scenario, "arrivals": arrivals})
-        assert report["speed"]["within_objective"]["typical"] >= percentile / 100 - 0.03
+        kept = []
+        for option in asked(requests_per_s=20, percentile=percentile)["options"]:
+            scenario = {name: value for name, value in option["scenario"].items() if name != "concurrency"}
+            arrivals = {"requests_per_s": option["load"]["requests_per_s"], "objective": PROMISE}
+            report: Any = estimate({**scenario, "arrivals": arrivals})
+            kept.append(report["speed"]["within_objective"]["typical"])
+        assert min(kept) >= percentile / 100 - 0.06
+        assert sum(kept) / len(kept) >= percentile / 100
 
 
 def test_more_takes_more() -> None:
@@ -102,7 +108,7 @@ def test_no_cheaper_fleet_is_cut() -> None:
     every: dict[str, tuple[bool, float]] = {}
     for candidate in candidates(read, catalog()):
         sized: Any = search.sized(candidate)
-        if hasattr(sized, "given") and hasattr(search.serving(sized), "report"):
+        if hasattr(sized, "given") and hasattr(search.reported(sized), "report"):
             value = search.at_best(sized)
             every[candidate.group] = min(value, every.get(candidate.group, value))
     assert found == sorted(every.values())[:3]

@@ -10,7 +10,7 @@ import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
-from calc.planner.bound import bound_of
+from calc.planner.bound import Bounds
 from calc.planner.candidates import Candidate, candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
@@ -97,15 +97,16 @@ def test_no_better_model_is_cut(rank: str) -> None:
     assert found_values(question) == every_value(question)[:4]
 
 
+@pytest.mark.parametrize("need", [{"users": 4, "tokens_per_s_each": 5}, {"tokens_per_s_each": 20}])
 @pytest.mark.parametrize("rank", ["cost", "latency", "speed", "energy"])
-def test_no_better_device_is_cut(rank: str) -> None:
+def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
     """Of all workstation cards the planner's best are those that estimating every number of each of them finds."""
     question = {
         "want": "hardware",
         "model": "qwen3-32b",
         "weights": "fp8",
         "limits": {"devices": 2, "segments": ["workstation"], "vendors": ["NVIDIA"]},
-        "need": {"users": 4, "tokens_per_s_each": 5},
+        "need": need,
         "rank_by": rank,
         "count": 3,
     }
@@ -119,7 +120,7 @@ def test_bounds_are_bounds() -> None:
     for candidate in candidates(read_question(question, catalog()), catalog()):
         for scenario in candidate.scenarios[:2]:
             report: Any = estimate(scenario)
-            bound = bound_of(candidate, scenario)
+            bound = Bounds(catalog()).of(candidate, scenario)
             weights = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
             assert bound.least.held <= 2 * weights * 1.001, scenario
             if report["speed"]:
@@ -146,7 +147,7 @@ def test_bounds_leave_room_for_what_saves(more: dict[str, object]) -> None:
     for candidate in candidates(read, catalog()):
         if candidate.devices.number > 1:
             continue
-        bound = bound_of(candidate, candidate.scenario)
+        bound = Bounds(catalog()).of(candidate, candidate.scenario)
         sized = search.sized(candidate)
         if isinstance(sized, Candidate) and sized.share:
             assert fewest(candidate, bound, read.need) <= sized.share.replicas
@@ -418,3 +419,30 @@ def test_what_nobody_says_comes_last() -> None:
     runs = [estimate(option["scenario"])["runs"] for option in found]
     assert runs == sorted(runs, key=lambda known: known is None)
     assert True in runs and None in runs
+
+
+@pytest.mark.parametrize("rank", ["speed", "latency", "energy"])
+def test_whole_reports_are_of_options_alone(rank: str) -> None:
+    """What ranks by speed is timed without its report: only what is shown is reported."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "rank_by": rank, "need": {"tokens_per_s_each": 30}}
+    answer: Any = plan(question)
+    assert answer["searched"]["estimated"] == len(answer["options"]) == 10
+
+
+def test_devices_that_one_can_have() -> None:
+    """No device is offered that only a price of its first day, or of a market place, speaks of."""
+    found: Any = plan({"want": "hardware", "model": "llama-3.1-8b", "count": 200, "limits": {"devices": 1}})
+    devices = [catalog().accelerator(option["scenario"]["accelerator"]) for option in found["options"]]
+    assert len(devices) > 60
+    for device in devices:
+        known = catalog().prices("accelerators", device.id)
+        asked = [price for price in known if price.kind != "launch" and price.market != "marketplace"]
+        assert device.availability in ("sold", "rented") or asked, device.id
+
+
+def test_servers_hold_powers_of_two() -> None:
+    """Of devices for servers as many are tried as are rented, of people's own any number that holds layers."""
+    read = read_question({"want": "hardware", "model": "llama-3.1-8b"}, catalog())
+    tried = [(one.devices.accelerator.segment, one.devices.number) for one in candidates(read, catalog())]
+    assert {number for segment, number in tried if segment == "data-center"} == {1, 2, 4, 8}
+    assert {number for segment, number in tried if segment == "consumer"} == {1, 2, 3, 4, 6, 8}

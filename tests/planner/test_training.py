@@ -46,7 +46,7 @@ def test_no_better_device_is_cut(rank: str) -> None:
         found = search.beyond_limits(candidate) or search.fastest(candidate)
         if isinstance(found, Candidate):
             assert found.rate is not None and found.rate <= (search.most_per_s(candidate) or 0)
-            option: Any = search.serving(found)
+            option: Any = search.reported(found)
             every[candidate.group] = min(search.value(option), every.get(candidate.group, search.value(option)))
     best = search.best(training_candidates(question, catalog(), "lora"))
     assert [search.value(option) for option in best] == sorted(every.values())[:3]
@@ -171,3 +171,13 @@ def test_wrong_questions(question: dict[str, object], field: str) -> None:
     with pytest.raises(ScenarioError) as error:
         plan({**CARDS, **question})
     assert error.value.field == field
+
+
+def test_the_longest_sequence_is_of_the_way_that_leaves_most_room() -> None:
+    """A 70B trains by QLoRA on four cards of 24 GB, on none of which it fits whole: what can be divided is."""
+    question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "method": "qlora"}
+    have = {"accelerator": "rtx-3090", "accelerators": 4}
+    answer: Any = plan({**question, "model": "llama-2-70b", "have": have})
+    (option,) = answer["options"]
+    assert option["scenario"]["sharding"] == "zero-3" and option["scenario"]["checkpointing"] == "full"
+    assert option["scenario"]["sequence_tokens"] >= 256

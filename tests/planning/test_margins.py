@@ -10,7 +10,8 @@ from calc.catalog import catalog
 from calc.catalog.records import StoredWeights
 from calc.planning.bounds import Least, chance_of_fitting, least
 from calc.planning.measured import SPEED, range_factor
-from calc.planning.serving_report import margin, pool_range, prefill_tokens
+from calc.planning.serving_report import margin, pool_range
+from calc.planning.serving_speed import prefill_tokens
 from calc.planning.support import Runs
 from calc.scenario.model import known_architecture
 

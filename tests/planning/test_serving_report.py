@@ -9,7 +9,8 @@ from calc import ScenarioError, estimate
 from calc.derivation import Step
 from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount
 from calc.planning.fit import MOST_SEQUENCES
-from calc.planning.serving_report import amount_steps, bounded, pool_tokens, total_range
+from calc.planning.served import bounded
+from calc.planning.serving_report import amount_steps, pool_tokens, total_range
 
 LLAMA: dict[str, Any] = {"model": "llama-3-8b", "weights": "fp16", "context_tokens": 512}
 TABLE = 128256 * 4096 * 2  # bytes of its token table, and of its output matrix

@@ -41,8 +41,8 @@ BRINGS = {"disaggregation": ("concurrency",), "tensor_split": ("accelerator", "d
 UNLIKE = [{"id": "h100-sxm-80gb"}, {"id": "h200-sxm-141gb"}]
 
 
-def refusal(engine: str, *names: str) -> str:
-    """Return why a scenario with these fields is refused; empty where it is answered."""
+def with_fields(engine: str, *names: str) -> dict[str, Any]:
+    """Return a scenario with these fields, and what they need beside them."""
     scenario = {**BASE, "engine": engine, **{name: FIELDS[name] for name in names}}
     if "tensor_split" in names:
         scenario["accelerator"] = UNLIKE
@@ -50,8 +50,13 @@ def refusal(engine: str, *names: str) -> str:
         scenario.setdefault("concurrency", 8)
     if {"tensor_split", "disaggregation"} & set(names):
         del scenario["accelerators"]
+    return scenario
+
+
+def refusal(engine: str, *names: str) -> str:
+    """Return why a scenario with these fields is refused; empty where it is answered."""
     try:
-        estimate(scenario)
+        estimate(with_fields(engine, *names))
     except ScenarioError as error:
         return f"{error.field} {error.message}"
     return ""

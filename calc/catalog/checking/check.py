@@ -29,6 +29,7 @@ LISTS_OF_TEXTS = (
     "kinds",
     "accelerators",
 )
+MAY_BE_EMPTY = ("unit", "measured")
 ADDRESS = re.compile(r"https://[\w-]+(\.[\w-]+)+(/\S*)?")
 
 
@@ -91,6 +92,17 @@ class Check:
             self.problem(where, f"must not be before {FIRST_DAY}, as {value} is")
         elif value > (datetime.date.today() + datetime.timedelta(days=1)).isoformat():
             self.problem(where, f"must be a day that has been, not {value}")
+
+    def texts(self, where: str, value: object, name: str = "") -> None:
+        """Check that no text within a value is empty; a unit may be, and so may the measurements of an era."""
+        if isinstance(value, dict):
+            for key, item in value.items():
+                self.texts(f"{where}.{key}", item, key)
+        elif isinstance(value, list):
+            for item in value:
+                self.texts(where, item, name)
+        elif isinstance(value, str) and not value.strip() and name not in MAY_BE_EMPTY:
+            self.problem(where, "is empty: leave the field out, or say it")
 
     def choice(self, where: str, value: object, allowed: Iterable[str]) -> None:
         """Check that a text is one of those allowed."""

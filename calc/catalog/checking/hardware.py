@@ -57,8 +57,21 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
             check.choice(f"{place}.check", exception["check"], CROSS_CHECKS)
             check.choice(f"{place}.field", exception["field"], [name for name in ACCELERATOR_FACTS if name in entry])
     check_other_memory(check, f"{where}.other_memory", entry.get("other_memory", []))
+    check_architecture(check, where, entry, tables)
     check_ratios(check, where, entry)
     check_agreement(check, where, entry)
+
+
+def check_architecture(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check that what engines run is known by a device's architecture, where it is for others of its maker."""
+    told = {place for fact in tables["support"].values() for place in fact.get("where", ())}  # type: ignore[attr-defined]
+    others = {
+        other.get("architecture")
+        for other in tables["accelerators"].values()
+        if other.get("vendor") == entry.get("vendor")
+    }
+    if told & others and entry.get("architecture") not in told:
+        check.choice(f"{where}.architecture", entry.get("architecture"), sorted(told & others, key=str))
 
 
 def check_other_memory(check: Check, where: str, listed: object) -> None:

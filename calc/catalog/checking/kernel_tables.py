@@ -116,6 +116,10 @@ def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     assert isinstance(engines, list) and isinstance(values, dict)
     for engine in engines:
         check.choice(f"{where}.engines", engine, tables["engines"])
+    if "rows" in entry:
+        check.number(f"{where}.rows", entry["rows"], 1, 10**5)
+    if "error" in entry:
+        check.number(f"{where}.error", entry["error"], 0.0001, 1)
     if not entry.get("rows") and not entry.get("reason"):
         check.problem(f"{where}.reason", "is missing: a law that was not fitted says why its numbers are taken")
     rules = KERNEL_VALUES.get(str(entry["kind"]), ())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from calc.catalog.checking.check import Check
 from calc.catalog.checking.claims import check_claim, check_term
+from calc.catalog.checking.configs import check_model
 from calc.catalog.checking.frameworks import check_framework
 from calc.catalog.checking.grids import check_grid
 from calc.catalog.checking.hardware import check_accelerator, check_link, check_machine, check_processor, check_protocol
@@ -22,7 +23,6 @@ from calc.catalog.checking.software import (
     check_engine,
     check_format,
     check_mixture,
-    check_model,
     check_range,
     check_source,
 )
@@ -75,7 +75,10 @@ def read_tables(root: Path = DATA) -> Tables:
         raise CatalogError(check.problems)
     for kind, check_entry in CHECKS.items():
         for name, entry in tables[kind].items():
-            check_entry(check, f"{files[f'{kind}/{name}']}: [{name}]", entry, tables)
+            where = f"{files[f'{kind}/{name}']}: [{name}]"
+            if kind != "launchers":  # where an empty text is a flag that is left out
+                check.texts(where, entry)
+            check_entry(check, where, entry, tables)
         if kind != "support":  # facts that nobody looks up by a name
             check_names(check, kind, tables[kind], files)
     if check.problems:

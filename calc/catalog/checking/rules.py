@@ -1,5 +1,7 @@
 """What entries of models, number formats, engines and sources must look like: their fields and types."""
 
+from collections.abc import Mapping
+
 from calc.catalog.checking.check import Rules
 
 SOURCE_KINDS = (
@@ -29,6 +31,17 @@ MODEL_RULES: Rules = {
     "checked": (str,),
     "note?": (str,),
 }
+# What stands in a config, at any depth: the largest that sizes can be, what torch calls its types, and what is text.
+CONFIG_SIZES: Mapping[str, int] = {
+    "hidden_size": 2**16,
+    "intermediate_size": 2**18,
+    "vocab_size": 2**20,
+    "num_hidden_layers": 2**10,
+    "num_attention_heads": 2**10,
+    "max_position_embeddings": 10**8,
+}
+TORCH_TYPES: Mapping[str, tuple[str, ...]] = dict.fromkeys(("torch_dtype", "dtype"), ("bfloat16", "float16", "float32"))
+CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
 # A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
 PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
 SOURCE_RULES: Rules = {

@@ -13,8 +13,6 @@ from calc.catalog.checking.rules import (
     FORMAT_BOUNDS,
     FORMAT_RULES,
     MIXTURE_RULES,
-    MODEL_RULES,
-    PUBLISHED_RULES,
     RANGE_RULES,
     SCOPES,
     SOURCE_KINDS,
@@ -54,26 +52,6 @@ def check_mixture(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check_reference(check, f"{where}.source", entry["source"], tables)
         check.choice(f"{where}.base", entry["base"], tables["number_formats"])
         check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
-
-
-def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
-    """Check one model; that its config describes a known architecture is checked where architectures are known."""
-    if not check.fields(where, entry, MODEL_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    context = entry["context_tokens"]
-    if not isinstance(context, int) or not 128 <= context <= 10**8:
-        check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
-    published = entry.get("published", {})
-    assert isinstance(published, dict)
-    for repository, item in published.items():
-        place = f"{where}.published.{repository}"
-        if not isinstance(item, dict):
-            check.problem(place, "must be a table with the repository's quantization_config")
-        elif repository not in (*entry["repositories"], *entry.get("finetunes", ())):  # type: ignore[misc]
-            check.problem(place, "is not one of the entry's repositories")
-        elif check.fields(place, item, PUBLISHED_RULES):
-            check_reference(check, f"{place}.source", item["source"], tables)
 
 
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:

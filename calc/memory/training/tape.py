@@ -94,6 +94,8 @@ class Tape:
         it was given. A second gradient of a value is added to the first one in a new tensor. `keep_gradients` is false
         where parameters' gradients leave as they come: added to a buffer, or used by the optimizer at once.
         """
+        if not self.ops:  # a layer of which a search left neither attention nor MLP
+            return 0, 0
         if keep_gradients not in self.peaks:
             sweep = Sweep(self)
             for op in reversed(self.ops):

@@ -1,0 +1,119 @@
+"""What ranks ways to answer a question: at best before they were looked at, and as their speed or report has it."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from math import inf
+
+from calc.architecture.layers import Architecture
+from calc.architecture.parameters import parameters_total
+from calc.catalog import Catalog
+from calc.planner.bound import Bound, Bounds
+from calc.planner.candidates import Candidate
+from calc.planner.devices import Devices
+from calc.planner.options import Miss, Option, tokens_per_s
+from calc.planner.question import Question
+from calc.planning.fit import MOST_SEQUENCES
+from calc.scenario.model import known_architecture
+from calc.units import show_number
+
+OF_SPEED = ("speed", "latency", "energy")  # what ranks by how fast an option is
+
+
+@lru_cache(maxsize=1024)  # each question asks for those of every model
+def parameters(architecture: Architecture) -> int:
+    """Return the number of parameters of a model."""
+    return parameters_total(architecture)
+
+
+class Ranking:
+    """By what the ways to answer a question are ranked, and the limits that their devices keep."""
+
+    def __init__(self, question: Question, facts: Catalog) -> None:
+        self.question, self.facts, self.bounds = question, facts, Bounds(facts)
+
+    def at_best(self, candidate: Candidate) -> tuple[bool, float]:
+        """Return what ranks a candidate, no worse than that of any of its scenarios; less is better."""
+        rank, devices = self.question.rank_by, self.fleet(candidate)
+        if candidate.speed is not None and rank in OF_SPEED:
+            return self.ranked(candidate, candidate.speed)
+        if rank == "devices":
+            return False, devices.number
+        if rank == "cost":
+            price = self.price(candidate)
+            return price is None, devices.number if price is None else price
+        model = candidate.scenario["model"]
+        if rank == "size" and isinstance(model, str) and model in self.facts.entries("models"):
+            return False, -parameters(known_architecture(self.facts, model))
+        bounds = [self.bounds.of(candidate, scenario) for scenario in candidate.scenarios]
+        return min(self.bounded(rank, candidate, bound) for bound in bounds)
+
+    def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
+        """Return what ranks a scenario if it needs no more than its bound."""
+        devices, step_s = candidate.devices, bound.step_s
+        if bound.asked is None:
+            return False, -inf
+        if rank == "size":
+            return False, -parameters(bound.asked.demand.architecture)
+        if rank == "margin":
+            return False, (bound.least.held - devices.whole_room) / devices.number
+        if rank == "latency":
+            return False, step_s
+        if rank == "speed":
+            return False, -self.together(bound) / step_s if step_s else -inf
+        return False, (devices.power_w or 0) * step_s / self.together(bound)
+
+    def together(self, bound: Bound) -> float:
+        """Return the sequences of all replicas together, at most."""
+        need = self.question.need
+        if need.mean_rate is not None:
+            return 1.0 if self.question.rank_by == "speed" else MOST_SEQUENCES
+        return need.waiting or bound.sequences
+
+    def value(self, option: Option) -> tuple[bool, float]:
+        """Return what ranks an option; less is better, and what is not known comes last."""
+        rank = self.question.rank_by
+        if rank in ("cost", "devices"):
+            return self.at_best(option.candidate)
+        if rank == "size":
+            return False, -option.report["model"]["parameters_total"]
+        if rank == "margin":
+            return False, -option.spare_bytes
+        return self.ranked(option.candidate, option.typical)
+
+    def ranked(self, candidate: Candidate, speed: Mapping[str, float]) -> tuple[bool, float]:
+        """Return what ranks a candidate of so much speed; less is better, and what is not known comes last."""
+        rank, rate = self.question.rank_by, speed.get("output_tokens_per_s")
+        if rank == "energy":
+            watts = candidate.devices.power_w
+            return (True, 0.0) if rate is None or not watts or candidate.devices.unlike else (False, watts / rate)
+        if "decode_tokens_per_s" not in speed:
+            return True, 0.0
+        if rank == "latency":
+            return False, speed["time_per_output_token_s"]
+        return False, -tokens_per_s(self.question.need, candidate, speed)
+
+    def price(self, candidate: Candidate) -> float | None:
+        """Return what devices cost: their price where the reader buys, else their rent of a month."""
+        fleet = self.fleet(candidate)
+        if self.question.limits.buys:
+            return fleet.purchase
+        return fleet.rent_per_month(self.question.need.hours_a_month)
+
+    def fleet(self, candidate: Candidate) -> Devices:
+        """Return the devices of all replicas, spare ones included."""
+        return candidate.devices.times(candidate.replicas + self.question.need.spare)
+
+    def beyond_limits(self, candidate: Candidate) -> Miss | None:
+        """Return which limit the devices are beyond."""
+        limits, devices = self.question.limits, self.fleet(candidate)
+        rent = devices.rent_per_month(self.question.need.hours_a_month)
+        for reason, most, value, asked in (
+            ("price", limits.price, devices.purchase, limits.buy),
+            ("rent", limits.price_per_month, rent, limits.rent),
+            ("power", limits.power_w, devices.power_w, False),
+        ):
+            if (most is not None or asked) and value is None:
+                return Miss(reason, f"no {reason} of it is known", inf)
+            if most is not None and value is not None and value > most:
+                return Miss(reason, f"{show_number(value, 4)} is more than {show_number(most, 4)}", value / most)
+        return None

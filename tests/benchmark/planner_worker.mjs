@@ -1,0 +1,27 @@
+// The site's Python, as its own worker starts it; it runs the code that it is sent and answers with its result.
+
+import { archives, lock } from "./runtime/manifest.mjs";
+import { loadPyodide } from "./runtime/pyodide.mjs";
+
+const base = new URL("./runtime/", import.meta.url).href;
+const stdLibURL = `${base}stdlib.zip`;
+const nativeFetch = self.fetch;
+
+async function unpacked({ gzip }) {
+  const response = await nativeFetch(base + gzip.name);
+  return new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+const asked = new Promise((resolve) => self.addEventListener("message", ({ data }) => resolve(data)));
+self.fetch = async (address, options) =>
+  String(address) === stdLibURL ? new Response(await unpacked(archives.stdlib)) : nativeFetch(address, options);
+const python = await loadPyodide({
+  indexURL: base,
+  stdLibURL,
+  lockFileContents: lock,
+  packageBaseUrl: base,
+  fsInit: (FS, { sitePackages }) => FS.writeFile(`${sitePackages}/sitecustomize.py`, "import gc; gc.disable()"),
+});
+python.FS.writeFile("/lib/calc.zip", new Uint8Array(await unpacked(archives.calc)));
+python.runPython("import sys, gc; sys.path.insert(0, '/lib/calc.zip'); import calc.calculators; gc.freeze(); gc.enable()");
+postMessage(python.runPython(await asked));

@@ -1,0 +1,78 @@
+"""A build in which everything is new is rendered by two processes, each page by one of them."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mkdocs.structure.files import File, Files
+
+from macros import beside, kept
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep pages apart from those of builds, and leave no process behind."""
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    monkeypatch.setattr(beside, "_second", [])
+
+
+def second(monkeypatch: pytest.MonkeyPatch, program: str) -> Any:
+    """Put another program in the place of the second process, and return it."""
+    process = subprocess.Popen([sys.executable, "-c", program])
+    monkeypatch.setattr(beside, "_second", [process])
+    return process
+
+
+def test_a_page_is_claimed_once(tmp_path: Path) -> None:
+    """By whoever comes first, until it is rendered."""
+    page = tmp_path / "page.json"
+    assert beside.claimed(page) and not beside.claimed(page)
+    beside.release(page)
+    beside.release(page)
+    assert beside.claimed(page)
+
+
+def test_alone_nothing_is_awaited(tmp_path: Path) -> None:
+    """Without a second process each page is rendered here, and nothing is claimed."""
+    assert beside.awaited(tmp_path / "page.json") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_the_second_process_renders_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that it claimed is taken as it kept it."""
+    page = tmp_path / "page.json"
+    assert beside.claimed(page)
+    whole = '["<p>", "", null, [], [], {}, {}, {}]'
+    wait = f"import time; time.sleep(0.2); open({str(page)!r}, 'w').write({whole!r}); time.sleep(60)"
+    process = second(monkeypatch, wait)
+    found = beside.awaited(page)
+    assert found and found.html == "<p>"
+    beside.end()
+    assert process.poll() is not None and not list(tmp_path.glob("*.claim"))
+
+
+@pytest.mark.parametrize("program", ["", "raise SystemExit(1)"])
+def test_what_it_leaves_is_rendered_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """Where it ends or fails before the page that it claimed, nobody waits for ever."""
+    page = tmp_path / "page.json"
+    assert beside.claimed(page)
+    second(monkeypatch, program)
+    assert beside.awaited(page) is None
+
+
+def test_a_page_that_nobody_claimed_is_rendered_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the second process finds it claimed."""
+    page = tmp_path / "page.json"
+    second(monkeypatch, "import time; time.sleep(60)")
+    assert beside.awaited(page) is None and not beside.claimed(page)
+    beside.end()
+
+
+def test_it_begins_at_the_end() -> None:
+    """Files stand in the other order, and are found by name as before."""
+    files = Files([File(name, "docs", "site", use_directory_urls=True) for name in ("a.md", "b.md", "c.png")])
+    turned = beside.backwards(files)
+    assert [file.src_uri for file in turned] == ["c.png", "b.md", "a.md"]
+    assert turned.get_file_from_path("b.md") is files.get_file_from_path("b.md")
