@@ -60,6 +60,7 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"workload": "tuning"}, "workload", "inference"),
     ({"workload": "serving"}, "workload", "must be inference or training"),
     ({"engine": "olama"}, "engine", "must be one of none, vllm"),
+    ({"engine": "KTransformers"}, "engine", "llama.cpp with experts_on_host"),
     ({"memory_fraction": 0.9}, "memory_fraction", "takes no share"),
     ({"engine": "llama.cpp", "memory_fraction": 0.9}, "memory_fraction", "takes no share"),
     ({"engine": "vllm", "memory_fraction": 1.5}, "memory_fraction", "at most 1"),

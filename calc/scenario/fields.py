@@ -64,6 +64,14 @@ ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"
 HOST_ENGINE = "llama.cpp"  # leaves parts of a model in the host's memory
 
 
+# Programs that people ask for by name and that are not computed, with what comes nearest.
+NOT_COMPUTED = {
+    "ktransformers": "KTransformers is not computed; llama.cpp with experts_on_host leaves the same weights to the "
+    "processor. On one socket its steps come out near; prompts, which KTransformers reads with matrix units of the "
+    "processor or copies layer by layer, do not, nor does memory of a second socket",
+}
+
+
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 

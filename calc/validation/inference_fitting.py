@@ -135,7 +135,9 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     engine = serving.engine
     predict = speed_predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
-    group = (row["source_key"], figure, format_of(demand.weights))
+    device = question.accelerator
+    kind = f"{device.vendor} {device_class(device)}" if device else ""
+    group = (row["source_key"], figure, format_of(demand.weights), kind)
     return Item(
         row["id"], row["source_key"], group, PHASES.get(figure, "decode"), served_bucket(served), measured, predict
     )

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.catalog.records import version_numbers
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -60,6 +61,7 @@ CURRENT = {
 # Attention on data ranks as the notes have it; SGLang divides it where a number of data ranks is given, too.
 REPLICATED = re.compile(r"attention DP \+ EP|TP ?\+ ?DP ?\+ ?DP[- ]Attention|--dp-size=[2-9]")
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
+TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
 
 
@@ -82,10 +84,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     if REPLICATED.search(row["notes"]):
         found["parallelism"] = {"data": devices, "expert": devices}
-    if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] not in TILED):
-        found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
     if version := version_of(row, engine):
         found["engine_version"] = version
+    if is_eager(row, engine, version):
+        found["attention"] = "eager"
     found |= lengths_of(row, engine)
     if row["source_key"] in SERVED:
         found["concurrency"] = concurrency_of(row)
@@ -94,6 +96,18 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def is_eager(row: Row, engine: str, version: str) -> bool:
+    """Return whether scores were written out.
+
+    llama.cpp had tiles switched off in 2023 and 2024; of transformers 4.35 and older those who wanted them say so.
+    """
+    if engine == "llama.cpp":
+        return row["source_key"] not in TILED
+    stated = row["engine_version"]
+    before = "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT
+    return "no FlashAttention" in stated or (before and "FA2" not in stated)
 
 
 def version_of(row: Row, engine: str) -> str:

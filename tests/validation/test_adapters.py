@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from calc.validation import community_speed, inference_speed, serving_runs
+from calc.validation.inference_fitting import item_of
 from calc.validation.models import entries, named
 from calc.validation.scores import SkipError, read_rows
 
@@ -80,6 +81,31 @@ def test_total_tokens_count_prompt_and_answer() -> None:
     """Qwen3's tables divide prompt and answer by the time: 6,144 + 2,048 tokens at 1,426 a second write 356.6."""
     row = next(row for row in read_rows("inference_speed.csv") if row["id"] == "S2440")
     assert inference_speed.measured_of(row) == pytest.approx(1426.46 / 4)
+
+
+def test_old_transformers_wrote_scores_out() -> None:
+    """transformers 4.35 took attention in tiles where a row says FA2, 4.46 by itself (release notes of 4.36)."""
+    rows = {
+        row["engine_version"]: row
+        for row in read_rows("inference_speed.csv")
+        if "transformers 4" in row["engine_version"]
+    }
+    old, tiled = "torch 2.1.1+cu118, transformers 4.35.2", "torch 2.1.1+cu118, transformers 4.35.2 FA2"
+    assert inference_speed.scenario_of(rows[old])["attention"] == "eager"
+    assert "attention" not in inference_speed.scenario_of(rows[tiled])
+    newest = next(row for version, row in rows.items() if "4.51" in version)
+    assert "attention" not in inference_speed.scenario_of(newest)
+
+
+def test_rows_of_one_class_of_devices_count_together() -> None:
+    """Cards and Macs of one source stand in groups of their own, so that coefficients of each rest on rows of each."""
+    rows = {row["id"]: row for row in read_rows("community_speed.csv")}
+    groups = [
+        item_of(rows[name], community_speed.scenario_of(rows[name]), "output_tokens_per_s", 1.0).group
+        for name in ("Cd0081", "Cd0391")
+    ]
+    assert [group[-1] for group in groups] == ["Apple unified", "AMD consumer"]
+    assert groups[0][:-1] == groups[1][:-1]
 
 
 def test_experts_and_layers_on_the_host() -> None:
