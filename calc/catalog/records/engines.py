@@ -43,6 +43,9 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
+OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+
+
 class Engine(NamedTuple):
     """A program that runs models, with what it takes on top of the mathematics."""
 
@@ -63,6 +66,7 @@ class Engine(NamedTuple):
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
+    graphs: bool = True  # it records graphs of its kernels
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -91,8 +95,11 @@ class Engine(NamedTuple):
         return found
 
     def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values, as of its era."""
-        return self._replace(values=self.as_of_era(values))
+        """Return the engine with other values, as of its era; without graphs, none holds memory or spares launches."""
+        found = self.as_of_era(values)
+        return self._replace(
+            values=found if self.graphs else found | {name: 0.0 for name in OF_GRAPHS if name in found}
+        )
 
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""
