@@ -1,6 +1,7 @@
 """What coefficients of engines and trainers may be: the dimension and the plausible range of each."""
 
-from calc.catalog.check import Check, Entry
+from calc.catalog.checking.check import Check
+from calc.catalog.entries import Entry
 from calc.errors import listed, nearest
 from calc.units import UNITS, to_base
 
