@@ -8,8 +8,8 @@ from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
+from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.catalog.records import Accelerator, Machine, Price
-from calc.catalog.schema import PRICE_STALE_DAYS
 from calc.units import GIB, show_count, show_dollars, show_number
 from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable

@@ -20,7 +20,7 @@ from calc.calculators.serving_inputs import (
 )
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
-from calc.catalog.schema import PRICE_STALE_DAYS
+from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 

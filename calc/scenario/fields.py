@@ -75,10 +75,7 @@ NOT_COMPUTED = {
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 
-SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
-
-
-OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device; record graphs
 
 
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.

@@ -46,20 +46,20 @@ class Firefox(Driver):
     """Firefox over Marionette: JSON with its length before it."""
 
     def __init__(self, port: int) -> None:
-        self._socket = connected(port)
-        self._stream = self._socket.makefile("rb")
+        self.socket = connected(port)
+        self.stream = self.socket.makefile("rb")
         self._read()
         self._ask("WebDriver:NewSession")
 
     def _read(self) -> Any:
         length = b""
         while not length.endswith(b":"):
-            length += self._stream.read(1)
-        return json.loads(self._stream.read(int(length[:-1])))
+            length += self.stream.read(1)
+        return json.loads(self.stream.read(int(length[:-1])))
 
     def _ask(self, command: str, **arguments: object) -> Any:
         message = json.dumps([0, 1, command, arguments]).encode()
-        self._socket.sendall(b"%d:%s" % (len(message), message))
+        self.socket.sendall(b"%d:%s" % (len(message), message))
         _, _, error, result = self._read()
         assert error is None, error
         return result
@@ -133,7 +133,9 @@ def firefox(folder: Path) -> Iterator[Driver]:
     port = free_port()
     (folder / "user.js").write_text(f'user_pref("marionette.port", {port});\n', encoding="utf-8")
     with started([str(FIREFOX), "--headless", "--marionette", "--no-remote", "--profile", str(folder)]):
-        yield Firefox(port)
+        driver = Firefox(port)
+        with closing(driver.socket), closing(driver.stream):
+            yield driver
 
 
 @contextmanager
