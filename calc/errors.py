@@ -7,6 +7,7 @@ T = TypeVar("T")
 Scenario = Mapping[str, object]
 Problem = tuple[str, str]  # a field, and what is wrong with it
 MOST_READS = 64  # of a scenario in all ways to mend it; from then on one way does
+NEAR = 0.5  # of the likeness of two names
 MOST_NAMED = 10  # of the names that would do
 MOST_WAYS = 8  # of mending a field; one with more is left out instead
 
@@ -118,14 +119,37 @@ def nearest(name: str, known: Iterable[str], count: int = 3, leads_to: Mapping[s
     >>> nearest("bf61", ["bf16", "fp16", "nf4"], 1)
     '; did you mean "bf16"?'
     """
-    from difflib import get_close_matches  # only a wrong name needs it, and its import is not free
-
-    by_folded = {text.casefold(): text for text in known}
-    close = [by_folded[text] for text in get_close_matches(name.casefold(), by_folded, n=3 * count, cutoff=0.5)]
+    by_folded, wanted = {text.casefold(): text for text in known}, name.casefold()
+    ranked = sorted(((likeness(text, wanted), text) for text in by_folded), reverse=True)[: 3 * count]
+    close = [by_folded[text] for share, text in ranked if share >= NEAR]
     meant = {text: leads_to[text] if leads_to else text for text in close}
     first = {thing: text for text, thing in reversed(meant.items())}
     named = [text for text in close if first[meant[text]] == text][:count]
     return "; did you mean " + " or ".join(f'"{text}"' for text in named) + "?" if named else ""
+
+
+def likeness(first: str, second: str) -> float:
+    """Return twice the characters in common over all of both; 0 where too few letters are the same for `NEAR`.
+
+    Ratcliff and Obershelp's measure. The library's `difflib` has it too; a page would load all of that for it.
+
+    >>> likeness("bf61", "bf16"), likeness("nf4", "bf16")
+    (0.75, 0.0)
+    """
+    size = len(first) + len(second)
+    letters = sum(min(first.count(letter), second.count(letter)) for letter in set(second))
+    return 2 * common(first, second) / size if size and 2 * letters >= NEAR * size else 0.0
+
+
+def common(first: str, second: str) -> int:
+    """Return the characters of the longest text that stands in both, and of those before and after it."""
+    for size in range(min(len(first), len(second)), 0, -1):
+        for start in range(len(first) - size + 1):
+            at = second.find(first[start : start + size])
+            if at >= 0:
+                end = start + size
+                return size + common(first[:start], second[:at]) + common(first[end:], second[at + size :])
+    return 0
 
 
 def listed(names: Iterable[str]) -> str:

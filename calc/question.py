@@ -14,7 +14,7 @@ from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
 from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, without_graphs
 from calc.scenario.fields import PUBLISHED
-from calc.scenario.formats import read_cache_format, read_weights
+from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_model, read_text_only
 from calc.scenario.reader import Reader, read_price, read_tokens
@@ -175,8 +175,7 @@ def read_asked(reader: Reader) -> Asked:
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
     engine = without_graphs(reader, in_version(reader, engine))
-    if weights == facts.number_format("fp32") and reader.filled["weights"] == PUBLISHED and halves_fp32(engine):
-        weights = facts.number_format("fp16")
+    weights = as_loaded(weights, engine, facts, published=reader.filled["weights"] == PUBLISHED)
     architecture = read_text_only(reader, architecture)
     if engine is not None and engine.expands_latents:
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
@@ -221,11 +220,6 @@ def read_asked(reader: Reader) -> Asked:
         pools=read_apart(reader, engine, architecture),
         correction=read_measured(reader, engine),
     )
-
-
-def halves_fp32(engine: Engine | None) -> bool:
-    """Return whether an engine loads a model that is published in FP32 in 16 bit, unless it is told otherwise."""
-    return engine is not None and bool(engine.values.get("halves_fp32"))
 
 
 def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:

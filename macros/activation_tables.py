@@ -4,8 +4,9 @@ from math import ceil
 
 from calc import estimate
 from calc.calculators.html import table, text
+from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
-from calc.units import show_binary, show_count
+from calc.units import show_count
 from macros.inline import look_up, opening
 from macros.inline import step as written
 from macros.markdown import block
@@ -51,13 +52,13 @@ def checkpoint_table(model: str, *lengths: int, equal_layers: int = 100) -> str:
     each = checkpoint / layers
     rows = []
     for length in lengths:
-        numbers = f"⌈{layers} / {length}⌉ × {show_binary(each)} + {length} × {show_binary(saved)}"
+        numbers = f"⌈{layers} / {length}⌉ × {size_binary(each)} + {length} × {size_binary(saved)}"
         size = ceil(layers / length) * each + length * saved
         cells = [show_count(length), show_count(ceil(equal_layers / length) + length)]
         fits = length <= layers
         formula = r"\lceil \frac{L}{k} \rceil \cdot B_{\text{checkpoint}} + k \cdot B_{\text{layer}}"
         cells.append(
-            opening(show_binary(size), written("Alive at most", formula, numbers, show_binary(size))) if fits else "–"
+            opening(size_binary(size), written("Alive at most", formula, numbers, size_binary(size))) if fits else "–"
         )
         rows.append(cells)
     named = f"{full['model']['name']}, {show_count(layers)} layers"

@@ -2,9 +2,10 @@
 
 from calc import estimate
 from calc.calculators.html import table, text
+from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
 from calc.memory.kv_cache import expanded_token_bytes
-from calc.units import show_binary, show_count
+from calc.units import show_count
 from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
@@ -40,7 +41,7 @@ def cache_table(*rows: tuple[str, ...]) -> str:
             later = (kept(model, LONG + STEP, CACHE) - kept(model, LONG, CACHE)) // STEP
             sequences = [kept(model, tokens, CACHE) for tokens in (SHORT, LONG)]
             sizes = [first, later, *sequences, kept(model, SHORT, STATE)]
-        shown = [show_binary(size) if size else "–" for size in sizes]
+        shown = [size_binary(size) if size else "–" for size in sizes]
         for position, tokens in ((2, SHORT), (3, LONG)):
             if tokens > record.context_tokens and sizes[position]:
                 shown[position] = f"({shown[position]})"

@@ -8,10 +8,11 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element
 from calc.calculators.rendering import part_bytes
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.planning.cost import newest_electricity
 from calc.scenario.model import known_architecture
-from calc.units import GB, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
+from calc.units import GB, show_count, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step, steps_inline
 
 Report = dict[str, Any]
@@ -28,10 +29,10 @@ def shared(what: str, of: int = 1, **inputs: object) -> str:
     """
     report = CALCULATORS["sharing"].report({name: str(value) for name, value in inputs.items()})
     if what in OF_ALL:
-        return opening(show_gib(report[what]), working(report))
+        return opening(size_gib(report[what]), working(report))
     tenant = report["tenants"][of - 1]
     if what in OF_ONE:
-        shown = show_gib(tenant[what])
+        shown = size_gib(tenant[what])
     elif what in COUNTS:
         shown = show_count(tenant[what])
     elif what == "fraction":

@@ -5,10 +5,11 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
+from calc.calculators.sizes import size_binary, size_gb, size_gib
 from calc.calculators.speed import per_second
 from calc.catalog import catalog
 from calc.scenario.fields import PUBLISHED
-from calc.units import show_binary, show_count, show_gb, show_gib, show_large_count, show_seconds
+from calc.units import show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -32,9 +33,9 @@ def needs_table(*rows: tuple[str, str], context_tokens: int = 131_072) -> str:
                 calculator_link("will-it-fit", shown, **asked, context_tokens=context_tokens),
                 show_gb(size),
                 show_gib(size),
-                show_binary(cache / context_tokens),
-                show_gb(cache),
-                show_gb(size + cache),
+                size_binary(cache / context_tokens),
+                size_gb(cache),
+                size_gb(size + cache),
             ]
         )
     heads = ("Model", "Weights", "In GiB", "Cache of a token", "Of the whole context", "Weights and that")
@@ -79,7 +80,7 @@ def deployment_table(model: str, *rows: tuple[str, dict[str, object]], prompt: i
         report: Report = estimate({**tokens, **scenario})
         memory, speed = report["memory"], report["speed"]
         if not memory["fits"]:
-            missing = f"{show_gib(-memory['headroom_bytes'])} missing"
+            missing = f"{size_gib(-memory['headroom_bytes'])} missing"
             body.append([text(name), missing, "–", "–", "–", "–", "–"])
             continue
         many: Report = estimate({**tokens, **scenario, "sequences": min(MANY, memory["max_sequences"])})
@@ -118,7 +119,7 @@ def batch_table(model: str, weights: str, accelerator: str, tokens: int, counts:
         report: Report = estimate({**asked, "prompt_tokens": tokens, "output_tokens": 0, "sequences": count})
         seconds = report["speed"]["time_to_first_token_s"]["typical"]
         cells = [show_seconds(seconds), per_second(count / seconds), text(report["speed"]["bound_by"])]
-        body.append([show_count(count), *cells, show_gib(report["memory"]["allocated_bytes"])])
+        body.append([show_count(count), *cells, size_gib(report["memory"]["allocated_bytes"])])
     heads = ("Texts at once", "Time of the pass", "Texts", "Bound by", "Memory in use")
     name = f"{catalog().model(model).name} in {catalog().weights_format(weights).name}"
     caption = f"{name} on one {catalog().accelerator(accelerator).name}, texts of {show_count(tokens)} tokens"

@@ -2,9 +2,10 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
+from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_binary, show_number
+from calc.units import show_number
 from macros.facts import fact_line
 from macros.figures import WIDTH, whole_figure
 from macros.inline import device, opening, step
@@ -142,9 +143,9 @@ def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
     record, link = catalog().accelerator(accelerator), catalog().link(host_link)
     units = quantity(record, "compute_units")
     steps = [
-        (f"Registers, {units:.0f} units", show_binary(units * quantity(record, "register_file"))),
-        (f"Shared memory, {units:.0f} units", show_binary(units * quantity(record, "shared_memory"))),
-        ("L2 cache", show_binary(quantity(record, "l2_cache"))),
+        (f"Registers, {units:.0f} units", size_binary(units * quantity(record, "register_file"))),
+        (f"Shared memory, {units:.0f} units", size_binary(units * quantity(record, "shared_memory"))),
+        ("L2 cache", size_binary(quantity(record, "l2_cache"))),
         ("Device memory", record.facts["memory"].show()),
         ("Host memory", ""),
     ]

@@ -4,9 +4,10 @@ from typing import Any
 
 from calc import plan
 from calc.calculators.html import element, text
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.estimate import estimate
-from calc.units import show_dollars, show_gib
+from calc.units import show_dollars
 from macros.markdown import block
 
 WIDTH, ROW, BAR, VALUE = 300, 36, 13, 84  # of a picture, of a bar with its name, and of the number behind it
@@ -41,7 +42,7 @@ def door_models(accelerator: str, *models: str, weights: str, context_tokens: in
     """Return what models take in a number format, beside the memory of a device."""
     device = catalog().accelerator(accelerator)
     drawn = [(catalog().model(name).name, *taken(name, weights, context_tokens)) for name in models]
-    limit = (device.capacity_bytes, f"{device.name}: {show_gib(device.capacity_bytes)}")
+    limit = (device.capacity_bytes, f"{device.name}: {size_gib(device.capacity_bytes)}")
     said = ", ".join(f"{name} {size}" for name, _, size in drawn)
     return bars(drawn, f"{said}; {limit[1]}", limit)
 
@@ -67,4 +68,4 @@ def taken(model: str, weights: str, context_tokens: int) -> tuple[float, str]:
     """Return the bytes that a model takes without an engine, and the same in words."""
     report: Any = estimate({"model": model, "weights": weights, "context_tokens": context_tokens})
     size = report["memory"]["device_bytes"]
-    return size, show_gib(size)
+    return size, size_gib(size)

@@ -16,8 +16,8 @@ from mkdocs.utils import get_relative_url
 from calc.architecture.parameters import parameters_active, parameters_total
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
 from calc.catalog.records import Accelerator, Mixture, Model, WeightsFormat
-from calc.catalog.schema import ACCELERATOR_FACTS
 from calc.scenario.model import known_architecture
 from macros.kept import digest
 from macros.links import standing_on

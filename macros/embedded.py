@@ -36,7 +36,8 @@ def embedded(page: str, name: str, title: str) -> str:
     found = CALCULATOR.search(page)
     if found is None:
         raise ValueError(f"the page of {name} has no calculator to embed")
-    scripts = "".join(element("script", type="module", src=f"../../{path}") for path in SCRIPTS)
+    scripts = element("script", src="../../assets/unit/unit.js")
+    scripts += "".join(element("script", type="module", src=f"../../{path}") for path in SCRIPTS)
     viewport = (
         '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">'
     )

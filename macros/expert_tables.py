@@ -5,8 +5,9 @@ from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.routing import experts_touched, parameters_touched
 from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
+from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
-from calc.units import show_count, show_gb, show_gib, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number
 from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
@@ -35,7 +36,7 @@ def expert_table(*models: str) -> str:
                 f"{show_count(experts)} / {show_count(chosen)}",
                 "yes" if shared else "no",
                 f"{with_experts} of {architecture.layer_count}",
-                show_gb(part_bytes(estimate({"model": model.id}), "weights")),
+                size_gb(part_bytes(estimate({"model": model.id}), "weights")),
             ]
         )
     headings = (
@@ -76,7 +77,7 @@ def expert_layout_table(model: str, *layouts: tuple[str, dict[str, int]], weight
         report: Report = estimate({"model": model, "weights": weights, "parallelism": degrees})
         devices = report["scenario"]["accelerators"]
         size = part_bytes(report, "weights")
-        rows.append([text(words), show_count(devices), show_gib(size), show_gib(devices * size)])
+        rows.append([text(words), show_count(devices), size_gib(size), size_gib(devices * size)])
     record = catalog().model(model)
     caption = f"{record.name}: weights in {catalog().weights_format(weights).name}"
     headings = ("Layout", "Devices", "On the fullest device", "On all of them, at most")

@@ -4,11 +4,12 @@ from calc import estimate
 from calc.architecture.stages import Stage
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import part_bytes, source_html
+from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
 from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_level
 from calc.memory.weights import stored_bytes, stored_tensors
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.units import show_count, show_decimal, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number
 from macros.inline import Report, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
@@ -102,7 +103,7 @@ def mixture_table(model: str) -> str:
     for record in catalog().mixtures():
         report: Report = estimate({"model": model, "weights": record.id})
         size = part_bytes(report, "weights")
-        link = calculator_link("will-it-fit", show_decimal(size), model=model, weights=record.id)
+        link = calculator_link("will-it-fit", size_decimal(size), model=model, weights=record.id)
         base = catalog().number_format(record.base).name
         shown = f"{8 * size / report['model']['parameters_total']:.2f}"
         rows.append([text(record.name), text(record.summary), base, source_html(record.source), shown, link])
@@ -127,10 +128,10 @@ def mixture_working(model: str, mixture: str) -> str:
     rows = []
     for (label, name), (number, elements, size) in found.items():
         named = element("code", text(label)) if "." in label else text(label)
-        counts = (show_count(number), show_large_count(elements), f"{8 * size / elements:.2f}", show_decimal(size))
+        counts = (show_count(number), show_large_count(elements), f"{8 * size / elements:.2f}", size_decimal(size))
         rows.append([named, text(name), *counts])
     elements, size = (sum(entry[place] for entry in found.values()) for place in (1, 2))
-    rows.append(["All", "", "", show_large_count(elements), f"{8 * size / elements:.2f}", show_decimal(size)])
+    rows.append(["All", "", "", show_large_count(elements), f"{8 * size / elements:.2f}", size_decimal(size)])
     caption = f"{catalog().model(model).name} in {record.name}"
     headings = ("Tensor", "Stored as", "How many", "Parameters", "Bits per weight", "Size")
     return block(table(headings, rows, caption=caption, words=2))

@@ -6,10 +6,11 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
+from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
+from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.catalog.records import Accelerator, Machine, Price
-from calc.catalog.schema import PRICE_STALE_DAYS
-from calc.units import GIB, show_count, show_dollars, show_gb, show_number
+from calc.units import GIB, show_count, show_dollars, show_number
 from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable
 from macros.links import calculator_link
@@ -256,12 +257,12 @@ def claim_table(models: dict[str, str]) -> str:
             memory = machine.devices * (device.quantity("memory") or 0)
         claim = machine.claim or machine.note
         link = element("a", text(machine.name), href=catalog().source(machine.source).url, rel="noopener")
-        cells = [f"{link} {element('small', text(claim))}", show_gb(memory), text(record.name)]
+        cells = [f"{link} {element('small', text(claim))}", size_gb(memory), text(record.name)]
         for weights in ("bf16", "int8", "nf4-dq"):
             report: Report = estimate({"model": model, "weights": weights, "context_tokens": 2048})
             size = report["memory"]["device_bytes"]
             shown = "fits: " if size <= memory else "too large: "
-            shown += show_gb(size).replace(" ", "\u00a0")
+            shown += size_gb(size)
             cells.append(calculator_link("will-it-fit", shown, model=model, weights=weights, context_tokens=2048))
         cells += [training_cell(model, memory, method) for method in ("qlora", "full")]
         rows.append(cells)
@@ -285,4 +286,4 @@ def training_cell(model: str, memory: float, method: str) -> str:
     report: Report = estimate({**asked, "checkpointing": "full"})
     size = report["memory"]["device_bytes"]
     verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
-    return f"{verdict}: {show_gb(size)}".replace(" GB", "\u00a0GB")
+    return f"{verdict}: {size_gb(size)}"

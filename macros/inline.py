@@ -7,18 +7,10 @@ from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
 from calc.calculators.rendering import source_html, step_html
+from calc.calculators.sizes import size_binary, size_decimal, size_gb, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import (
-    show_binary,
-    show_count,
-    show_decimal,
-    show_gb,
-    show_gib,
-    show_large_count,
-    show_seconds,
-    show_tokens_per_s,
-)
+from calc.units import show_count, show_large_count, show_seconds, show_tokens_per_s
 from macros.facts import device_link, fact_line
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training, show_days
@@ -32,13 +24,13 @@ def show_each(size_bytes: float) -> str:
 
 
 SHOW: dict[str, Callable[[Any], str]] = {
-    "GiB": show_gib,
-    "GB": show_gb,
-    "size": show_binary,
+    "GiB": size_gib,
+    "GB": size_gb,
+    "size": size_binary,
     "bytes": lambda value: f"{show_count(value)} bytes",
     "count": show_count,
     "words": show_large_count,
-    "decimal": show_decimal,
+    "decimal": size_decimal,
     "each": show_each,
     "tokens/s": show_tokens_per_s,
     "seconds": show_seconds,

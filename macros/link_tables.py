@@ -6,12 +6,13 @@ from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
+from calc.calculators.sizes import size_decimal, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Fact, Link
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import DEVICE, STAGED, joined, most_joined, own_link
 from calc.performance.transfers import transfer
-from calc.units import MB, show_decimal, show_gb_per_s, show_gib, show_number, show_seconds
+from calc.units import MB, show_gb_per_s, show_number, show_seconds
 from macros.facts import fact_line
 from macros.inline import device, opening, step, steps_inline
 from macros.links import calculator_link
@@ -50,9 +51,9 @@ def left_on_a_card(**scenario: object) -> str:
     memory = report["memory"]
     taken = [part for part in memory["parts"] if part["bytes"] and part["id"] not in ("weights", "kv_cache")]
     left = memory["capacity_bytes"] - sum(part["bytes"] for part in taken)
-    numbers = " − ".join((show_gib(memory["capacity_bytes"]), *(show_gib(part["bytes"]) for part in taken)))
+    numbers = " − ".join((size_gib(memory["capacity_bytes"]), *(size_gib(part["bytes"]) for part in taken)))
     name = "Capacity less " + ", ".join(part["label"].lower() for part in taken)
-    return opening(show_gib(left), step(name, r"M - \sum M_{\text{runtime}}", numbers, show_gib(left)))
+    return opening(size_gib(left), step(name, r"M - \sum M_{\text{runtime}}", numbers, size_gib(left)))
 
 
 def link_share(link: str, field: str = "reached") -> str:
@@ -100,8 +101,8 @@ def sending(what: str, **fields: object) -> str:
     shown = {
         "time": show_seconds(seconds),
         "one": show_seconds(way.seconds),
-        "size": show_decimal(part.message_bytes),
-        "sent": show_decimal(sum(other.repeats * over.sent for other, over in report["sent"])),
+        "size": size_decimal(part.message_bytes),
+        "sent": size_decimal(sum(other.repeats * over.sent for other, over in report["sent"])),
         "rate": show_gb_per_s(way.bus_rate),
         "share": f"{100 * seconds / (seconds + compute):.0f} %",
         "beside": f"{100 * seconds / compute:.0f} %" if compute else "–",
@@ -233,7 +234,7 @@ def exchange_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens:
                 fields["link"] = link
             report = CALCULATORS["interconnect"].report({name: str(value) for name, value in fields.items()})
             if index == 0:
-                cells.append(show_decimal(sum(part.repeats * way.sent for part, way in report["sent"])))
+                cells.append(size_decimal(sum(part.repeats * way.sent for part, way in report["sent"])))
             compute = report["compute_seconds"]
             beside = f" ({100 * report['seconds'] / compute:.0f} %)" if compute else ""
             cells.append(calculator_link("interconnect", show_seconds(report["seconds"]), **fields) + beside)

@@ -1,7 +1,7 @@
 """Tables of measured training runs, row by row beside what is computed for them."""
 
 from calc.calculators.html import table, text
-from calc.units import show_gib
+from calc.calculators.sizes import size_gib
 from calc.validation.scores import read_rows
 from calc.validation.training_memory import FILE, score_of
 from macros.accuracy.page import percent
@@ -20,9 +20,9 @@ def measured_chain(*rows: tuple[str, str], caption: str) -> str:
         if identity not in found:
             raise ValueError(f"no measurement of training memory has the id {identity!r}")
         score = score_of(found[identity])
-        saved = [show_gib(before[0] - score.measured), show_gib(before[1] - score.predicted)] if before else ["–", "–"]
+        saved = [size_gib(before[0] - score.measured), size_gib(before[1] - score.predicted)] if before else ["–", "–"]
         before = (score.measured, score.predicted)
-        pair = [show_gib(size) for size in before]
+        pair = [size_gib(size) for size in before]
         cells.append([text(words), *pair, percent(score.error, sign=True), *(cell.replace("-", "−") for cell in saved)])
     headings = ("Run", "Measured", "Computed", "Error", "Saved, measured", "Saved, computed")
     return block(table(headings, cells, caption=caption))

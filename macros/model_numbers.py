@@ -9,12 +9,13 @@ from calc.architecture.routing import experts_touched, parameters_touched
 from calc.architecture.tensors import Tensor
 from calc.calculators.html import element, text
 from calc.calculators.rendering import source_html
+from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
 from calc.memory.kv_cache import entry_bytes, expanded_cache, expanded_token_bytes
 from calc.memory.weights import stored_bytes
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.scenario.model import known_architecture
-from calc.units import show_binary, show_count, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number
 from macros.inline import SHOW, Report, look_up, opening, step, steps_inline
 
 BITS = r"\frac{8 \cdot M}{N}"
@@ -130,7 +131,7 @@ def expanded(model: str) -> str:
     working = step("Expanded, in a layer", r"n_{\text{heads}} \cdot (d_K + d_V) \cdot 2", numbers, show_count(size))
     numbers = f"{total // size} × {show_count(size)}"
     working += step("Over the layers", r"L \cdot B_{\text{layer}}", numbers, f"{show_count(total)} B")
-    return opening(show_binary(total), working)
+    return opening(size_binary(total), working)
 
 
 def bits(weights: str, model: str = "") -> str:

@@ -9,10 +9,11 @@ from calc.architecture.parameters import parameters_active, parameters_by_block,
 from calc.architecture.tensors import BLOCKS, Tensor
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import part_bytes, source_html
+from calc.calculators.sizes import size_binary, size_decimal
 from calc.catalog import catalog
 from calc.catalog.records import Model
 from calc.memory.weights_working import BLOCK_LABELS
-from calc.units import KIB, show_binary, show_count, show_decimal, show_large_count
+from calc.units import KIB, show_count, show_large_count
 from macros.filtered import filtered, missing, sortable
 from macros.links import calculator_link
 from macros.markdown import block
@@ -197,10 +198,10 @@ def beyond_table(*rows: tuple[str, str, int]) -> str:
                 calculator_link("will-it-fit", model.name, model=model.id, weights="fp16", context_tokens=tokens),
                 text(kind),
                 show_large_count(parameters_total(architecture)),
-                show_decimal(part_bytes(full, "weights")),
-                show_decimal(part_bytes(half, "weights")),
+                size_decimal(part_bytes(full, "weights")),
+                size_decimal(part_bytes(half, "weights")),
                 show_count(tokens),
-                show_binary(cache) if cache else "–",
+                size_binary(cache) if cache else "–",
             ]
         )
     headings = ("Model", "What it is", "Parameters", "FP32", "FP16", "Tokens", "Cache, FP16")

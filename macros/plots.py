@@ -16,7 +16,7 @@ import vl_convert
 from mkdocs.utils import get_relative_url
 
 from calc.calculators.html import element, text
-from calc.plots import Plot, draw, draw_beside, table_html
+from calc.plots import Plot, draw, draw_beside, in_unit, size_fields, table_html
 from macros.links import standing_on
 from macros.markdown import block
 
@@ -25,7 +25,7 @@ SCRIPT = f"{FOLDER}/plot.mjs"
 SVG = "http://www.w3.org/2000/svg"
 # What Vega writes for assistants that read marks one by one, for fonts that the page sets, and for the pointer.
 SPARE = ("role", "aria-hidden", "aria-roledescription", "class", "font-family", "pointer-events", "style", "version")
-SOURCE = re.compile(rf'data-source="[^"]*{FOLDER}/([0-9a-f]{{12}}\.json)"')
+SOURCE = re.compile(rf'data-source(?:-gb)?="[^"]*{FOLDER}/([0-9a-f]{{12}}\.json)"')
 LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 _compiled: dict[str, str] = {}  # specifications of this build, by the name of their file
 
@@ -46,15 +46,23 @@ def plot(name: str, *, calculator: str = "", prefix: str = "", **asked: object) 
 
 def plot_html(drawn: Plot, **attributes: str | None) -> str:
     """Return a plot's figure and table, and the script that draws it again; the script stands beside what needs it."""
-    compiled = vl_convert.vegalite_to_vega(drawn.whole())
-    picture = tidy(vl_convert.vega_to_svg(compiled), drawn.summary)
-    source = get_relative_url(f"{FOLDER}/{keep(compiled)}", standing_on())
-    figure = element("div", picture, class_="plot-drawing") + element("figcaption", text(drawn.caption))
+    written = in_unit(drawn, "")
+    compiled = vl_convert.vegalite_to_vega(written.whole())
+    picture = tidy(vl_convert.vega_to_svg(compiled), written.summary)
+    sources = {"data_source": address_of(compiled)}
+    if size_fields(drawn):
+        sources["data_source_gb"] = address_of(vl_convert.vegalite_to_vega(in_unit(drawn, "GB").whole()))
+    figure = element("div", picture, class_="plot-drawing") + element("figcaption", text(written.caption))
     listed = element("summary", "The numbers of this plot") + element("div", table_html(drawn), class_="plot-table")
     inner = element("figure", figure, class_="plot-figure") + element("details", listed)
     script = element("script", type="module", src=get_relative_url(SCRIPT, standing_on()))
-    whole = element("gpu-plot", inner, data_source=source, **attributes) + script
+    whole = element("gpu-plot", inner, **sources, **attributes) + script
     return block(element("div", whole, class_="plot", data_search_exclude=True))
+
+
+def address_of(compiled: dict[str, Any]) -> str:
+    """Note a compiled specification, and return its address from the page."""
+    return get_relative_url(f"{FOLDER}/{keep(compiled)}", standing_on())
 
 
 def keep(compiled: dict[str, Any]) -> str:

@@ -2,11 +2,12 @@
 
 from calc import estimate
 from calc.calculators.html import element, table, text
+from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
 from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_half
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.training.step import model_states
-from calc.units import show_count, show_gb
+from calc.units import show_count
 from macros.markdown import block
 from macros.training_numbers import Report, full_parameters, training
 from macros.training_tables import cited
@@ -25,7 +26,7 @@ def scheme_table(model: str) -> str:
             shown = [parts[name] for name in ("weights", "master_weights", "gradients", "optimizer_states")]
             cells = [f"{size / count:.3g}" if size else "–" for size in (*shown, sum(shown))]
             name = element("code", scheme.id) + (f", {kind.upper()} gradients" if width != scheme.gradient else "")
-            rows.append([name, *cells, show_gb(sum(shown)), cited(scheme.source)])
+            rows.append([name, *cells, size_gb(sum(shown)), cited(scheme.source)])
     named = catalog().model(model).name
     headings = ("Precision", "Weight", "Master", "Gradient", "AdamW", "Together", named, "Source")
     caption = f"Bytes that a trained parameter costs, and {named} with them"
@@ -46,8 +47,8 @@ def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
                 element("code", text(optimizer.id)),
                 f"{size / count:.3g}" if size > count / 100 else "under 0.01" if size else "–",
                 where if size else "–",
-                show_gb(size) if size else "–",
-                show_gb(sum(parts.values())),
+                size_gb(size) if size else "–",
+                size_gb(sum(parts.values())),
                 cited(optimizer.source),
             ]
         )

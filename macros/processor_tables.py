@@ -5,8 +5,9 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
+from calc.calculators.sizes import size_decimal, size_gib
 from calc.catalog import catalog
-from calc.units import show_count, show_decimal, show_gib, show_number
+from calc.units import show_count, show_number
 from macros.inline import Report, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
@@ -109,9 +110,9 @@ def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int,
         rows.append(
             [
                 f"{count} of {report['model']['layers']}",
-                show_gib(memory["device_bytes"]),
+                size_gib(memory["device_bytes"]),
                 "yes" if memory["fits"] else "no",
-                show_decimal(memory["host_bytes"]),
+                size_decimal(memory["host_bytes"]),
                 show_number(speed["decode_tokens_per_s"]["typical"]),
                 show_count(speed["prefill_tokens_per_s"]["typical"]),
             ]

@@ -1,9 +1,9 @@
 """Tables of repairs: what makes a training run fit that does not."""
 
 from calc.calculators.html import table, text
+from calc.calculators.sizes import size_gib
 from calc.training.changes import PRICES
 from calc.training.repairs import repairs
-from calc.units import show_gib
 from macros.markdown import block
 from macros.training_numbers import training
 
@@ -19,9 +19,9 @@ def repair_table(caption: str, **run: object) -> str:
     rows = [
         [
             text(repair.change.what),
-            show_gib(repair.saved_bytes),
-            show_gib(repair.device_bytes),
-            show_gib(repair.host_bytes) if repair.host_bytes else "–",
+            size_gib(repair.saved_bytes),
+            size_gib(repair.device_bytes),
+            size_gib(repair.host_bytes) if repair.host_bytes else "–",
             text(PRICES[repair.change.level]),
             text(repair.change.price),
         ]

@@ -6,12 +6,13 @@ from typing import Any
 from calc import estimate
 from calc.architecture.parameters import parameters_active
 from calc.calculators.html import table, text
+from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
 from calc.performance.token_flops import token_flops
 from calc.planning.storage import data_set_bytes, token_bytes
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
-from calc.units import show_count, show_decimal, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number
 from macros.inline import SHOW, look_up, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
@@ -79,7 +80,7 @@ def saved_table(*rows: tuple[str, Run], caption: str) -> str:
         size, _, form = look_up("checkpoint", report)
         count = full_parameters(report["model"]["id"])
         trained = report["model"]["parameters_trainable"]
-        numbers = (show_decimal(2 * trained), SHOW[form](size), f"{size / trained:.3g}")
+        numbers = (size_decimal(2 * trained), SHOW[form](size), f"{size / trained:.3g}")
         cells.append([text(shown), show_large_count(count), show_large_count(trained), *numbers])
     headings = ("Run", "Parameters", "Trained", "Trained weights in 16 bit", "To go on", "Bytes for each trained")
     return block(table(headings, cells, caption=caption))
@@ -89,6 +90,6 @@ def data_set(tokens: float, model: str) -> str:
     """Return what a data set takes once its texts are tokens of a model's vocabulary, inline. `tokens` in billions."""
     record = catalog().model(model)
     vocabulary, count = known_architecture(catalog(), record.id).vocab_size, round(tokens * 1e9)
-    shown = show_decimal(data_set_bytes(tokens=count, vocabulary=vocabulary))
+    shown = size_decimal(data_set_bytes(tokens=count, vocabulary=vocabulary))
     numbers = f"{show_count(count)} × {token_bytes(vocabulary)} B, for {show_count(vocabulary)} words"
     return opening(shown, step(f"Tokens of {record.name}", r"D \cdot b", numbers, shown))

@@ -3,10 +3,11 @@
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
+from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
 from calc.performance.step_traffic import step_traffic
 from calc.training.reading import read_training
-from calc.units import show_count, show_decimal, show_seconds
+from calc.units import show_count, show_seconds
 from macros.inline import look_up, opening
 from macros.inline import step as written
 from macros.links import calculator_link
@@ -24,7 +25,7 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
         plan = read_training(asked, catalog()).plan
         shown_link = training_link(shown, estimate(asked))
         for sent in step_traffic(plan):
-            size = show_decimal(sent.bytes)
+            size = size_decimal(sent.bytes)
             working = written(sent.what, sent.formula, sent.numbers, size)
             working += element("span", source_html(sent.source), class_="calc-step")
             times = [show_seconds(sent.bytes / record.bytes_per_s_one_way) for record in records]
@@ -45,7 +46,7 @@ def stage_table(model: str, counts: tuple[int, ...], **run: object) -> str:
             report: Report = estimate(asked)
             size, _, _ = look_up("states", report)
             values = {"model": report["model"]["id"], "data": count, "sharding": stage, **run}
-            cells.append(calculator_link("pre-training", show_decimal(size), **values))
+            cells.append(calculator_link("pre-training", size_decimal(size), **values))
         rows.append(cells)
     headings = ("GPUs", "Nothing divided", "ZeRO-1", "ZeRO-2", "ZeRO-3, FSDP")
     caption = f"Model states of {catalog().model(model).name} on each GPU"

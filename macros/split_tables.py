@@ -4,8 +4,9 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import table, text
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.units import show_gib, show_number
+from calc.units import show_number
 from macros.inline import Report
 from macros.markdown import block
 
@@ -25,7 +26,7 @@ def split_table(model: str, weights: str, devices: tuple[str, ...], *splits: tup
             [
                 " : ".join(f"{part:g}" for part in split) if split else "by free memory",
                 ", ".join(f"{item['layers']}" for item in memory["devices"]),
-                "yes" if memory["fits"] else f"no, {show_gib(-memory['headroom_bytes'])} missing",
+                "yes" if memory["fits"] else f"no, {size_gib(-memory['headroom_bytes'])} missing",
                 text(catalog().accelerator(memory["fullest"]).name),
                 text(catalog().accelerator(speed["slowest"]).name),
                 show_number(speed["decode_tokens_per_s"]["typical"]),

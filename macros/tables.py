@@ -6,11 +6,12 @@ from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
+from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.planning.support import format_of_bits
 from calc.scenario.model import known_architecture
-from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_gb, show_gib, show_large_count
+from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -29,7 +30,7 @@ def precision_table(*models: str, formats: tuple[str, ...] = PRECISIONS) -> str:
         ]
         for number_format in formats:
             size = part_bytes(estimate({"model": model.id, "weights": number_format}), "weights")
-            cells.append(calculator_link("will-it-fit", show_gb(size), model=model.id, weights=number_format))
+            cells.append(calculator_link("will-it-fit", size_gb(size), model=model.id, weights=number_format))
         rows.append(cells)
     headings = ("Model", "Parameters", *(catalog().number_format(name).name for name in formats))
     return block(table(headings, rows, caption="Memory of the weights, by number format"))
@@ -51,9 +52,9 @@ def llama_table(*models: str, sequences: int = 2, context_tokens: int = 1024) ->
                 show_count(architecture.layer_count),
                 show_count(architecture.attention.heads) if architecture.attention else "–",
                 show_count(architecture.hidden_size),
-                show_gb(weights),
-                show_gib(cache),
-                show_gb(weights + cache),
+                size_gb(weights),
+                size_gib(cache),
+                size_gb(weights + cache),
             ]
         )
     headings = ("Model", "Parameters", "Layers", "Heads", "Hidden size", "On disk", "Cache", "Disk and cache")

@@ -1,10 +1,11 @@
 """Drawings of training: a step's moments as bars, what ZeRO divides as blocks, the matrices of an adapter."""
 
 from calc.calculators.html import element, text
+from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.memory.training.working import LABELS
 from calc.training.step import STATES, model_states, moments
-from calc.units import show_count, show_gb, show_gib
+from calc.units import show_count
 from macros.figures import WIDTH, whole_figure
 from macros.model_numbers import architecture_named
 from macros.training_numbers import training
@@ -34,7 +35,7 @@ def step_figure(caption: str, **run: object) -> str:
     for index, moment in enumerate(found):
         top, left = index * ROW, 0.0
         peak = moment.total == widest
-        words = f"{moment.reason[0].upper()}{moment.reason[1:]}: {show_gib(moment.total)}" + (
+        words = f"{moment.reason[0].upper()}{moment.reason[1:]}: {size_gib(moment.total)}" + (
             ", the peak" if peak else ""
         )
         said.append(words)
@@ -58,7 +59,7 @@ def stage_figure(model: str, devices: int = 4, **run: object) -> str:
     for name, stage in STAGES:
         states = model_states(asked | {"sharding": stage})
         parts |= dict.fromkeys(part for part in STATES if states[part])
-        words = f"{name}: {show_gb(sum(states.values()))} on each"
+        words = f"{name}: {size_gb(sum(states.values()))} on each"
         said.append(words)
         drawn += element("text", text(words), x=0, y=top + 14)
         for device in range(devices):

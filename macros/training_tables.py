@@ -6,9 +6,10 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
+from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.training.step import model_states
-from calc.units import show_count, show_gb, show_gib
+from calc.units import show_count
 from macros.inline import SHOW, look_up
 from macros.links import calculator_link
 from macros.markdown import block
@@ -102,7 +103,7 @@ def cell(column: str, report: Report, first_bytes: int) -> str:
     memory = report["memory"]
     if column == "saved":
         saved = first_bytes - memory["device_bytes"]
-        return "–" if abs(saved) < NO_CHANGE_BYTES else show_gib(saved).replace("-", "−")
+        return "–" if abs(saved) < NO_CHANGE_BYTES else f"{'−' if saved < 0 else ''}{size_gib(abs(saved))}"
     if column == "bound":
         return BOUND[report["speed"]["bound_by"]] if report["speed"] else "–"
     if column == "phase":
@@ -165,8 +166,8 @@ def copied_state_table(*rows: tuple[str, str, str, str, str], sequence_tokens: i
         asked = {"model": model, "sequence_tokens": sequence_tokens, "checkpointing": "full"}
         sizes = [sum(model_states(training({**asked, **kept})).values()) for kept in ({"gradient_dtype": "bf16"}, {})]
         report: Report = estimate(training(asked))
-        total = training_link(show_gb(report["memory"]["device_bytes"]), report)
-        cells.append([text(f"{name}: {report['model']['name']}"), *map(text, said), *map(show_gb, sizes), total])
+        total = training_link(size_gb(report["memory"]["device_bytes"]), report)
+        cells.append([text(f"{name}: {report['model']['name']}"), *map(text, said), *map(size_gb, sizes), total])
     headings = (
         "Size and model",
         "It says: parameters",
@@ -188,7 +189,7 @@ def rule_count_table(models: tuple[str, ...], devices: tuple[str, ...], *, facto
     rows = []
     for name in models:
         model, count = catalog().model(name), full_parameters(name)
-        cells = [text(model.name), show_gb(factor * width * count)]
+        cells = [text(model.name), size_gb(factor * width * count)]
         for device in devices:
             record = catalog().accelerator(device)
             capacity = record.quantity("memory") or record.capacity_bytes
@@ -222,9 +223,9 @@ def multiplier_table(model: str, *rows: tuple[str, str, tuple[str, ...]], width:
         computed = [sum(found[part] for part in parts) for found in sizes]
         sums = [total + size for total, size in zip(sums, (said, *computed), strict=True)]
         shown = f"{multiple}×" if multiple else "not in the list"
-        cells.append([text(item), shown, show_gb(said) if said else "–", *(show_gb(size) for size in computed)])
+        cells.append([text(item), shown, size_gb(said) if said else "–", *(size_gb(size) for size in computed)])
     times = f"{sums[0] / width / count:g}×"
-    cells.append(["Together", times, *map(show_gb, sums)])
+    cells.append(["Together", times, *map(size_gb, sums)])
     headings = ("Item", "The list", "That would be", "Computed, 1 sequence", "Computed, 8 sequences")
     named = catalog().model(model).name
     tokens = show_count(reports[0]["scenario"]["sequence_tokens"])

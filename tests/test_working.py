@@ -147,7 +147,7 @@ def test_the_working_of_each_field(engine: str, name: str) -> None:
 @pytest.mark.parametrize("tokens", [{"context_tokens": 4096}, {"prompt_tokens": 1, "output_tokens": 2, "sequences": 8}])
 @pytest.mark.parametrize("model", ["qwen3-4b", "gemma-3-12b", "gpt-oss-20b"])
 def test_the_working_under_mlx(model: str, tokens: Scenario) -> None:
-    """The same of an engine that holds what the mathematics needs: its activations and logits have their working too."""
+    """The same of an engine that holds what the mathematics needs: activations and logits have their working too."""
     scenario: Scenario = {"model": model, "engine": "mlx", "accelerator": "m4-max-64gb", **tokens}
     report: Report = estimate(scenario)
     check_steps(report, scenario)

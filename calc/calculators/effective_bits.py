@@ -4,6 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice
 from calc.calculators.rendering import Report, answer_html, spoken
+from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks
 from calc.memory.weights_working import BLOCK_LABELS
@@ -100,13 +101,13 @@ def blocks_html(blocks: list[StoredBlock]) -> str:
             text(block.format_name),
             show_count(block.parameters),
             f"{block.bits:.3f}",
-            show_gb(block.stored_bytes),
+            size_gb(block.stored_bytes),
             f"{100 * block.stored_bytes / total:.1f} %",
         ]
         for block in blocks
     ]
     parameters = sum(block.parameters for block in blocks)
-    rows.append(["Total", "", show_count(parameters), f"{effective_bits(blocks):.3f}", show_gb(total), "100.0 %"])
+    rows.append(["Total", "", show_count(parameters), f"{effective_bits(blocks):.3f}", size_gb(total), "100.0 %"])
     headings = ("Block", "Stored in", "Parameters", "Bits per weight", "Size", "Share")
     return table(headings, rows, caption="What is stored, by block", words=2)
 
@@ -146,7 +147,7 @@ def render(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     blocks = blocks_of(report)
-    return f"{effective_bits(blocks):.3f}", show_gb(sum(block.stored_bytes for block in blocks))
+    return f"{effective_bits(blocks):.3f}", size_gb(sum(block.stored_bytes for block in blocks))
 
 
 CALCULATOR = Calculator(

@@ -3,12 +3,13 @@
 from calc.calculators import hosting, several
 from calc.calculators.html import table, text
 from calc.calculators.rendering import Report, device_words, measured_text, part_bytes
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.estimate import estimate
 from calc.planning.measured import MEMORY, is_measured
 from calc.scenario.fields import SHARING_ENGINES
-from calc.units import show_count, show_gib
+from calc.units import show_count
 
 # What a scenario asks of any engine and of none.
 WITHOUT_ENGINE = (
@@ -82,8 +83,8 @@ def bounded_by_memory(report: Report) -> bool:
 
 def show_range(low_bytes: float, high_bytes: float) -> str:
     """Return a range of sizes; one size where both ends are shown alike."""
-    low, high = show_gib(low_bytes), show_gib(high_bytes)
-    return low if low == high else f"{low.removesuffix(' GiB')} to {high}"
+    low, high = size_gib(low_bytes), size_gib(high_bytes)
+    return low if low == high else f"{low} to {high}"
 
 
 def bare_bytes(report: Report) -> int:
@@ -116,11 +117,11 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     memory = report["memory"]
     if stopped := does_not_run(report):
         return stopped
-    spare = show_gib(abs(memory["headroom_bytes"]))
-    amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    spare = size_gib(abs(memory["headroom_bytes"]))
+    amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     full = "" if several.count(report) == 1 else " on the fullest device,"
     if memory["fits"]:
-        unused = show_gib(part_bytes(report, "kv_pool_free"))
+        unused = size_gib(part_bytes(report, "kv_pool_free"))
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
@@ -137,12 +138,12 @@ def first_repair(report: Report) -> str:
     if not report["repairs"]:
         return ""
     first = report["repairs"][0]
-    return f" {first['message']}: it fits, with {show_gib(first['headroom_bytes'])} to spare."
+    return f" {first['message']}: it fits, with {size_gib(first['headroom_bytes'])} to spare."
 
 
 def repairs_html(report: Report) -> str:
     """Return the changes that make it fit or run, least harm first, as a table; empty where none is needed."""
-    rows = [[text(item["message"]), show_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
+    rows = [[text(item["message"]), size_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
     headings = ("Change", "Left on each GPU", "What it costs")
     return table(headings, rows, caption="What would make it fit, least harm first", words=(0, 2)) if rows else ""
 

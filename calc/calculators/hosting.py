@@ -2,8 +2,9 @@
 
 from calc.calculators.inputs import Amount, Choice
 from calc.calculators.rendering import Report
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.units import GIB, show_count, show_gib, show_seconds
+from calc.units import GIB, show_count, show_seconds
 
 TOPIC = "Host"
 MOST_LAYERS, MOST_CORES, MOST_GIB = 1000, 1024, 100_000
@@ -117,7 +118,7 @@ def short(report: Report) -> str:
     memory, size = host_memory(report), report["memory"].get("host_bytes", 0)
     if alone(report) or memory is None or size <= memory:
         return ""
-    return f" In the host's memory {show_gib(size)} would stay, and it has {show_gib(memory)}."
+    return f" In the host's memory {size_gib(size)} would stay, and it has {size_gib(memory)}."
 
 
 def place(report: Report) -> str:
@@ -138,8 +139,8 @@ def facts(report: Report) -> list[str]:
     if not size:
         return []
     memory = host_memory(report)
-    of = f" of {show_gib(memory)}" if memory else ""
-    found = [f"In the host's memory: <strong>{show_gib(size)}</strong>{of}"]
+    of = f" of {size_gib(memory)}" if memory else ""
+    found = [f"In the host's memory: <strong>{size_gib(size)}</strong>{of}"]
     if tokens := report["memory"].get("stored_cache_tokens"):
         back = (report["speed"] or {}).get("cache_restore_s")
         after = f"; that of a prompt is back after <strong>{show_seconds(back['typical'])}</strong>" if back else ""

@@ -1,24 +1,44 @@
 """Writing HTML: escaped text, elements, tables; no style attributes, which the page's policy forbids."""
 
+import re
 from collections.abc import Collection, Iterable
 
 Attribute = str | int | bool | None
 ADDRESSES = ("href", "src", "action")
 ROOT = "../../"  # of the site: every page with a calculator but the first stands two deep
+# A size, which `calc.calculators.sizes` writes: the one element that a text may have.
+SIZE = re.compile(r'<data value="(-?\d+)" data-or="([^"<>]+)">([^<>]+)</data>')
+WRITTEN_SIZE = re.compile(r'&lt;data value="(-?\d+)" data-or="([^"&]+)"&gt;([^&]+)&lt;/data&gt;')
+WORDS_ALONE = ("option", "title", "textarea")  # have no elements in them
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
 def text(value: object) -> str:
-    """Return a value as escaped text.
+    """Return a value as escaped text; sizes in it stay elements.
 
     The standard library's `html` would bring its table of every named entity into the page.
     """
-    return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    written = str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return WRITTEN_SIZE.sub(r'<data value="\1" data-or="\2">\3</data>', written) if "&lt;data" in written else written
+
+
+def in_words(value: str, unit: str = "") -> str:
+    """Return a text with its sizes as words: as they were written, or all in "GB" or all in "GiB".
+
+    >>> in_words('It takes <data value="16060522496" data-or="16.06 GB">14.96 GiB</data>.', "GB")
+    'It takes 16.06 GB.'
+    """
+
+    def words(found: re.Match[str]) -> str:
+        _, other, shown = found.groups()
+        return other if unit and shown.endswith("iB") != (unit == "GiB") else shown
+
+    return SIZE.sub(words, value) if "<data" in value else value
 
 
 def quoted(value: object) -> str:
     """Return a value escaped for an attribute."""
-    return text(value).replace('"', "&quot;")
+    return text(in_words(str(value))).replace('"', "&quot;")
 
 
 def escaped(value: str) -> str:
@@ -38,6 +58,10 @@ def element(name: str, content: str = "", /, **attributes: Attribute) -> str:
     for key in ADDRESSES:
         if key in attributes:
             check_address(str(attributes[key]))
+    if name == "text":  # of a drawing, which has no `data`
+        content = SIZE.sub(r'<tspan data-or="\2">\3</tspan>', content)
+    elif name in WORDS_ALONE:
+        content = in_words(content)
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{quoted(value)}"')
         for key, value in attributes.items()

@@ -2,10 +2,11 @@
 
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import Report, answer_html, facts_html, spoken
+from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text
 from calc.performance.messages import SHARDED, SHARINGS, TRAINED
-from calc.units import show_count, show_decimal, show_gb_per_s, show_seconds
+from calc.units import show_count, show_gb_per_s, show_seconds
 
 ALGORITHMS = {
     "ring": "around a ring: each device sends to the next one, piece by piece",
@@ -58,8 +59,8 @@ def messages_html(report: Report) -> str:
         [
             text(part.operation),
             show_count(part.repeats),
-            show_decimal(part.message_bytes),
-            show_decimal(part.repeats * way.sent),
+            size_decimal(part.message_bytes),
+            size_decimal(part.repeats * way.sent),
             show_seconds(way.seconds),
             show_seconds(part.repeats * way.seconds),
         ]

@@ -5,7 +5,8 @@ from calc.calculators.html import table, text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report, answer_html, part_bytes, spoken
 from calc.calculators.serving_inputs import cache_formats
-from calc.units import show_binary, show_count, show_decimal, show_gib
+from calc.calculators.sizes import size_binary, size_gib
+from calc.units import show_binary, show_count, show_decimal
 
 INPUTS = (
     Choice(
@@ -49,7 +50,7 @@ def headline(report: Report) -> tuple[str, str]:
     count = report["memory"]["sequences"]
     sequences = "one sequence" if count == 1 else f"{show_count(count)} sequences"
     rest = f"for {sequences} of {show_count(scenario['context_tokens'])} tokens in {report['model']['name']}."
-    return f"The cache takes {show_gib(cache_bytes(report))}", rest
+    return f"The cache takes {size_gib(cache_bytes(report))}", rest
 
 
 def amounts(report: Report) -> str:
@@ -97,7 +98,7 @@ def render(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     tokens = report["scenario"]["context_tokens"]
-    return show_binary(sequence_bytes(report) / tokens), show_gib(cache_bytes(report))
+    return size_binary(sequence_bytes(report) / tokens), size_gib(cache_bytes(report))
 
 
 CALCULATOR = Calculator(

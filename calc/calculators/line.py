@@ -10,13 +10,14 @@ from calc.calculators.inputs import Values
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, verdict_html
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.lines.line import LONGEST
 from calc.lines.reading import read_line
 from calc.lines.settling import ON_HOST, settled
-from calc.units import show_dollars, show_gib
+from calc.units import show_dollars
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
 CALCULATOR_OF = {
@@ -125,7 +126,7 @@ def noted(calculator: Calculator, values: Values, found: dict[str, object], word
     if found.get("weights") not in (None, "published"):
         report = calculator.report({**values, "weights": "published"})
         if not report["memory"].get("fits", True):
-            missing = show_gib(-report["memory"]["headroom_bytes"])
+            missing = size_gib(-report["memory"]["headroom_bytes"])
             words = f"{words} As published, {missing} are missing."
     return element("p", text(words), class_="ask-note") if words else ""
 
@@ -152,8 +153,8 @@ def memory_alone(scenario: dict[str, Any]) -> Answer:
     report: Any = estimate(scenario)
     memory = report["memory"]
     low, high = memory["device_bytes_range"]
-    size = show_gib(memory["device_bytes"])
-    rest = f"{report['model']['name']}; four of five such runs lie from {show_gib(low)} to {show_gib(high)}."
+    size = size_gib(memory["device_bytes"])
+    rest = f"{report['model']['name']}; four of five such runs lie from {size_gib(low)} to {size_gib(high)}."
     verdict = verdict_html(None, f"It takes {size}:", rest)
     return verdict + bars_html(report) + parts_html(report), f"It takes {size}: {rest}"
 

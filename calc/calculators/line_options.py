@@ -16,11 +16,12 @@ from calc.calculators.options import (
     option_table,
 )
 from calc.calculators.rendering import format_words, verdict_html
+from calc.calculators.sizes import size_gib
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
 from calc.planner.answer import answer
-from calc.units import show_count, show_gib
+from calc.units import show_count
 
 HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
@@ -102,7 +103,7 @@ def needs(question: Any, found: Any) -> str:
     sizes = []
     for weights in formats:
         report: Any = estimate({**asked, "weights": weights})
-        sizes.append(f"{show_gib(report['memory']['device_bytes'])} {said_format(str(weights))}")
+        sizes.append(f"{size_gib(report['memory']['device_bytes'])} {said_format(str(weights))}")
     tokens = show_count(report["scenario"]["context_tokens"])
     times = f"{show_count(asked['sequences'])} × " if asked["sequences"] > 1 else ""
     return f"{model_name(question)} with {times}{tokens} tokens takes {', '.join(sizes)}, without an engine."

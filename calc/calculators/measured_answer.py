@@ -14,19 +14,21 @@ from calc.calculators.rendering import (
     verdict_html,
     warnings_html,
 )
+from calc.calculators.sizes import size_binary, size_gib
 from calc.catalog import catalog
 from calc.measured_output.comparison import Compared, Figure, Run, what_it_takes
 from calc.measured_output.corrections import corrections, mismatched
 from calc.measured_output.terms import BYTES, RATE, SECONDS, TERMS
-from calc.units import show_binary, show_count, show_gib, show_number, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
-SHOWN = {BYTES: show_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}
+SHOWN = {BYTES: size_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}
 SAME = 0.01  # what differs by less is the same
 HELP = {
     True: "The guide's answers for this device under this engine can be corrected by what you measured, in this "
     "browser alone. Corrected answers say so, and one press takes it back.",
     False: "The weights measured are not those of the scenario: choose the number format of the run first.",
 }
+KEPT = "Kept in this browser: from now on answers for this device under this engine are corrected."
 ASSUMPTIONS = [
     "The run was alone on its devices, warm, and did what the form says.",
     "The range of a speed is where four of five published measurements lie; of memory it is its calibrated range; of "
@@ -94,7 +96,7 @@ def otherwise_html(report: Report) -> str:
     items = []
     for one in report["compared"]:
         if abs(one.ratio - 1) > SAME:
-            show = show_binary if one.id == "kv_cache_bytes" else show_gib
+            show = size_binary if one.id == "kv_cache_bytes" else size_gib
             items.append(f"{text(TERMS[one.id].label)}: {text(what_it_takes(one, report, show))}.")
     if not items:
         return ""
@@ -103,21 +105,31 @@ def otherwise_html(report: Report) -> str:
 
 
 def correction_html(report: Report) -> str:
-    """Return the offer to correct the guide's answers; empty where nothing is to be corrected."""
-    run: Run = report["run"]
+    """Return the offer to correct the guide's answers; empty where nothing differs that could be corrected."""
     measured, where = report["measured_terms"], report["scenario"]
     if not measured or not where.get("accelerator") or where["engine"] == "none":
         return ""
     if mismatched(report["figures"], measured):
         return element("p", text(HELP[False]), class_="calc-help")
-    found = corrections(run, report["figures"], measured)
-    if not found:
+    if all(abs(one.ratio - 1) <= SAME for one in report["compared"]):
         return ""
-    kept = {"accelerator": where["accelerator"], "engine": where["engine"], "correction": found}
     name, engine = catalog().accelerator(where["accelerator"]).name, catalog().engine(where["engine"]).name
     label = f"Correct my answers for {name} under {engine}"
-    button = element("button", text(label), type="button", data_correct=json.dumps(kept))
+    button = element("button", text(label), type="button", data_correct=True)
     return element("p", text(HELP[True]), class_="calc-help") + element("p", button, class_="calc-correct")
+
+
+def correction(report: Report) -> dict[str, Any]:
+    """Return the correction that a reader keeps, or None under "kept", and what to tell of it.
+
+    Its factors take several estimates to find, so that they are sought when the button is pressed and not before.
+    """
+    run, where = report["run"], report["scenario"]
+    found = corrections(run, report["figures"], report["measured_terms"])
+    if not found:
+        return {"ok": True, "kept": None, "status": "No factor of the guide's terms gives what was measured."}
+    kept = {"accelerator": where["accelerator"], "engine": where["engine"], "correction": found}
+    return {"ok": True, "kept": kept, "status": KEPT}
 
 
 def written_report(report: Report) -> str:

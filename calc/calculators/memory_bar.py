@@ -2,8 +2,8 @@
 
 from calc.calculators.html import element, text
 from calc.calculators.rendering import Report
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.units import show_gib
 
 HEIGHT, LINE, WORDS = 24, 2, 16  # pixels: of the bar, of a limit's line, and of the words of a limit
 NOT_HELD = "outside_share"  # of a device that would do, not of this one
@@ -24,12 +24,12 @@ def bars_html(report: Report) -> str:
         drawn += element(
             "rect", x=f"{left:.2f}%", y=WORDS, width=f"{share:.2f}%", height=HEIGHT, class_=f"part-{part_id}"
         )
-        legend += element("li", f"{swatch(part_id)} {text(label)} {show_gib(size)}")
+        legend += element("li", f"{swatch(part_id)} {text(label)} {size_gib(size)}")
         left += share
     frame = element("rect", x=0, y=WORDS, width="100%", height=HEIGHT, class_="part-frame")
     named = limits(report, total)
     drawn += frame + "".join(limit(name, size, scale, below=below) for name, size, below in named)
-    summary = ", ".join([f"{label} {show_gib(size)}" for _, label, size in parts] + [name for name, _, _ in named])
+    summary = ", ".join([f"{label} {size_gib(size)}" for _, label, size in parts] + [name for name, _, _ in named])
     words = f"Memory of the fullest device: {summary}"
     height = WORDS + HEIGHT + (WORDS if any(below for _, _, below in named) else 0)
     drawing = element("svg", drawn, width="100%", height=height, role="img", aria_label=words)
@@ -51,10 +51,10 @@ def limits(report: Report, total: int) -> list[tuple[str, int, bool]]:
     capacity = memory.get("capacity_bytes", 0)
     share = memory.get("limit_bytes", capacity)
     if capacity and total > capacity:
-        found.append((f"The device has {show_gib(capacity)}", capacity, False))
+        found.append((f"The device has {size_gib(capacity)}", capacity, False))
     if share < capacity:
         engine = catalog().engine(report["scenario"]["engine"]).name
-        found.append((f"{engine} may take {show_gib(share)}", share, True))
+        found.append((f"{engine} may take {size_gib(share)}", share, True))
     return found
 
 

@@ -8,10 +8,11 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
+from calc.calculators.sizes import size_gib
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
 from calc.scenario.fields import PUBLISHED
-from calc.units import show_count, show_gib, show_number, show_tokens_per_s
+from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
@@ -87,7 +88,7 @@ def ordered(value: float | None, words: str) -> str:
 def left(option: Any) -> str:
     """Return what is left on the fullest device, and whether that is sure."""
     tight = f" {element('small', 'tight')}" if "tight" in option["why"] else ""
-    return ordered(option["margin_bytes"], show_gib(option["margin_bytes"]) + tight)
+    return ordered(option["margin_bytes"], size_gib(option["margin_bytes"]) + tight)
 
 
 def drawn(option: Any) -> str:

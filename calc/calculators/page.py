@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import element, table, text
+from calc.calculators.html import element, in_words, table, text
 from calc.calculators.importing import import_html, offered, read_import
 from calc.calculators.inputs import Values, fields_html
 from calc.calculators.rendering import Report
@@ -166,24 +166,36 @@ def answer(request: str) -> str:
     `options` are those that the form needs beside its lists, for a model that the reader brought. With `{"take": form,
     "address"}` beside the fields, out comes `{"ok": true, "text", "status"}`: the answer to take along. With
     `{"launch": {"scenario", "replicas"}}` it is `{"ok": true, "html", "status"}`: how that option is started; with
-    `{"launch": {}}` the form's own case. `corrections` are what the reader has measured, each with its `accelerator`,
-    `engine` and `correction`.
+    `{"launch": {}}` the form's own case. With `{"correct": true}` a form of measurements gives `{"ok": true, "kept"}`
+    and its `status`: the correction that follows, or null. `corrections` are what the reader has measured, each with
+    its `accelerator`, `engine` and `correction`.
     `{"line": text}` in place of all that is a question in one line, which has no form and no options; `{"pinned":
-    [{"calculator", "fields"}]}` are answers to set side by side.
+    [{"calculator", "fields"}]}` are answers to set side by side. `unit`, "GB" or "GiB", is what sizes in a sentence are
+    said in; those in HTML bring both.
     """
+    asked: dict[str, Any] = json.loads(request)
+    return json.dumps(spoken_in(str(asked.get("unit", "")), answered(asked)))
+
+
+def spoken_in(unit: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose sentence, and text to take along, have sizes in words."""
+    return answer | {name: in_words(answer[name], unit) for name in ("status", "text") if name in answer}
+
+
+def answered(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what `answer` says, its sentences as they are written into HTML."""
     fields: Values = {}
     inputs: set[str] = set()
     try:
-        asked: dict[str, Any] = json.loads(request)
         if "line" in asked:
             from calc.calculators.line import answer_line  # only the first page has one
 
-            return json.dumps(answer_line(asked["line"]))
+            return answer_line(asked["line"])
         if "pinned" in asked:
             html, status = compared(asked["pinned"])
-            return json.dumps({"ok": True, "html": html, "status": status})
+            return {"ok": True, "html": html, "status": status}
         if option := asked.get("launch"):
-            return json.dumps(launched(option["scenario"], option["replicas"]))
+            return launched(option["scenario"], option["replicas"])
         calculator = calculator_named(str(asked.get("calculator")))
         inputs = {field.name for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
@@ -191,14 +203,18 @@ def answer(request: str) -> str:
             from calc.calculators.taking import taken  # most answers stay
 
             copied = taken(calculator, fields, str(asked["take"]), str(asked.get("address", "")))
-            return json.dumps({"ok": True, "text": copied, "status": "Copied."})
+            return {"ok": True, "text": copied, "status": "Copied."}
         if "launch" in asked:
-            return json.dumps(launched(calculator.asked(fields)))
+            return launched(calculator.asked(fields))
+        if "correct" in asked:
+            from calc.calculators.measured_answer import correction  # one calculator compares
+
+            return correction(calculator.report(fields))
         kept = asked.get("corrections")
         report = corrected(calculator, fields, kept) if kept else calculator.report(fields)
-        return json.dumps(shown(calculator, fields, report))
+        return shown(calculator, fields, report)
     except ScenarioError as error:
-        return json.dumps(refused(error, inputs))
+        return refused(error, inputs)
 
 
 def steps(request: str) -> Iterator[str]:
@@ -217,7 +233,7 @@ def steps(request: str) -> Iterator[str]:
             try:
                 looked = next(running)
             except StopIteration as end:
-                yield json.dumps(shown(calculator, fields, end.value))
+                yield json.dumps(spoken_in(str(asked.get("unit", "")), shown(calculator, fields, end.value)))
                 return
             yield json.dumps({"told": f"{show_count(looked)} ways looked at."})
     except ScenarioError as error:

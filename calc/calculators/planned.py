@@ -9,7 +9,7 @@ from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.options import address, amount, case_name, devices
 from calc.calculators.rendering import Report, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
-from calc.catalog.schema import VENDORS
+from calc.catalog.choices import VENDORS
 from calc.estimate import estimate
 from calc.planner.answer import answering
 from calc.planner.steps import Steps, finished

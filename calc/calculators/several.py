@@ -2,8 +2,9 @@
 
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.rendering import Report
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.units import show_count, show_gib, show_number, show_seconds
+from calc.units import show_count, show_number, show_seconds
 
 UNLIKE, POOLS = "A second kind of GPU", "Two pools"
 MOST = 64
@@ -140,14 +141,14 @@ def facts(report: Report) -> list[str]:
     found = []
     for device in report["memory"].get("devices", []):
         name = catalog().accelerator(device["accelerator"]).name
-        sizes = f"{show_gib(device['device_bytes'])} of {show_gib(device['capacity_bytes'])}"
+        sizes = f"{size_gib(device['device_bytes'])} of {size_gib(device['capacity_bytes'])}"
         found.append(f"{name}: <strong>{show_count(device['layers'])}</strong> layers, {sizes}")
     slowest = (report["speed"] or {}).get("slowest")
     if slowest:
         found.append(f"Most of a token's time goes by on the <strong>{catalog().accelerator(slowest).name}</strong>")
     if pooled(report) and report["speed"]:
         speed, pool = report["speed"]["disaggregation"], report["memory"]["prefill_pool"]
-        held = f"{show_gib(pool['device_bytes'])} of {show_gib(pool['capacity_bytes'])}"
+        held = f"{size_gib(pool['device_bytes'])} of {size_gib(pool['capacity_bytes'])}"
         found.append(f"A device that reads holds <strong>{held}</strong>")
         found.append(f"The cache of a prompt is on its way for <strong>{show_seconds(speed['transfer_s'])}</strong>")
         needed = show_number(speed["balance"])
@@ -162,7 +163,7 @@ def steady(report: Report, where: str) -> tuple[bool, str, str]:
     """
     pool = report["memory"]["prefill_pool"]
     if not pool["fits"]:
-        held = f"{show_gib(pool['device_bytes'])} of {show_gib(pool['capacity_bytes'])}"
+        held = f"{size_gib(pool['device_bytes'])} of {size_gib(pool['capacity_bytes'])}"
         return False, "It does not fit on the GPUs that read.", f"One of them would hold {held}, {where}."
     speed, requests = report["speed"], report["scenario"]["concurrency"]
     each = f"{show_number(1 / speed['time_per_output_token_s']['typical'])} tokens/s"

@@ -4,15 +4,16 @@ from calc.calculators.html import table, text
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.sharing_report import ONE_PROCESS
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.units import show_count, show_gib
+from calc.units import show_count
 
 
 def verdict(report: Report) -> tuple[bool, str, str]:
     """Return whether the models fit together, and the answer in a headline and a sentence."""
     name = catalog().accelerator(report["scenario"]["accelerator"]).name
     together = listed([tenant["name"] for tenant in report["tenants"]])
-    spare, had = show_gib(abs(report["left_bytes"])), show_gib(report["available_bytes"])
+    spare, had = size_gib(abs(report["left_bytes"])), size_gib(report["available_bytes"])
     if not report["fits"]:
         return (
             False,
@@ -50,7 +51,7 @@ def parts_table(report: Report) -> str:
         ("Needed", "needed"),
     ]
     heads = ("Part", *(text(tenant["name"]) for tenant in report["tenants"]))
-    body = [[label, *(show_gib(tenant[key]) for tenant in report["tenants"])] for label, key in rows]
+    body = [[label, *(size_gib(tenant[key]) for tenant in report["tenants"])] for label, key in rows]
     return table(heads, body, caption="What each model needs of the device", class_="calc-parts")
 
 
@@ -82,10 +83,10 @@ def notes(report: Report) -> str:
         if tenant["kept"]:
             items.append(
                 f"{text(tenant['name'])}: the allocator of its process may keep up to "
-                f"<strong>{show_gib(tenant['kept'])}</strong> more where it has the device alone. "
+                f"<strong>{size_gib(tenant['kept'])}</strong> more where it has the device alone. "
                 "It gives them back to its own process only."
             )
-    left = show_gib(max(report["left_bytes"], 0))
+    left = size_gib(max(report["left_bytes"], 0))
     return facts_html([f"Left: <strong>{left}</strong>", *items])
 
 
@@ -93,7 +94,7 @@ def share_note(tenant: Report) -> str:
     """Return what an engine that takes a share has to be told."""
     usual = tenant["default_fraction"]
     own = f"its default share of {usual:g}" if usual else "the share that it chooses itself"
-    taken = f"{text(tenant['engine'])} with {own} takes <strong>{show_gib(tenant['claimed'])}</strong>, needed or not"
+    taken = f"{text(tenant['engine'])} with {own} takes <strong>{size_gib(tenant['claimed'])}</strong>, needed or not"
     if not tenant["fraction"]:
         return f"{taken}."
     return f"{taken}. Beside the others its share may be <strong>{tenant['fraction']:.2f}</strong> at most."
@@ -124,7 +125,7 @@ def row(report: Report) -> tuple[str, ...]:
     needed = sum(tenant["needed"] for tenant in report["tenants"])
     tokens = next((tenant["cache_tokens"] for tenant in report["tenants"] if tenant["cache_tokens"]), 0)
     word = "fit" if report["fits"] else "do not fit"
-    return show_gib(needed), word, show_count(tokens)
+    return size_gib(needed), word, show_count(tokens)
 
 
 status = spoken(verdict)

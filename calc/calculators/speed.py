@@ -18,10 +18,11 @@ from calc.calculators.serving_inputs import (
     speculation,
     start,
 )
+from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
-from calc.catalog.schema import PRICE_STALE_DAYS
+from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.scenario.reader import MOST_PRICE
-from calc.units import show_count, show_gib, show_number, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
@@ -210,7 +211,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return False, "It does not fit into the host's memory.", f"{missing.strip()} If it did: {rate}, {written}."
     most = memory["max_sequences"]
     room = f"Only {show_count(most)} of these sequences fit at once" if most else "Not even one sequence fits"
-    missing = show_gib(-memory["headroom_bytes"])
+    missing = size_gib(-memory["headroom_bytes"])
     return False, f"It does not fit, {missing} are missing.", f"{room} {place(report)}. If they did: {rate}, {written}."
 
 
@@ -259,7 +260,7 @@ def bounds(report: Report) -> str:
         )
     if memory["max_sequences"] is not None and bounded_by_memory(report):
         items.append(f"Most sequences of this length at once: <strong>{show_count(memory['max_sequences'])}</strong>")
-    used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    used = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     of = "Memory of the host" if hosting.alone(report) else "Memory of the fullest device"
     items.append(f"{of}: <strong>{used}</strong>")
     items += [] if hosting.alone(report) else hosting.facts(report)

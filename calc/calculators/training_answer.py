@@ -11,13 +11,14 @@ from calc.calculators.rendering import (
     measured_text,
     parts_html,
 )
+from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
 from calc.training.changes import PRICES, QUALITY
 from calc.training.reading import read_training
 from calc.training.repairs import Repair, repairs, room, together
-from calc.units import show_count, show_gib
+from calc.units import show_count
 
 PHASES = {"forward": "Forward", "loss": "Loss", "backward": "Backward", "optimizer": "Optimizer"}
 
@@ -131,9 +132,9 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     name, count = catalog().accelerator(scenario["accelerator"]).name, scenario["accelerators"]
     split = division(report)
     where = f"on {devices(count, name)}" + (f" ({split})" if split else "")
-    amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
-    spare = show_gib(abs(memory["headroom_bytes"]))
+    spare = size_gib(abs(memory["headroom_bytes"]))
     low, high = memory["device_bytes_range"]
     if memory["fits"]:
         close = " Some such runs need more than it has." if high > memory["capacity_bytes"] else ""
@@ -151,7 +152,7 @@ def figures_html(report: Report) -> str:
         ("device", "Device: with its context (nvidia-smi)"),
     )
     rows = [
-        [text(label), show_gib(memory[f"{key}_bytes"]), *(show_gib(end) for end in memory[f"{key}_bytes_range"])]
+        [text(label), size_gib(memory[f"{key}_bytes"]), *(size_gib(end) for end in memory[f"{key}_bytes_range"])]
         for key, label in shown
     ]
     headings = ("Figure", "Expected", "Low", "High")
@@ -172,11 +173,11 @@ def phases_html(report: Report) -> str:
         drawn += element(
             "rect", x=f"{min(100 * room_bytes / scale, 99.5):.2f}%", y="0", width="2", height="16", class_="part-limit"
         )
-        label = text(f"{PHASES[phase]} {show_gib(size)}")
+        label = text(f"{PHASES[phase]} {size_gib(size)}")
         label = element("strong", f"{label}, the peak") if widest else label
         rows += element("li", label + element("svg", drawn, width="100%", height=16, aria_hidden="true"))
     reason = f"The peak: {memory['peak_reason']}. The line is what the device leaves for tensors: "
-    title = element("p", text(reason + f"{show_gib(room_bytes)}."))
+    title = element("p", text(reason + f"{size_gib(room_bytes)}."))
     return element("div", title + element("ul", rows, class_="calc-phase-list"), class_="calc-bars calc-phases")
 
 
@@ -203,8 +204,8 @@ def repair_list(title: str, found: list[Repair]) -> str:
     items = ""
     for repair in found:
         change = repair.change
-        host = f" Takes {show_gib(repair.host_bytes)} of host memory." if repair.host_bytes else ""
-        effect = f"saves {show_gib(repair.saved_bytes)}, then {show_gib(repair.device_bytes)} are needed."
+        host = f" Takes {size_gib(repair.host_bytes)} of host memory." if repair.host_bytes else ""
+        effect = f"saves {size_gib(repair.saved_bytes)}, then {size_gib(repair.device_bytes)} are needed."
         price = element("em", f"Costs {PRICES[change.level]}.") + f" {text(change.price + host)}"
         items += element("li", f"{element('strong', text(change.what))}: {effect} {price}")
     heading = element("p", element("strong", text(title)))
@@ -239,8 +240,8 @@ def needs_html(report: Report, *first: str) -> str:
             f"Fewest devices of this kind: <strong>{show_count(memory['devices_needed'])}</strong> ({text(split)})"
         )
     if memory["host_bytes"]:
-        items.append(f"Host memory: <strong>{show_gib(memory['host_bytes'])}</strong>")
-    items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
+        items.append(f"Host memory: <strong>{size_gib(memory['host_bytes'])}</strong>")
+    items.append(f"All devices together: <strong>{size_gib(memory['sum_over_devices_bytes'])}</strong>")
     return facts_html([*items, measured_text(report, "memory")])
 
 
@@ -285,7 +286,7 @@ def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     memory = report["memory"]
     word = "fits" if memory["fits"] else "does not fit"
-    return show_gib(memory["device_bytes"]), show_gib(memory["capacity_bytes"]), memory["phase"], word
+    return size_gib(memory["device_bytes"]), size_gib(memory["capacity_bytes"]), memory["phase"], word
 
 
 HEADINGS = ("Needed on each GPU", "It has", "Peak", "Answer")

@@ -5,6 +5,7 @@ from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, spoken
+from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import (
     ACCUMULATION,
     CHECKPOINTING,
@@ -27,7 +28,7 @@ from calc.calculators.training_speed import (
     speed_assumptions,
 )
 from calc.catalog import catalog
-from calc.units import show_gib, show_large_count, show_seconds, show_tokens_per_s
+from calc.units import show_large_count, show_seconds, show_tokens_per_s
 
 MEMORY_UNITS = ("B",)  # of the steps that another calculator shows
 
@@ -185,7 +186,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     whole = show_seconds(duration["typical"])
     if memory["fits"]:
         return True, whole, said
-    missing = show_gib(-memory["headroom_bytes"])
+    missing = size_gib(-memory["headroom_bytes"])
     return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}"
 
 
@@ -195,7 +196,7 @@ def render(report: Report) -> str:
     memory = report["memory"]
     if report["speed"] is None:
         return answer_html(line, {**report, "steps": []}, assumptions=speed_assumptions())
-    used = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    used = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     items = [
         *run_facts(report),
         f"Memory of the fullest device: <strong>{used}</strong>",

@@ -35,12 +35,13 @@ from calc.calculators.planned import (
 )
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
+from calc.calculators.sizes import size_gib
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.planner.steps import Steps, finished
 from calc.scenario.fields import USUAL
-from calc.units import show_gib, show_tokens_per_s
+from calc.units import show_tokens_per_s
 
 RANKS = (
     ("cost", "Least cost"),
@@ -141,12 +142,12 @@ def lacking(asked: Report, other: str) -> str:
         return f"{name}: it does not run there: {because}."
     memory, needed = found["memory"], found["memory"]["devices_needed"]
     if not memory["fits"]:
-        lacks = f"one lacks {show_gib(-memory['headroom_bytes'])}"
+        lacks = f"one lacks {size_gib(-memory['headroom_bytes'])}"
         if not needed:
             return f"{name}: {lacks}, and no number of them holds it."
         more: Report = estimate({**scenario, "accelerators": needed})
         return f"{name}: {lacks} in this format; {counted(needed, name)} hold it{rate(more)}."
-    return f"{name}: one holds it, with {show_gib(memory['headroom_bytes'])} left{rate(found)}."
+    return f"{name}: one holds it, with {size_gib(memory['headroom_bytes'])} left{rate(found)}."
 
 
 def rate(found: Report) -> str:

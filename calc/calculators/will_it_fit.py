@@ -21,9 +21,10 @@ from calc.calculators.inputs import Choice, Number
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import Report, answer_html, facts_html, parts_html, spoken
 from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
+from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.catalog import catalog
-from calc.units import show_count, show_gib
+from calc.units import show_count
 
 BASES = {"driver": "as its driver reports", "program": "of its memory, what a program gets"}
 INPUTS = (
@@ -106,9 +107,9 @@ def verdict(report: Report) -> tuple[bool, str, str]:
         return engine_verdict(report, engine)
     memory, scenario = report["memory"], report["scenario"]
     count, where = scenario["accelerators"], place(report)
-    amounts = f"{show_gib(memory['device_bytes'])} of {show_gib(memory['capacity_bytes'])}"
+    amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     on_each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
-    spare = show_gib(abs(memory["headroom_bytes"]))
+    spare = size_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
         return True, f"It fits, with {spare} to spare:", f"{subject(report)} takes {on_each}."
     return False, f"It does not fit, {spare} are missing:", f"{subject(report)} needs {on_each}.{first_repair(report)}"
@@ -120,7 +121,7 @@ def room(report: Report) -> str:
     items = engine_facts(report) if engine_of(report) else []
     items += several.facts(report)
     if engine_of(report) and not several.lists(report):
-        items.append(f"What the mathematics alone needs: <strong>{show_gib(bare_bytes(report))}</strong>")
+        items.append(f"What the mathematics alone needs: <strong>{size_gib(bare_bytes(report))}</strong>")
     if memory["max_sequences"] and bounded_by_memory(report):
         most = show_count(memory["max_sequences"])
         items.append(f"Most sequences of this length at once: <strong>{most}</strong>")
@@ -129,7 +130,7 @@ def room(report: Report) -> str:
         items.append(f"Tokens that the cache can hold in all: <strong>{tokens}</strong>")
     if memory["devices_needed"]:
         items.append(f"Fewest devices of this kind: <strong>{show_count(memory['devices_needed'])}</strong>")
-    items.append(f"All devices together: <strong>{show_gib(memory['sum_over_devices_bytes'])}</strong>")
+    items.append(f"All devices together: <strong>{size_gib(memory['sum_over_devices_bytes'])}</strong>")
     return facts_html(items)
 
 
@@ -172,7 +173,7 @@ def row(report: Report) -> tuple[str, ...]:
     word = "does not run" if does_not_run(report) else "fits" if memory["fits"] else "does not fit"
     engine = engine_of(report)
     under = engine.name if engine else "none"
-    sizes = [show_gib(size) for size in (memory["device_bytes"], bare_bytes(report), memory["capacity_bytes"])]
+    sizes = [size_gib(size) for size in (memory["device_bytes"], bare_bytes(report), memory["capacity_bytes"])]
     return under, *sizes, word
 
 

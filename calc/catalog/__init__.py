@@ -5,24 +5,18 @@ until they are edited; a built copy of the package carries that JSON, which a br
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from calc.catalog.carried import carried, restored
-from calc.catalog.check import Tables
-from calc.catalog.checked import checked_tables
+from calc.catalog.carried import carried, restored, version_of
+from calc.catalog.entries import DATA, Tables
 from calc.catalog.frameworks import Framework
 from calc.catalog.grids import Grid
 from calc.catalog.launchers import Launcher
-from calc.catalog.loader import (
-    DATA,
-    fold,
-    lookup_names,
-    read_tables,
-)
 from calc.catalog.makers import MAKERS, make_mixture
+from calc.catalog.names import Names
 from calc.catalog.records import (
     Accelerator,
     Coefficient,
@@ -41,170 +35,35 @@ from calc.catalog.records import (
     WeightsFormat,
 )
 from calc.catalog.support import Support
-from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.claims import Claim, Term
-    from calc.catalog.copies import Copy
-    from calc.catalog.market_names import MarketNames, Reading
-    from calc.catalog.model_names import ModelNames
-    from calc.catalog.model_names import Reading as ModelReading
     from calc.catalog.runs import Law, Run
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
 
-DATED = (
-    "models",
-    "accelerators",
-    "number_formats",
-    "mixtures",
-    "links",
-    "protocols",
-    "machines",
-    "processors",
-    "engines",
-    "frameworks",
-    "support",
-)
-MOST_LISTED = 40  # names in a message
+T = TypeVar("T")
 
 
-class Catalog:
-    """The loaded catalogue. Records are made when asked for, and found by any name that people write."""
+class Catalog(Names):
+    """The loaded catalogue. Records are made when they are asked for."""
 
     def __init__(self, tables: Tables, version: str = "") -> None:
-        self._tables = tables
+        super().__init__(tables)
         self._records: dict[tuple[str, str], object] = {}
-        self._names: dict[str, dict[str, str]] = {}
-        self._market: MarketNames | None = None
-        self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
         self.version = version or version_of(tables)
-
-    def ids(self, kind: str) -> list[str]:
-        """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
-        return list(self._tables[kind])
-
-    def kinds(self) -> list[str]:
-        """Return the kinds of entries that there are, sources among them."""
-        return list(self._tables)
-
-    def entries(self, kind: str) -> Mapping[str, Mapping[str, object]]:
-        """Return the checked entries of a kind as they were written, quantities in base units."""
-        return self._tables[kind]
-
-    def lookup(self, kind: str, name: str) -> str | None:
-        """Return the id that `name` leads to, None where it leads to no entry."""
-        if name in self._tables[kind]:
-            return name
-        if kind not in self._names:
-            self._names[kind] = {
-                fold(known): entry_id
-                for entry_id, entry in self._tables[kind].items()
-                for known in lookup_names(entry_id, entry)
-            }
-        return self._names[kind].get(fold(name))
-
-    def find(self, kind: str, name: str, field: str, *others: str) -> str:
-        """Return the id that `name` leads to; raises ScenarioError for `field` with the nearest known names.
-
-        `others` are kinds whose names are allowed there as well.
-        """
-        found = self.lookup(kind, name)
-        if found is not None:
-            return found
-        known = {
-            shown: f"{listed}/{entry_id}"
-            for listed in (kind, *others)
-            for entry_id in self._tables[listed]
-            for shown in (entry_id, self._shown(listed, entry_id))
-        }
-        where = " or ".join(listed.replace("_", " ") for listed in (kind, *others))
-        hint = nearest(name, known, leads_to=known)
-        if not hint and len(self._tables[kind]) <= MOST_LISTED:
-            hint = f"; there are {', '.join(self._tables[kind])}"
-        raise ScenarioError(field, f"{name!r:.80} is not in the catalogue of {where}{hint}")
-
-    def reading(self, name: str) -> "Reading | None":
-        """Return which accelerator a market name is read as and which others it fits, None where it fits none."""
-        from calc.catalog.market_names import MarketNames, Reading, without_remarks  # only typed names need it
-
-        listed = self.lookup("accelerators", name)
-        if listed is not None and (name == listed or fold(name) == fold(self._shown("accelerators", listed))):
-            return Reading(listed, ())
-        if self._market is None:
-            self._market = MarketNames(self._tables["accelerators"])
-        read = self._market.read(name, listed or self.lookup("accelerators", without_remarks(name)))
-        if listed is None or read is None:
-            return read if listed is None else Reading(listed, ())
-        return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
-
-    def copied(self, name: str) -> "Copy | None":
-        """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
-        if self.lookup("models", name) is not None:
-            return None
-        from calc.catalog.copies import copied  # listed names need it not
-
-        return copied(name, self._tables["models"], self.format_names)
-
-    def named_format(self, name: str) -> "Copy | None":
-        """Return what the name of a model's repository says of its number format, None where it says nothing.
-
-        What the entry says of that repository comes first, and an id says nothing.
-        """
-        listed = self.lookup("models", name)
-        if listed is None:
-            return self.copied(name)
-        if name == listed or name in self.model(listed).published:
-            return None
-        from calc.catalog.copies import Copy, said
-
-        weights, why = said(name, self.format_names)
-        return None if weights is None else Copy(listed, weights, why)
-
-    def read_model_name(self, name: str) -> "ModelReading | None":
-        """Return which model an unlisted name means by its words, and which others have them; None where none has."""
-        if self.lookup("models", name) is not None:
-            return None
-        return self.model_names.read(name)
-
-    @cached_property
-    def model_names(self) -> "ModelNames":
-        """What finds models by the words of their names."""
-        from calc.catalog.model_names import ModelNames  # listed names need it not
-
-        return ModelNames(self._tables["models"])
-
-    @property
-    def format_names(self) -> dict[str, str]:
-        """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
-        found = self.derived.get("format names")
-        if not isinstance(found, dict):
-            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
-            ends = {
-                str(end): entry_id
-                for entry_id, entry in self._tables["number_formats"].items()
-                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
-            }
-            found = self.derived["format names"] = mixtures | ends
-        return found
-
-    def _no_accelerator(self, name: str, field: str) -> str:
-        """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
-        sizes = self._market.in_other_sizes(name) if self._market else []
-        if sizes:
-            known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)
-            raise ScenarioError(field, f"{name!r:.80} is not in the catalogue with that memory; it has {known}")
-        return self.find("accelerators", name, field)
-
-    def _shown(self, kind: str, entry_id: str) -> str:
-        return str(self._tables[kind][entry_id].get("name", entry_id))
 
     def _record(self, kind: str, entry_id: str) -> object:
         key = (kind, entry_id)
         if key not in self._records:
             self._records[key] = MAKERS[kind](entry_id, restored(kind, self._tables[kind][entry_id]))
         return self._records[key]
+
+    def _found(self, kind: str, made: type[T], name: str, *, field: str) -> T:
+        record = self._record(kind, self.find(kind, name, field))
+        assert isinstance(record, made)
+        return record
 
     def accelerator(self, name: str, field: str = "accelerator") -> Accelerator:
         """Return the accelerator of that id or market name."""
@@ -238,9 +97,7 @@ class Catalog:
 
     def number_format(self, name: str, field: str = "weights") -> NumberFormat:
         """Return the number format of that id or name."""
-        record = self._record("number_formats", self.find("number_formats", name, field))
-        assert isinstance(record, NumberFormat)
-        return record
+        return self._found("number_formats", NumberFormat, name, field=field)
 
     def mixture(self, name: str, field: str = "weights") -> Mixture:
         """Return the mixture of that id or name."""
@@ -256,27 +113,19 @@ class Catalog:
 
     def engine(self, name: str, field: str = "engine") -> Engine:
         """Return the engine of that id or name."""
-        record = self._record("engines", self.find("engines", name, field))
-        assert isinstance(record, Engine)
-        return record
+        return self._found("engines", Engine, name, field=field)
 
     def framework(self, name: str, field: str = "framework") -> Framework:
         """Return the framework of training of that id or name."""
-        record = self._record("frameworks", self.find("frameworks", name, field))
-        assert isinstance(record, Framework)
-        return record
+        return self._found("frameworks", Framework, name, field=field)
 
     def grid(self, name: str, field: str = "grid") -> Grid:
         """Return the grid of that id or name."""
-        record = self._record("grids", self.find("grids", name, field))
-        assert isinstance(record, Grid)
-        return record
+        return self._found("grids", Grid, name, field=field)
 
     def launcher(self, name: str, field: str = "engine") -> Launcher:
         """Return how the engine of that id is started."""
-        record = self._record("launchers", self.find("launchers", name, field))
-        assert isinstance(record, Launcher)
-        return record
+        return self._found("launchers", Launcher, name, field=field)
 
     @property
     def training_step(self) -> Engine:
@@ -305,9 +154,7 @@ class Catalog:
 
     def coefficient(self, name: str) -> Coefficient:
         """Return the measured coefficient of that id."""
-        record = self._record("coefficients", self.find("coefficients", name, "coefficient"))
-        assert isinstance(record, Coefficient)
-        return record
+        return self._found("coefficients", Coefficient, name, field="coefficient")
 
     def claim(self, name: str) -> "Claim":
         """Return the claim of that id; the browser's copy has none."""
@@ -325,15 +172,11 @@ class Catalog:
 
     def machine(self, name: str, field: str = "machine") -> Machine:
         """Return the machine of that id or market name."""
-        record = self._record("machines", self.find("machines", name, field))
-        assert isinstance(record, Machine)
-        return record
+        return self._found("machines", Machine, name, field=field)
 
     def link(self, name: str, field: str = "link") -> Link:
         """Return the link of that id or name."""
-        record = self._record("links", self.find("links", name, field))
-        assert isinstance(record, Link)
-        return record
+        return self._found("links", Link, name, field=field)
 
     def support(self, engine: str) -> list[Support]:
         """Return what is known of what an engine runs."""
@@ -375,9 +218,7 @@ class Catalog:
 
     def processor(self, name: str, field: str = "processor") -> Processor:
         """Return the processor of that id or name."""
-        record = self._record("processors", self.find("processors", name, field))
-        assert isinstance(record, Processor)
-        return record
+        return self._found("processors", Processor, name, field=field)
 
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
@@ -461,7 +302,11 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalogue, loaded once. Raises CatalogError with every mistake in it."""
     built = built_tables()
-    return Catalog(checked_tables()) if built is None else Catalog(**json.loads(built))
+    if built is not None:
+        return Catalog(**json.loads(built))
+    from calc.catalog.checking.checked import checked_tables  # a built copy has nothing left to check
+
+    return Catalog(checked_tables())
 
 
 def built_tables() -> bytes | None:
@@ -481,10 +326,7 @@ def reload() -> Catalog:
 
 def snapshot(root: Path = DATA) -> str:
     """Return the checked catalogue as JSON, for a built copy of the package."""
+    from calc.catalog.checking.loader import read_tables
+
     tables = read_tables(root)
-    return carried(tables, version_of(tables))
-
-
-def version_of(tables: Tables) -> str:
-    """Return the version of the facts: the last day on which one of them was checked."""
-    return max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
+    return carried(tables)

@@ -6,7 +6,7 @@ A record that is made of a carried entry says nothing where a field was left beh
 import json
 from pathlib import Path
 
-from calc.catalog.check import Entry, Tables
+from calc.catalog.entries import Entry, Tables
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NOT_CARRIED = ("claims", "glossary", "runs")
@@ -47,10 +47,24 @@ LISTED_FACTS = (
     "rocm",
 )
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
+# Kinds whose days say how new the facts are.
+DATED = (
+    "models",
+    "accelerators",
+    "number_formats",
+    "mixtures",
+    "links",
+    "protocols",
+    "machines",
+    "processors",
+    "engines",
+    "frameworks",
+    "support",
+)
 COEFFICIENT: Entry = {"reason": "", "versions": "", "rows": (), **DAY}
 
 
-def carried(tables: Tables, version: str) -> str:
+def carried(tables: Tables) -> str:
     """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML.
 
     A source is carried if an entry that is carried, or the package's code, names it.
@@ -63,7 +77,12 @@ def carried(tables: Tables, version: str) -> str:
     cited = "".join(as_text(table) for kind, table in kept.items() if kind != "sources")
     cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
     kept["sources"] = {name: entry for name, entry in kept["sources"].items() if f'"{name}"' in cited}
-    return as_text({"tables": kept, "version": version})
+    return as_text({"tables": kept, "version": version_of(tables)})
+
+
+def version_of(tables: Tables) -> str:
+    """Return the version of the facts: the last day on which one of them was checked."""
+    return max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
 
 
 def as_text(value: object) -> str:

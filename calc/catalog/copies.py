@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from calc.catalog.loader import fold, lookup_names
+from calc.catalog.entries import fold, lookup_names
 
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(

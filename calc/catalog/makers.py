@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from calc.catalog.check import Entry
+from calc.catalog.entries import Entry
 from calc.catalog.frameworks import make_framework
 from calc.catalog.grids import make_grid
 from calc.catalog.launchers import make_launcher
@@ -28,7 +28,6 @@ from calc.catalog.records import (
     Protocol,
     Source,
 )
-from calc.catalog.schema import LINK_FACTS
 from calc.catalog.support import make_support
 
 
@@ -103,14 +102,13 @@ def make_mixture(entry_id: str, entry: Entry, stored_as: Callable[[str], NumberF
     return Mixture(**values)  # type: ignore[arg-type]
 
 
-LINK_DEFAULTS: Entry = dict.fromkeys(LINK_FACTS)
-LINK_DEFAULTS["note"] = ""
+LINK_DEFAULTS: Entry = {**dict.fromkeys(Link._fields), "note": ""}
 
 
 def make_link(entry_id: str, entry: Entry) -> Link:
     """Return a link's record."""
     lists: Entry = {name: tuple(entry.get(name, ())) for name in ("aliases", "accelerators")}  # type: ignore[arg-type]
-    return Link(**{"id": entry_id, **LINK_DEFAULTS, **entry, **make_facts(entry), **lists})  # type: ignore[arg-type]
+    return Link(**{**LINK_DEFAULTS, "id": entry_id, **entry, **make_facts(entry), **lists})  # type: ignore[arg-type]
 
 
 def make_protocol(entry_id: str, entry: Entry) -> Protocol:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from calc.catalog.loader import DROPPED_WORDS, lookup_names
+from calc.catalog.entries import DROPPED_WORDS, lookup_names
 from calc.derivation import INFO, Warn
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from calc.catalog.loader import lookup_names
+from calc.catalog.entries import lookup_names
 
 WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"

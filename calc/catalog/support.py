@@ -2,27 +2,13 @@
 
 from typing import NamedTuple
 
-from calc.catalog.check import Check, Entry, Tables, check_reference
+from calc.catalog.entries import Entry
 from calc.catalog.records import version_numbers
-from calc.catalog.schema import SEGMENTS, VENDORS, Rules
 
 DEVICE, FORMAT, FAMILY = "device", "format", "family"
 ABOUT = (DEVICE, FORMAT, FAMILY)
 YES, NO, MAYBE = "yes", "no", "maybe"
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
-SUPPORT_RULES: Rules = {
-    "engine": (str,),
-    "about": (str,),
-    "names?": (list,),
-    "where?": (list,),
-    "kinds?": (list,),
-    "runs": (str,),
-    "since?": (str,),
-    "before?": (str,),
-    "because": (str,),
-    "source": (str,),
-    "checked": (str,),
-}
 
 
 class Support(NamedTuple):
@@ -60,21 +46,3 @@ def make_support(entry_id: str, entry: Entry) -> Support:
     """Return a fact's record from its checked table."""
     lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds")}  # type: ignore[arg-type]
     return Support(id=entry_id, **{**entry, **lists})  # type: ignore[arg-type]
-
-
-def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> None:
-    """Check one fact: that its engine, formats, makers, architectures and segments are in the catalogue."""
-    if not check.fields(where, entry, SUPPORT_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.engine", entry["engine"], tables["engines"])
-    check.choice(f"{where}.about", entry["about"], ABOUT)
-    check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
-    devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
-    formats = {*tables["number_formats"], GGUF, MLX}
-    lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", formats if entry["about"] == FORMAT else None))
-    for field, known in lists:
-        listed = entry.get(field, [])
-        assert isinstance(listed, list)
-        for item in listed if known is not None else ():
-            check.choice(f"{where}.{field}", item, sorted(known or ()))

@@ -5,6 +5,7 @@ from typing import Any
 
 from calc import estimate, plan, read_line
 from calc.calculators import training_answer
+from calc.calculators.html import in_words
 from calc.calculators.line import answer_line
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
@@ -69,7 +70,7 @@ def ask(line: str, *, as_json: bool) -> int:
         print_json(answered(reading))
         return 0 if not reading["missing"] else MISSES
     said = answer_line(line)
-    print(said["status"])
+    print(in_words(said["status"]))
     if reading["unread"]:
         print("Not understood, and left out: " + ", ".join(part["text"] for part in reading["unread"]))
     if reading["question"]:
@@ -106,7 +107,7 @@ def sentence(report: Report) -> str:
         return f"It takes {show_gib(memory['device_bytes'])}: {asked_words(report)}."
     training = report["scenario"]["workload"] == "training"
     answered_by: Callable[[Report], str] = training_answer.status if training else WILL_IT_FIT.status
-    return answered_by(report)
+    return in_words(answered_by(report))
 
 
 def print_memory(report: Report) -> None:

@@ -57,8 +57,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
     version = str(filled.get("engine_version") or "")
     files: list[tuple[str, str]] = []
-    if launcher.id == "tensorrt-llm" and filled["kv_cache"] == "fp8":
-        files.append(("options.yaml", "kv_cache_config:\n  dtype: fp8\n"))
+    if launcher.id == "tensorrt-llm" and (options := trtllm_options(filled)):
+        files.append(("options.yaml", options))
         asked["options"] = "options.yaml"
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
@@ -81,6 +81,12 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
     if isinstance(named, list):
         named = named[0]["id"]
     return facts.accelerator(named) if named else None
+
+
+def trtllm_options(filled: Mapping[str, Any]) -> str:
+    """Return what TensorRT-LLM has no flag for."""
+    cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
+    return cache + ("cuda_graph_config: null\n" if filled.get("graphs") is False else "")
 
 
 def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.loader import lookup_names
+from calc.catalog.entries import lookup_names
 from calc.catalog.market_names import FORM, SAID_BESIDE, take_apart
 from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from calc.catalog.loader import read_tables
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError, ScenarioError
 from calc.maintenance import accelerators, ages, models
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from calc.catalog import catalog
-from calc.catalog.loader import DATA
-from calc.catalog.schema import ACCELERATOR_FACTS
+from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
+from calc.catalog.entries import DATA
 from calc.maintenance.models import id_of
 from calc.maintenance.toml_text import append, key_text, line_text
 

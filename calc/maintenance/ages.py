@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from calc.catalog.schema import PRICE_STALE_DAYS
+from calc.catalog.choices import PRICE_STALE_DAYS
 
 ANNOUNCED_DAYS = 90  # after which an announced device may be sold
 FACT_DAYS = 365

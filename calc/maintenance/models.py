@@ -10,7 +10,7 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.files.config_json import needed
 from calc.files.json_text import read_json
 from calc.maintenance.toml_text import append, table_text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calc.catalog.loader import read_tables
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError
 
 WIDTH = 120  # of a line

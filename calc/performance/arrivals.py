@@ -35,6 +35,7 @@ class Arrivals(NamedTuple):
     requests_per_s: float
     burstiness: float  # shape of the gamma distribution of the gaps between them: 1 is Poisson, less comes in bursts
     kinds: tuple[Kind, ...]
+    requests: int = 0  # that come all at once, and no more; 0: they come without end
 
     @property
     def prompt_tokens(self) -> float:

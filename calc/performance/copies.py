@@ -51,7 +51,7 @@ def copies_of_states(operations: Pass, schedule: Schedule, *, prompts: bool) -> 
 
 
 def around_products(operations: Pass, schedule: Schedule) -> Pass:
-    """Return a pass with what an engine copies around products of more rows than its own kernels for a few take.
+    """Return a pass with what an engine copies around products of more rows than its own kernels take.
 
     Weights are unpacked to 16 bit, in which a library multiplies them; where activations are FP32, it is given the
     operand and gives the result in 16 bit.
@@ -59,13 +59,14 @@ def around_products(operations: Pass, schedule: Schedule) -> Pass:
     found: list[Counted] = []
     for item in operations:
         product = item.operation
-        if isinstance(product, Product) and product.m > FEW_ROWS:
-            rows = schedule.product(product.kernel).unpack_rows
-            if rows and product.m >= rows:
+        if isinstance(product, Product):
+            own = schedule.product(product.kernel)
+            if own.unpack_rows and product.m >= own.unpack_rows:
                 plain = UNPACKED_BYTES * product.n * product.k
-                found.append(Counted(Copy("Weights unpacked", product.weight_bytes + plain, 1.0), item.times))
+                unpacked = Copy("Weights unpacked", product.weight_bytes + plain, own.launches)
+                found.append(Counted(unpacked, item.times))
                 product = product._replace(kernel=PLAIN, weight_bytes=plain)
-            if schedule.converted_bytes and product.kernel == PLAIN:
+            if schedule.converted_bytes and product.kernel == PLAIN and product.m > FEW_ROWS:
                 size = schedule.converted_bytes * product.m * (product.n + product.k)
                 found.append(Counted(Copy("Operand and result converted", size, 2.0), item.times))
             item = Counted(product, item.times)

@@ -186,7 +186,8 @@ class Passes(NamedTuple):
         """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once."""
         if self.demand.architecture.has_encoder:
             return Segment(sequences, 1, 0, 1.0, encoding=tokens)
-        return Segment(sequences, tokens, before, float(tokens) if self.demand.all_logits else 1.0)
+        every = self.demand.all_logits or bool(self.schedule.values.get("keeps_prompt"))
+        return Segment(sequences, tokens, before, float(tokens) if every else 1.0)
 
     def step(self, *, sequences: float, context: int) -> Segment:
         """Return the next token of each sequence, after `context` of prompt and output."""

@@ -32,6 +32,7 @@ class Server(NamedTuple):
     step_factor: float = 1.0  # by which steps take longer than their times say
     prompt_factor: float = 1.0
     prefix: Prefix = Prefix()  # what prompts find in the cache
+    reserves: bool = False  # requests wait until there is room for their answers, too; else for their prompts
 
     def own_tokens(self, prompt_tokens: int) -> int:
         """Return the tokens of a prompt that are cached for itself alone."""
@@ -112,6 +113,7 @@ class Queue:
         self.reading: deque[Reading] = deque()
         self.writing: list[tuple[int, int]] = []  # the step with which an answer ends, and whose it is; a heap
         self.held = 0  # tokens in the cache, those of prompts that are being read among them
+        self.promised = 0  # tokens that answers will still take of it, of prompts that are being read, too
         self.context = 0  # tokens of the sequences that are being decoded
         self.written = [0] * len(self.asked)
         self.first = [0.0] * len(self.asked)
@@ -121,6 +123,7 @@ class Queue:
         for index, answer in enumerate(begun):
             self.written[index] = answer.written_tokens - 1
             self.held += server.own_tokens(answer.request.prompt_tokens) + self.written[index]
+            self.promised += answer.request.output_tokens - self.written[index]
             self.begin(Reading(index, answer.request.prompt_tokens + self.written[index]), 0.0)
 
     def run(self) -> Run:
@@ -164,11 +167,14 @@ class Queue:
             self.coming += 1
         active = len(self.reading) + len(self.writing)
         while waiting and active < server.slots:
-            own = server.own_tokens(waiting[0].tokens)
-            if active and self.held + own > server.room_tokens:
+            own, index = server.own_tokens(waiting[0].tokens), waiting[0].index
+            left = asked[index].output_tokens - self.written[index]
+            needed = own + self.promised + left if server.reserves else own
+            if active and self.held + needed > server.room_tokens:
                 break
             taken = waiting.popleft()
             self.held += own
+            self.promised += left
             self.reading.append(taken)
             active += 1
 
@@ -212,6 +218,7 @@ class Queue:
             self.first[index] = now
         self.written[index] += 1
         self.held += 1
+        self.promised -= 1
         left = self.asked[index].output_tokens - self.written[index]
         if left > 0:
             heappush(self.writing, (self.steps + left, index))
@@ -259,6 +266,7 @@ class Queue:
         self.running_s += count * seconds
         self.steps += steps
         self.held += steps * count
+        self.promised -= steps * count
         self.context += steps * count
         while self.writing and self.writing[0][0] <= self.steps:
             index = heappop(self.writing)[1]
@@ -273,6 +281,7 @@ class Queue:
             self.written[index] = self.asked[index].output_tokens - (end - self.steps)
             tokens = self.asked[index].prompt_tokens + self.written[index]
             self.held -= self.server.own_tokens(tokens)
+            self.promised -= end - self.steps
             self.context -= tokens
             needed -= 1
             self.waiting.appendleft(Reading(index, tokens, self.server.prefix.found(self.asked[index].prompt_tokens)))

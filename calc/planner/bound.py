@@ -17,6 +17,7 @@ from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
 
 NOTHING = Least(0, 0)
+READ = (*OF_HOST, "speculation", "arrivals", "concurrency")  # fields with which a scenario has to be read
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
 
@@ -27,12 +28,15 @@ class Bound(NamedTuple):
     least: Least
     step_s: float  # of a token of each sequence
     written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
+    given: int | None = (
+        None  # sequences of a scenario that was not read, as its model and format say all that is needed
+    )
 
     @property
     def sequences(self) -> float:
         """The sequences at a time, at most."""
         if self.asked is None:
-            return inf
+            return inf if self.given is None else self.given
         return self.asked.concurrency or self.asked.demand.sequences
 
     @property
@@ -63,7 +67,7 @@ class Bounds:
     def __init__(self, facts: Catalog) -> None:
         self.facts = facts
         self.read = dict[tuple[object, ...], Bound]()
-        self.held = dict[tuple[object, ...], int]()
+        self.known = dict[tuple[str, str], Least | None]()
 
     def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
@@ -74,21 +78,33 @@ class Bounds:
         bound = self.read[key]
         return bound._replace(step_s=bound.least.read * candidate.devices.seconds_each_byte / bound.written)
 
+    def quick(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
+        """Return the same, by the names of model and format alone where these say it."""
+        known, sequences = self.least(scenario), scenario.get("sequences", 1)
+        if known is None or type(sequences) is not int or any(name in scenario for name in READ):
+            return self.of(candidate, scenario)
+        return Bound(None, known, known.read * candidate.devices.seconds_each_byte, given=sequences)
+
     def least_held(self, scenario: Mapping[str, object]) -> int:
         """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.
 
         Layers may stand in the host's memory, and FP32 is halved by some engines.
         """
+        known = None if any(name in scenario for name in OF_HOST) else self.least(scenario)
+        return known.held if known else 0
+
+    def least(self, scenario: Mapping[str, object]) -> Least | None:
+        """Return what a model and a format that are named need; None where more has to be read to know it."""
         model, weights = scenario.get("model"), scenario.get("weights")
-        if not isinstance(model, str) or weights is None or any(name in scenario for name in OF_HOST):
-            return 0
-        key = (model, str(weights))
-        if key not in self.held:
-            known = read_model(model, self.facts)
-            stored = None if known.said is not None else chosen_weights(weights, known, self.facts)[0]
-            named = stored is not None and stored.id != "fp32"  # a name that says a format is read with all else
-            self.held[key] = least(known.architecture, stored).held if stored is not None and named else 0
-        return self.held[key]
+        if not isinstance(model, str) or weights is None:
+            return None
+        key = model, str(weights)
+        if key not in self.known:
+            read = read_model(model, self.facts)
+            stored = None if read.said is not None else chosen_weights(weights, read, self.facts)[0]
+            halved = stored is not None and stored.id == "fp32"
+            self.known[key] = None if stored is None or halved else least(read.architecture, stored)
+        return self.known[key]
 
 
 def needed(scenario: Mapping[str, object]) -> Bound:

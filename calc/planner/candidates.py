@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.catalog.choices import MARKETS
 from calc.catalog.records import Accelerator, Mixture
-from calc.catalog.schema import MARKETS
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.planner.devices import Devices

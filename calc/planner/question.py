@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.records import Accelerator
-from calc.catalog.schema import SEGMENTS, VENDORS
 from calc.errors import ScenarioError
 from calc.planner.account import FIELDS as ACCOUNT
 from calc.planner.account import Account, read_account

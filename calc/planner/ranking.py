@@ -44,16 +44,17 @@ class Ranking:
         model = candidate.scenario["model"]
         if rank == "size" and isinstance(model, str) and model in self.facts.entries("models"):
             return False, -parameters(known_architecture(self.facts, model))
-        bounds = [self.bounds.of(candidate, scenario) for scenario in candidate.scenarios]
+        look = self.bounds.of if rank == "size" else self.bounds.quick
+        bounds = [look(candidate, scenario) for scenario in candidate.scenarios]
         return min(self.bounded(rank, candidate, bound) for bound in bounds)
 
     def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound."""
         devices, step_s = candidate.devices, bound.step_s
-        if bound.asked is None:
+        if bound.asked is None and bound.given is None:
             return False, -inf
         if rank == "size":
-            return False, -parameters(bound.asked.demand.architecture)
+            return False, -parameters(bound.asked.demand.architecture) if bound.asked else -inf
         if rank == "margin":
             return False, (bound.least.held - devices.whole_room) / devices.number
         if rank == "latency":

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.catalog.choices import MARKETS
 from calc.catalog.records import Accelerator, Price
-from calc.catalog.schema import MARKETS
 from calc.derivation import Step
 from calc.units import HOUR_S, KWH_J, show_number
 

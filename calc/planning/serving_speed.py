@@ -17,6 +17,10 @@ OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a 
 def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
     """Return the speed with its working, None without an accelerator or where its rates are not known."""
     serving, values = served.serving, served.serving.engine.values
+    if serving.traffic is not None and serving.traffic.arrivals.requests:
+        from calc.planning.serving_burst import burst_speed  # few scenarios ask for it
+
+        return burst_speed(served, serving.traffic, output_tokens, cached_tokens)
     if serving.traffic is not None:
         from calc.planning.serving_arrivals import arriving_speed  # few scenarios ask for it
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.plots.plot import (
@@ -19,7 +20,7 @@ from calc.plots.plot import (
     tooltip,
     upward,
 )
-from calc.units import show_gb, show_large_count
+from calc.units import show_large_count
 
 Report = dict[str, Any]
 
@@ -73,7 +74,7 @@ def point(model: str, name: str, report: Report) -> Row:
         "parameters": count_of(report) / 1e9,
         "bits": bits_of(report),
         "shown": f"{bits_of(report):.2f}",
-        "size": show_gb(bytes_of(report)),
+        "size": size_gb(bytes_of(report)),
         **beside(0),
         "label": shown,
     }

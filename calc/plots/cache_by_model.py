@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.plots.plot import (
@@ -17,7 +18,7 @@ from calc.plots.plot import (
     tooltip,
     upward,
 )
-from calc.units import MIB, show_binary, show_count
+from calc.units import MIB, show_count
 
 LENGTHS = tuple(2**power for power in range(9, 18))
 BINARY = "datum.value < 1024 ? format(datum.value, ',~g') + ' MiB' : format(datum.value / 1024, ',~g') + ' GiB'"
@@ -34,18 +35,18 @@ def draw(*, models: tuple[tuple[str, str], ...]) -> Plot:
             "tokens": tokens,
             "mib": size / MIB,
             "length": f"{show_count(tokens)} tokens",
-            "shown": show_binary(size),
+            "shown": size_binary(size),
         }
         for name in names
         for tokens, size in zip(LENGTHS, sizes[name], strict=True)
     ]
-    ends = "; ".join(f"{name}: {show_binary(sizes[name][0])} to {show_binary(sizes[name][-1])}" for name in names)
+    ends = "; ".join(f"{name}: {size_binary(sizes[name][0])} to {size_binary(sizes[name][-1])}" for name in names)
     summary = f"Memory kept of one sequence, from {LENGTHS[0]} to {show_count(LENGTHS[-1])} tokens. {ends}."
     caption = (
         "What one sequence keeps, in 16 bit. Both axes are logarithmic: a straight rise is growth with every token."
     )
     rows = [
-        [show_count(tokens), *(show_binary(sizes[name][place]) for name in names)]
+        [show_count(tokens), *(size_binary(sizes[name][place]) for name in names)]
         for place, tokens in enumerate(LENGTHS)
     ]
     return Plot(caption, summary, drawing(names), {"points": points}, headings=("Tokens", *names), rows=rows)

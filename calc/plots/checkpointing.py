@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
@@ -19,7 +20,7 @@ from calc.plots.plot import (
     tooltip,
     upward,
 )
-from calc.units import GIB, show_count, show_gib
+from calc.units import GIB, show_count
 
 Report = dict[str, Any]
 KINDS = ("none", "selective", "full")
@@ -44,7 +45,7 @@ def draw(*, micro_batches: tuple[int, ...] = (1, 2), **scenario: object) -> Plot
     data: dict[str, list[Row]] = {
         "points": points,
         "names": [{**row, **words(row)} for row in points],
-        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {show_gib(limit)}"}],
+        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {size_gib(limit)}"}],
         "frame": [{"rate": points[0]["rate"], "gib": edge} for edge in (0, top)],
     }
     name = f"{first['model']['name']}, {device.name}"
@@ -72,7 +73,7 @@ def point(batch: int, kind: str, report: Report) -> Row:
         "kind": kind,
         "rate": rate,
         "gib": bytes_of(report) / GIB,
-        "shown": show_gib(bytes_of(report)),
+        "shown": size_gib(bytes_of(report)),
         "speed": f"{show_count(rate)} tokens/s",
     }
 

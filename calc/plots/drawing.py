@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from calc.calculators import CALCULATORS
 from calc.calculators.html import table, text
 from calc.errors import ScenarioError, nearest
+from calc.plots.in_unit import in_unit
 from calc.plots.plot import Plot
 
 
@@ -76,13 +77,13 @@ def draw_beside(name: str, calculator_id: str, changed: Mapping[str, str]) -> Pl
 def answer(request: str) -> str:
     """Return a plot's next data: JSON in, JSON out, and never an exception for what a reader typed.
 
-    In: `{"plot": id, "calculator": id, "fields": {name: text}}`. Out: `{"ok": true, "data", "caption", "summary",
-    "table"}`, or `{"ok": false, "status"}`.
+    In: `{"plot": id, "calculator": id, "fields": {name: text}, "unit"}`. Out: `{"ok": true, "data", "caption",
+    "summary", "table"}`, or `{"ok": false, "status"}`.
     """
     asked: dict[str, Any] = json.loads(request)
     fields = {str(name): str(value) for name, value in asked["fields"].items()}
     try:
-        plot = draw_beside(asked["plot"], asked["calculator"], fields)
+        plot = in_unit(draw_beside(asked["plot"], asked["calculator"], fields), str(asked.get("unit", "")))
     except ScenarioError as error:
         return json.dumps({"ok": False, "status": f"{error.field}: {error.message}"})
     said = {"caption": plot.caption, "summary": plot.summary, "table": table_html(plot)}

@@ -1,10 +1,11 @@
 """The same model in other number formats against the device: which of them fit, from the most bits to the fewest."""
 
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.plots.placed import Placed, place
 from calc.plots.plot import LIMIT, Plot, Row, Spec, across, beside, label, layer, specification, tooltip
-from calc.units import GIB, show_gib
+from calc.units import GIB
 
 GGUF = ("f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "q2_k")
 SERVED = ("bf16", "fp8", "awq", "nvfp4")  # what engines of data centres load
@@ -18,14 +19,14 @@ def draw(**scenario: object) -> Plot:
     own = place(scenario)
     steps = sorted(rungs(own, scenario), key=lambda step: -step[1])
     limit = own.need(own.demand).limit_bytes
-    words = [f"{name}: {show_gib(used)}{verdict(used, limit)}" for name, used in steps]
+    words = [f"{name}: {size_gib(used)}{verdict(used, limit)}" for name, used in steps]
     data: dict[str, list[Row]] = {
         "bars": [
             {"bar": name, "from": 0, "to": used / GIB, "colour": colour(used, limit), "shown": said}
             for (name, used), said in zip(steps, words, strict=True)
         ],
         "names": [{"bar": name, **beside(0, -15), "label": said} for (name, _), said in zip(steps, words, strict=True)],
-        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {show_gib(limit)}"}] if limit else [],
+        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {size_gib(limit)}"}] if limit else [],
     }
     where = f"{own.asked.model_name}{own.where()}"
     return Plot(
@@ -34,7 +35,7 @@ def draw(**scenario: object) -> Plot:
         specification=drawing(EDGES + LINE * (len(GGUF) + 1)),
         data=data,
         headings=("Number format", "Fullest device"),
-        rows=[[name, f"{show_gib(used)}{verdict(used, limit)}"] for name, used in steps],
+        rows=[[name, f"{size_gib(used)}{verdict(used, limit)}"] for name, used in steps],
     )
 
 
@@ -63,7 +64,7 @@ def verdict(used: int, limit: int | None) -> str:
     """Return whether so much fits, in words."""
     if limit is None:
         return ""
-    return f", fits with {show_gib(limit - used)} to spare" if used <= limit else ", does not fit"
+    return f", fits with {size_gib(limit - used)} to spare" if used <= limit else ", does not fit"
 
 
 def colour(used: int, limit: int | None) -> str:

@@ -4,7 +4,8 @@ from calc.errors import ScenarioError
 from calc.performance.arrivals import alike
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.served import serve
-from calc.planning.serving_arrivals import LOADS, Found, Site, at_load, knee, site_of
+from calc.planning.serving_arrivals import LOADS, at_load, knee
+from calc.planning.serving_run import Found, Site, site_of
 from calc.plots.placed import Placed, place
 from calc.plots.plot import (
     LIMIT,

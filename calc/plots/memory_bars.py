@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.memory.runtime import NOT_USED
@@ -22,7 +23,7 @@ from calc.plots.plot import (
     specification,
     tooltip,
 )
-from calc.units import GIB, show_count, show_gib
+from calc.units import GIB, show_count
 
 Report = dict[str, Any]
 PARTS = {
@@ -44,14 +45,14 @@ def draw(*, models: Iterable[str], formats: Iterable[str] = ("bf16",), **scenari
             sizes = sizes_of(report)
             shown.append((name, sizes))
     kinds = [kind for kind in (*PARTS, REST) if any(sizes[kind] for _, sizes in shown)]
-    rows = [[name, *(show_gib(sizes[kind]) for kind in kinds), show_gib(sum(sizes.values()))] for name, sizes in shown]
+    rows = [[name, *(size_gib(sizes[kind]) for kind in kinds), size_gib(sum(sizes.values()))] for name, sizes in shown]
     memory, asked = report["memory"], report["scenario"]
     limit = memory.get("capacity_bytes")
     device = catalog().accelerator(asked["accelerator"]).name if limit else ""
     data: dict[str, list[Row]] = {
         "parts": [part for name, sizes in shown for part in parts_of(name, sizes, kinds)],
         "names": [{"bar": name, **beside(0, -18), "label": bar_words(name, sizes)} for name, sizes in shown],
-        "limit": [{"gib": limit / GIB, **beside(0, -8), "label": f"{device}: {show_gib(limit)}"}] if limit else [],
+        "limit": [{"gib": limit / GIB, **beside(0, -8), "label": f"{device}: {size_gib(limit)}"}] if limit else [],
     }
     case = f"{sequence_words(asked)}{f', {device}' if device else ''}"
     summary = f"Memory, {case}. {'; '.join(bar_words(name, sizes) for name, sizes in shown)}."
@@ -80,7 +81,7 @@ def parts_of(name: str, sizes: dict[str, int], kinds: list[str]) -> list[Row]:
                 "series": kind,
                 "from": left / GIB,
                 "to": end / GIB,
-                "shown": f"{show_gib(sizes[kind])}, {share}",
+                "shown": f"{size_gib(sizes[kind])}, {share}",
             }
         )
         left = end
@@ -89,7 +90,7 @@ def parts_of(name: str, sizes: dict[str, int], kinds: list[str]) -> list[Row]:
 
 def bar_words(name: str, sizes: dict[str, int]) -> str:
     """Return what a bar is and how long."""
-    return f"{name}: {show_gib(sum(sizes.values()))}"
+    return f"{name}: {size_gib(sum(sizes.values()))}"
 
 
 def sequence_words(asked: Report) -> str:

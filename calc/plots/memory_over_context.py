@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import log
 
+from calc.calculators.sizes import size_gib
 from calc.memory.budget import Demand
 from calc.plots.placed import Placed, in_words, last, place
 from calc.plots.plot import (
@@ -24,7 +25,7 @@ from calc.plots.plot import (
     tooltip,
     upward,
 )
-from calc.units import GIB, show_count, show_gib
+from calc.units import GIB, show_count
 
 Points = list[tuple[int, int]]  # tokens of a context, and bytes
 
@@ -42,7 +43,7 @@ def draw(**scenario: object) -> Plot:
     sizes = sampled(placed, lambda demand: placed.need(demand).used_bytes)
     said = "; ".join(reach(placed, count, points, limit) for count, points in sizes.items()) if limit else ""
     name = f"{placed.asked.model_name}{placed.where()}"
-    summary = f"Memory of {name}. At {show_count(placed.demand.tokens)} tokens it is {show_gib(used)}."
+    summary = f"Memory of {name}. At {show_count(placed.demand.tokens)} tokens it is {size_gib(used)}."
     plot = over_context(placed, sizes, limit)
     return plot._replace(caption=f"Memory against context: {name}", summary=f"{summary} {said}." if said else summary)
 
@@ -106,14 +107,14 @@ def over_context(placed: Placed, found: dict[int, Points], limit: int | None) ->
             {
                 **point(tokens, placed.demand.sequences, own),
                 **beside(place, 5 if 5 * own > top else -26),
-                "label": f"{show_count(tokens)}: {show_gib(own)}",
+                "label": f"{show_count(tokens)}: {size_gib(own)}",
             }
         ],
-        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {show_gib(limit)}"}] if limit else [],
+        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {size_gib(limit)}"}] if limit else [],
         "frame": [{"tokens": start, "gib": 0}, {"tokens": end, "gib": top / GIB}],
     }
     headings = ("Tokens", *(in_words(count) for count in found))
-    rows = [[show_count(length), *(show_gib(dict(points)[length]) for points in found.values())] for length in lengths]
+    rows = [[show_count(length), *(size_gib(dict(points)[length]) for points in found.values())] for length in lengths]
     return Plot("", "", drawing(), data, headings=headings, rows=rows)
 
 
@@ -123,7 +124,7 @@ def point(tokens: int, count: int, value: int) -> Row:
         "series": in_words(count),
         "tokens": tokens,
         "gib": value / GIB,
-        "shown": show_gib(value),
+        "shown": size_gib(value),
         "length": f"{show_count(tokens)} tokens",
     }
 

@@ -1,11 +1,12 @@
 """What changes the memory of the fullest device most: each input of the scenario one step down and one up."""
 
+from calc.calculators.sizes import size_gib
 from calc.estimate import estimate
 from calc.memory.runtime import NOT_USED
 from calc.plots.one_step_away import Report
 from calc.plots.plot import Plot
 from calc.plots.sensitivity import Quantity, sensitivity
-from calc.units import GIB, show_gib
+from calc.units import GIB
 
 
 def used(report: Report) -> float:
@@ -13,7 +14,7 @@ def used(report: Report) -> float:
     return float(sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] not in NOT_USED) / GIB)
 
 
-QUANTITY = Quantity("GiB of the fullest device", used, lambda gib: show_gib(gib * GIB))
+QUANTITY = Quantity("GiB of the fullest device", used, lambda gib: size_gib(gib * GIB))
 
 
 def draw(**scenario: object) -> Plot:

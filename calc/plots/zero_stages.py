@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.estimate import estimate
 from calc.plots.plot import (
@@ -21,7 +22,7 @@ from calc.plots.plot import (
     tooltip,
     upward,
 )
-from calc.units import GIB, show_count, show_gib
+from calc.units import GIB, show_count
 
 Report = dict[str, Any]
 STAGES = {
@@ -53,11 +54,11 @@ def draw(*, devices: tuple[int, ...] = DEVICES, accelerator: str = "", **scenari
     if accelerator:
         record = catalog().accelerator(accelerator)
         where = f", {record.name}"
-        words = f"{record.name}: {show_gib(record.capacity_bytes)}"
+        words = f"{record.name}: {size_gib(record.capacity_bytes)}"
         data["limit"] = [{"gib": record.capacity_bytes / GIB, **beside(1, -4), "label": words}]
-    rows = [[show_count(count), *(show_gib(sizes[stage, count]) for stage in STAGES)] for count in devices]
-    said = "; ".join(f"{name}: {show_gib(sizes[stage, devices[-1]])}" for stage, name in STAGES.items())
-    first = show_gib(sizes["none", devices[0]])
+    rows = [[show_count(count), *(size_gib(sizes[stage, count]) for stage in STAGES)] for count in devices]
+    said = "; ".join(f"{name}: {size_gib(sizes[stage, devices[-1]])}" for stage, name in STAGES.items())
+    first = size_gib(sizes["none", devices[0]])
     summary = f"Training {model}: {first} on {devices[0]} device; on each of {devices[-1]}: {said}."
     caption = f"Memory of each device against the devices of a training run: {model}{where}"
     return Plot(caption, summary, drawing(), data, headings=("Devices", *STAGES.values()), rows=rows)
@@ -70,7 +71,7 @@ def point(stage: str, count: int, size: int) -> Row:
         "devices": count,
         "counted": show_count(count),
         "gib": size / GIB,
-        "shown": show_gib(size),
+        "shown": size_gib(size),
     }
 
 

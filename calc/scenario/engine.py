@@ -5,7 +5,7 @@ from calc.catalog import Catalog, catalog
 from calc.catalog.records import Engine, Weights, version_numbers
 from calc.errors import ScenarioError, nearest
 from calc.planning.support import usual_engine
-from calc.scenario.fields import ENGINES, HOST_ENGINE, OF_GRAPHS, OF_HOST, SHARING_ENGINES, USUAL
+from calc.scenario.fields import ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
 from calc.scenario.reader import Reader
 
 
@@ -23,6 +23,8 @@ def read_engine(
         reader.filled["engine"] = name
     if isinstance(name, str) and (known := catalog.lookup("engines", name)):
         name = reader.filled["engine"] = known
+    if isinstance(name, str) and (nearest_to := NOT_COMPUTED.get(name.casefold())):
+        raise ScenarioError("engine", nearest_to, instead=(HOST_ENGINE,))
     if name not in ENGINES:
         hint = nearest(str(name), ENGINES)
         message = f"must be one of {', '.join(ENGINES)}, not {name!r:.60}{hint}"
@@ -75,7 +77,7 @@ def without_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
     if engine is None or engine.id not in SHARING_ENGINES:
         raise ScenarioError("graphs", f"does not apply: of the engines {', '.join(SHARING_ENGINES)} record graphs")
     reader.filled["graphs"] = False
-    return engine._replace(values=engine.values | {name: 0.0 for name in OF_GRAPHS if name in engine.values})
+    return engine._replace(graphs=False).valued(engine.values)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

@@ -64,13 +64,18 @@ ENGINES = ("none", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"
 HOST_ENGINE = "llama.cpp"  # leaves parts of a model in the host's memory
 
 
+# Programs that people ask for by name and that are not computed, with what comes nearest.
+NOT_COMPUTED = {
+    "ktransformers": "KTransformers is not computed; llama.cpp with experts_on_host leaves the same weights to the "
+    "processor. On one socket its steps come out near; prompts, which KTransformers reads with matrix units of the "
+    "processor or copies layer by layer, do not, nor does memory of a second socket",
+}
+
+
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which
 
 
-SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device
-
-
-OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+SHARING_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # set aside a cache, in a share of the device; record graphs
 
 
 # Two models as different as can be, for reading the other fields of a scenario whose model is wrong.

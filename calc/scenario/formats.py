@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog import Catalog
-from calc.catalog.records import Mixture, ModelFormat, NumberFormat, Recipe, Rule, Weights, WeightsFormat
+from calc.catalog.records import Engine, Mixture, ModelFormat, NumberFormat, Recipe, Rule, Weights, WeightsFormat
 from calc.errors import ScenarioError
 from calc.memory.published_formats import published_format
-from calc.scenario.fields import PUBLISHED, STORED
+from calc.scenario.fields import HOST_ENGINE, PUBLISHED, STORED
 from calc.scenario.model import ReadModel, read_stored
 from calc.scenario.reader import Reader, whole
 
@@ -30,6 +30,20 @@ def read_weights(reader: Reader, model: ReadModel, catalog: Catalog) -> tuple[We
     if stored is None:
         raise ScenarioError("weights", "are only stored in a file for a model that was read from one; choose a format")
     return stored, None
+
+
+def as_loaded(weights: Weights, engine: Engine | None, catalog: Catalog, *, published: bool) -> Weights:
+    """Return weights as an engine has them: some load FP32 in 16 bit unless told otherwise.
+
+    llama.cpp has MXFP4 for experts alone, in files that keep everything else in Q8_0.
+    """
+    if engine is None:
+        return weights
+    if engine.id == HOST_ENGINE and weights == catalog.number_format("mxfp4"):
+        return catalog.weights_format("mxfp4_moe", "weights")
+    if published and engine.values.get("halves_fp32") and weights == catalog.number_format("fp32"):
+        return catalog.number_format("fp16")
+    return weights
 
 
 def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[ModelFormat, int | None]:

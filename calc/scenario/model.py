@@ -7,7 +7,7 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
-from calc.catalog.loader import file_of
+from calc.catalog.entries import file_of
 from calc.catalog.records import StoredWeights
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format

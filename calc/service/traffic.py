@@ -1,17 +1,17 @@
 """Reading how requests come to a server: a scenario's `arrivals`, every field checked, every default filled in."""
 
 from collections.abc import Mapping
-from math import isfinite, log
+from math import inf, isfinite, log
 
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.performance.arrivals import P95, Arrivals, Kind, Objective, Spread, Traffic
 from calc.scenario.reader import Reader, whole
 
-FIELDS = ("requests_per_s", "burstiness", "lengths", "objective")
+FIELDS = ("requests_per_s", "requests", "burstiness", "lengths", "objective")
 OBJECTIVES = ("ttft_s", "tpot_s", "request_s")
 LENGTHS = ("prompt_tokens", "output_tokens")
-MOST_PER_S, MOST_SECONDS, MOST_KINDS, MOST_LENGTH = 1e6, 1e6, 100, 10_000_000
+MOST_PER_S, MOST_SECONDS, MOST_KINDS, MOST_LENGTH, MOST_REQUESTS = 1e6, 1e6, 100, 10_000_000, 10_000
 LEAST_BURSTINESS, MOST_BURSTINESS = 0.01, 1000.0
 INSTEAD = (
     "sequences",
@@ -38,12 +38,7 @@ def read_traffic(
     if not isinstance(value, Mapping):
         raise ScenarioError("arrivals", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
     known(value, "arrivals", FIELDS)
-    if "requests_per_s" not in value:
-        raise ScenarioError("arrivals.requests_per_s", "is missing: how many requests come a second, as a mean?")
-    rate = number(value["requests_per_s"], "arrivals.requests_per_s", most=MOST_PER_S)
-    burstiness = number(
-        value.get("burstiness", 1.0), "arrivals.burstiness", most=MOST_BURSTINESS, least=LEAST_BURSTINESS
-    )
+    said, arrivals = read_pace(value)
     own = Spread(prompt_tokens), Spread(max(output_tokens, 1))
     kinds = read_lengths(value.get("lengths"), own)
     promised = value.get("objective") or {}
@@ -56,8 +51,28 @@ def read_traffic(
         number(promised[name], f"arrivals.objective.{name}", most=MOST_SECONDS) if name in promised else None
         for name in OBJECTIVES
     ]
-    reader.filled["arrivals"] = {**value, "requests_per_s": rate, "burstiness": burstiness}
-    return Traffic(Arrivals(rate, burstiness, kinds), Objective(*limits))
+    reader.filled["arrivals"] = {**value, **said}
+    return Traffic(arrivals._replace(kinds=kinds), Objective(*limits))
+
+
+def read_pace(value: Mapping[str, object]) -> tuple[dict[str, object], Arrivals]:
+    """Return when requests come, as it is filled in and as it is meant: at a rate without end, or all at once."""
+    if "requests" in value:
+        for name in ("requests_per_s", "burstiness"):
+            if name in value:
+                raise ScenarioError(f"arrivals.{name}", "does not go together with requests, which all come at once")
+        count = whole(value["requests"], "arrivals.requests", 1, MOST_REQUESTS)
+        return {"requests": count}, Arrivals(inf, 1.0, (), count)
+    if "requests_per_s" not in value:
+        raise ScenarioError(
+            "arrivals.requests_per_s",
+            "is missing: how many requests come a second, as a mean? Or requests, all at once",
+        )
+    rate = number(value["requests_per_s"], "arrivals.requests_per_s", most=MOST_PER_S)
+    burstiness = number(
+        value.get("burstiness", 1.0), "arrivals.burstiness", most=MOST_BURSTINESS, least=LEAST_BURSTINESS
+    )
+    return {"requests_per_s": rate, "burstiness": burstiness}, Arrivals(rate, burstiness, ())
 
 
 def known(value: Mapping[object, object], field: str, names: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ import argparse
 import re
 
 from calc.catalog import catalog
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.validation.fitting import fit
 from calc.validation.inference_fitting import start_of
 from calc.validation.left_out import STIFF, inference_items

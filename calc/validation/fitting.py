@@ -36,6 +36,7 @@ class Item(NamedTuple):
     bucket: str  # engine, device class, format and kind of model
     measured: float
     predict: Callable[[Mapping[str, float]], float]
+    judged_alone: bool = False  # its prediction is too slow to be tried often: nothing is estimated from it
 
     def error(self, values: Mapping[str, float]) -> float:
         """Return the logarithm of predicted over measured."""
@@ -57,7 +58,8 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return at most `MOST_ROWS` items of each group, the same ones each time: by their ids' digests."""
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
-        groups.setdefault(item.group, []).append(item)
+        if not item.judged_alone:
+            groups.setdefault(item.group, []).append(item)
     return tuple(
         item
         for _, group in sorted(groups.items())

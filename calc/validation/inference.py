@@ -4,6 +4,7 @@ import re
 
 from calc import ScenarioError
 from calc.catalog import catalog
+from calc.scenario.fields import PUBLISHED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
@@ -82,9 +83,10 @@ UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**3
 
 
 def model_of(row: Row) -> str:
-    """Return the catalogue's id of a row's model."""
+    """Return the catalogue's id of a row's model, or the repository whose weights ran as it publishes them."""
     try:
-        return catalog().model(str(named(row["arch_key"]))).id
+        found = catalog().model(str(named(row["arch_key"])))
+        return row["arch_key"] if row["quant"] == PUBLISHED else found.id
     except ScenarioError:
         raise SkipError(f"no model {row['arch_key']} in the catalogue") from None
 
@@ -105,6 +107,8 @@ def weights_of(row: Row) -> str:
     """Return the contract's name of a row's number format."""
     name = row["quant"].lower().removeprefix("unsloth-dynamic-").removeprefix("ud-")
     name = DYNAMIC.get(name, name)
+    if name == PUBLISHED:
+        return name
     for start in ("awq", "w4a16 awq"):
         if name.startswith(start):
             return "awq"

@@ -5,15 +5,18 @@ from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
+from calc.catalog.records import Engine
 from calc.performance.device_rates import device_class
 from calc.performance.load import steady_state
-from calc.performance.schedules import Schedule, schedule_of
+from calc.performance.schedules import Schedule, kernel_of, schedule_of
 from calc.performance.speed import Question, passes_for, speed_in
 from calc.planning.measured import bucket, format_of
 from calc.planning.served import Served, serve, served_bucket
+from calc.planning.serving_burst import burst_figures, burst_of
 from calc.planning.serving_load import figures as loaded_figures
 from calc.planning.serving_load import load_of
 from calc.planning.serving_report import serving_fit, serving_parts, serving_totals
+from calc.planning.serving_run import site_of
 from calc.planning.serving_speed import speed_question
 from calc.question import read_question
 from calc.validation import inference_memory
@@ -45,11 +48,14 @@ START = {
     "processor_pair_s": 2e-9,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
-# before they are multiplied, kernels around a product that PyTorch launches one by one from Python.
+# before they are multiplied, kernels around a product that PyTorch launches one by one from Python, messages that NCCL
+# sends as it is: vLLM has no all-reduce of its own on AMD before 0.8.3 (https://github.com/vllm-project/vllm/pull/14125).
 CODE = {
     "attention_factor_eager": 3.0,
     "cache_factor_eager": 2.0,
     "launch_s@2023": 2e-5,
+    "launch_s@V0": 2e-5,
+    "links_factor@V0": 1.0,
     "weights_factor_w4a16@2023": 2.0,
     "step_s@2023": 1.3e-2,
     "step_s@V0": 2e-3,
@@ -76,7 +82,7 @@ SERVED = {"matrix_factor": 1.2}
 OWN = {
     "transformers": EAGER,
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75},
-    "vllm": SERVED | {"step_s": 2e-4, "step_s@V1": 1e-3},
+    "vllm": SERVED | {"step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
     "sglang": SERVED | {"launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SERVED | {"launch_s": 2.5e-5, "step_s": 2e-4},
 }
@@ -133,25 +139,72 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         raise SkipError("no engine")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
-    predict = speed_predictor(served, asked.output_tokens, asked.cached_tokens, figure)
+    burst = bool(asked.traffic and asked.traffic.arrivals.requests)
+    predictor = burst_predictor if burst else speed_predictor
+    predict = predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
-    group = (row["source_key"], figure, format_of(demand.weights))
-    return Item(
-        row["id"], row["source_key"], group, PHASES.get(figure, "decode"), served_bucket(served), measured, predict
-    )
-
-
-def schedule_for(question: Question, values: Mapping[str, float]) -> Schedule:
-    """Return the schedule of a question on devices under some coefficients."""
     device = question.accelerator
-    return schedule_of(
-        values,
-        era=question.era,
-        weights=question.demand.weights,
-        accelerator=device,
-        market=device_class(device) if device else "",
-        attention=question.attention,
+    kind = f"{device.vendor} {device_class(device)}" if device else ""
+    group = (row["source_key"], figure, format_of(demand.weights), kind)
+    return Item(
+        row["id"],
+        row["source_key"],
+        group,
+        PHASES.get(figure, "decode"),
+        served_bucket(served),
+        measured,
+        predict,
+        judged_alone=burst,
     )
+
+
+def burst_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:
+    """Return what gives a figure of requests that come at once from coefficients, event by event."""
+    serving, traffic = served.serving, served.serving.traffic
+    engine, prompt = serving.engine, traffic.arrivals.prompt_tokens if traffic else 0.0
+
+    def predict(values: Mapping[str, float]) -> float:
+        serving.engine = engine.valued(values)
+        site = site_of(served, traffic, output_tokens, cached_tokens) if traffic else None
+        if site is None or traffic is None:
+            raise SkipError("no speed")
+        return burst_figures(burst_of(site, traffic), traffic, prompt)[figure]
+
+    return predict
+
+
+class Tried:
+    """Coefficients that are tried on all items, one set after another: what they make of engines is worked out once."""
+
+    def __init__(self) -> None:
+        self.values: Mapping[str, float] | None = None
+        self.engines: dict[tuple[str, str, bool], Mapping[str, float]] = {}
+        self.schedules: dict[tuple[object, ...], Schedule] = {}
+
+    def under(self, engine: Engine, question: Question, values: Mapping[str, float]) -> Schedule:
+        """Return the schedule of a question on devices under some coefficients of an engine."""
+        if self.values is not values:
+            self.values, self.engines, self.schedules = values, {}, {}
+        device, weights = question.accelerator, question.demand.weights
+        kind = engine.id, engine.era, engine.graphs
+        known = self.engines.get(kind)
+        if known is None:
+            known = self.engines[kind] = engine.valued(values).values
+        key = (*kind, weights.id, kernel_of(weights), device.id if device else None, question.attention)
+        found = self.schedules.get(key)
+        if found is None:
+            found = self.schedules[key] = schedule_of(
+                known,
+                era=question.era,
+                weights=weights,
+                accelerator=device,
+                market=device_class(device) if device else "",
+                attention=question.attention,
+            )
+        return found
+
+
+TRIED = Tried()
 
 
 def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:
@@ -168,8 +221,9 @@ def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figu
     busy = min(concurrency or 1, served.layout.data)
 
     def predict(values: Mapping[str, float]) -> float:
-        known = engine.valued(values).values
-        tried: Any = summed.under(schedule_for(question, known)) if summed else passes_for(question, known)
+        schedule = TRIED.under(engine, question, values)
+        known = schedule.values
+        tried: Any = summed.under(schedule) if summed else passes_for(question, known)
         if concurrency is not None and writes:
             asked_load = load._replace(request_s=known["request_s"])
             found = loaded_figures(steady_state(tried, asked_load), asked_load, busy, step=1.0, first=1.0)

@@ -5,15 +5,19 @@ the contract's fields and goes through `calc.estimate`.
 """
 
 import re
+from math import exp
 from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.catalog.records import version_numbers
+from calc.performance.arrivals import P95
 from calc.validation.inference import (
     accelerator_of,
     model_of,
     number,
     weights_of,
 )
+from calc.validation.launch_flags import launched
 from calc.validation.printing import print_scores
 from calc.validation.scores import (
     Row,
@@ -57,10 +61,12 @@ CURRENT = {
     ("glm4_docs", "transformers"): "4.41",
     ("dstack_benchmarks", "vllm"): "0.6.4",
 }
-# Attention on data ranks as the notes have it; SGLang divides it where a number of data ranks is given, too.
-REPLICATED = re.compile(r"attention DP \+ EP|TP ?\+ ?DP ?\+ ?DP[- ]Attention|--dp-size=[2-9]")
+REPLICATED = re.compile(r"attention DP \+ EP")  # attention on data ranks
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
+TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
+ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
+SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
@@ -82,18 +88,30 @@ def scenario_of(row: Row) -> dict[str, Any]:
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     if REPLICATED.search(row["notes"]):
         found["parallelism"] = {"data": devices, "expert": devices}
-    if "no FlashAttention" in row["engine_version"] or (engine == "llama.cpp" and row["source_key"] not in TILED):
-        found["attention"] = "eager"  # llama.cpp had it switched off in 2023 and 2024
     if version := version_of(row, engine):
         found["engine_version"] = version
-    found |= lengths_of(row, engine)
+    if is_eager(row, engine, version):
+        found["attention"] = "eager"
+    found |= launched(row, devices) | lengths_of(row, engine)
     if row["source_key"] in SERVED:
-        found["concurrency"] = concurrency_of(row)
+        found = served_at_once(row) | found
     else:
         found["sequences"] = batch_of(row)
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
     return found
+
+
+def is_eager(row: Row, engine: str, version: str) -> bool:
+    """Return whether scores were written out.
+
+    llama.cpp had tiles switched off in 2023 and 2024; of transformers 4.35 and older those who wanted them say so.
+    """
+    if engine == "llama.cpp":
+        return row["source_key"] not in TILED
+    stated = row["engine_version"]
+    before = "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT
+    return "no FlashAttention" in stated or (before and "FA2" not in stated)
 
 
 def version_of(row: Row, engine: str) -> str:
@@ -115,16 +133,31 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
     return {"prompt_tokens": max(prompt, 1), "output_tokens": output}
 
 
-def concurrency_of(row: Row) -> int:
-    """Return the requests that were in a server at a time; a burst is all of them at once."""
+def served_at_once(row: Row) -> dict[str, Any]:
+    """Return the requests that were in a server at a time; a few rounds of them are a burst, which ends.
+
+    A client that keeps so many requests in the server is a server of so many slots. Prompts and answers of ShareGPT
+    have the spread of its lengths about the mean that the row states.
+    """
     if "a second" in row["batch"]:
         raise SkipError("requests came at a set rate, which is that of the tokens")
-    if "infinite rate" in row["batch"]:
-        raise SkipError("requests came all at once and drained, with lengths of a long tail: no steady state")
-    found = re.search(r"max_concurrency (\d+)", row["batch"])
-    if found is None:
+    kept = re.search(r"max_concurrency (\d+)", row["batch"])
+    count = queued(row)
+    if kept and not (count and count < ROUNDS * int(kept.group(1))):
+        return {"concurrency": int(kept.group(1))}
+    if count is None:
         raise SkipError("how many requests ran at a time is not stated")
-    return int(found.group(1))
+    arrivals: dict[str, Any] = {"requests": count}
+    if "ShareGPT" in row["notes"]:
+        means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}
+        arrivals["lengths"] = {name: spread_about(mean) for name, mean in means.items()}
+    return {"arrivals": arrivals} | ({"sequence_slots": int(kept.group(1))} if kept else {})
+
+
+def spread_about(mean: float) -> dict[str, int]:
+    """Return the median and what 95 % stay below of lengths of ShareGPT with a mean."""
+    median = mean / exp(SPREAD**2 / 2)
+    return {"median": round(median), "p95": round(median * exp(P95 * SPREAD))}
 
 
 def batch_of(row: Row) -> object:

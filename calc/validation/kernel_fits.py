@@ -15,9 +15,9 @@ from statistics import median
 from typing import NamedTuple
 
 from calc.catalog import catalog
-from calc.catalog.loader import DATA
+from calc.catalog.checking.kernel_tables import KERNEL_VALUES
+from calc.catalog.entries import DATA
 from calc.catalog.records import KernelFamily, KernelLaw
-from calc.catalog.schema import KERNEL_VALUES
 from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.performance import operations
 from calc.performance.operations import Collective, Operation
 from calc.validation.kernel_tables import Measured

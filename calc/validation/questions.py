@@ -8,7 +8,7 @@ import tomllib
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import NamedTuple
 
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.validation.left_out import KINDS, UNKNOWN, UNNAMED, kept
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 from typing import NamedTuple
 
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 
 MEASUREMENTS = DATA / "measurements"
 Row = Mapping[str, str]

@@ -20,7 +20,8 @@ __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
 UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
-UNSHIPPED = ("command", "maintenance", "validation")  # of calc: what is run by itself, or compares with measurements
+# Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
+UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
 PRINT_CATALOG = """
 import sys
@@ -207,7 +208,7 @@ def _package(wheel: Path) -> dict[str, bytes]:
     return {
         name: content
         for name, content in _members(wheel).items()
-        if name.endswith((".py", ".pyc")) and name.split("/")[1].partition(".")[0] not in (*UNSHIPPED, "__main__")
+        if name.endswith((".py", ".pyc")) and not UNSHIPPED & set(name.split("/")) and "__main__" not in name
     }
 
 

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 LIBRARY = f"/lib/python{sys.version_info[0]}{sys.version_info[1]}.zip"
@@ -62,10 +63,11 @@ def compile_archives(job: dict[str, Any]) -> list[str]:
     """Compile `calc` and the used part of the standard library in WORK; return that part's files, without suffix."""
     used = used_members(job)
     with zipfile.ZipFile(LIBRARY) as library:
-        write_zip(WORK / "stdlib.zip", [compiled(f"{name}.py", library.read(f"{name}.py")) for name in used])
+        parts = [compiled(f"{name}.py", library.read(f"{name}.py"), lines=False) for name in used]
+        write_zip(WORK / "stdlib.zip", parts)
     with zipfile.ZipFile(WORK / job["wheel"]) as wheel:
         sources = {name: wheel.read(name) for name in wheel.namelist() if name.endswith(".py")}
-    write_zip(WORK / "compiled.zip", [compiled(name, source) for name, source in sources.items()])
+    write_zip(WORK / "compiled.zip", [compiled(name, source, lines=True) for name, source in sources.items()])
     return used
 
 
@@ -84,11 +86,24 @@ class Unannotated(ast.NodeTransformer):
         return node
 
 
-def compiled(name: str, source: bytes) -> tuple[str, bytes]:
-    """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for."""
+def compiled(name: str, source: bytes, *, lines: bool) -> tuple[str, bytes]:
+    """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for.
+
+    Without `lines` it knows no line numbers: they are a sixth of the bytes, and say nothing of a mistake of ours.
+    """
     tree = Unannotated().visit(ast.parse(source, name))
-    code = marshal.dumps(compile(tree, name, "exec", dont_inherit=True))
-    return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + source_hash(source) + code
+    code = compile(tree, name, "exec", dont_inherit=True)
+    if not lines:
+        code = without_lines(code)
+    return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
+
+
+def without_lines(code: CodeType) -> CodeType:
+    """Return code that does not know its line numbers, nor do the functions in it."""
+    inner = tuple(without_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    units = len(code.co_code) // 2  # of which an entry of the table covers up to eight
+    nowhere = bytes(0x80 | 15 << 3 | min(8, units - first) - 1 for first in range(0, units, 8))
+    return code.replace(co_consts=inner, co_linetable=nowhere)
 
 
 def write_zip(path: Path, members: list[tuple[str, bytes]]) -> None:

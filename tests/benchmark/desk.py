@@ -8,7 +8,7 @@ from typing import Any
 
 from calc import estimate
 from calc.catalog import catalog, reload
-from calc.catalog.loader import read_tables
+from calc.catalog.checking.loader import read_tables
 
 IMPORTS = 10
 TIMED_IMPORT = "import time; begun = time.perf_counter(); import calc; print(1000 * (time.perf_counter() - begun))"

@@ -26,6 +26,7 @@ def test_a_measurement_corrects_answers_until_it_is_taken_back(watched: Watched,
     page.click("[data-correct]")
     expect(page.locator(".calc-status")).to_contain_text("Kept in this browser")
     page.goto(f"{site}{SPEED}?weights=f16")
+    live(page)
     expect(page.locator(".calc-corrected")).to_contain_text("passes over prompts ×")
     page.click("[data-uncorrect]")
     expect(page.locator(".calc-corrected")).to_have_count(0)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calc.calculators import CALCULATORS, answer
+from calc.calculators.html import in_words
 from calc.calculators.speed import per_second
 from calc.catalog import catalog
 from calc.units import show_gib, show_seconds
@@ -41,9 +42,9 @@ def test_the_mathematics_alone() -> None:
     """Whoever chooses none gets what the mathematics needs: weights, cache and a pass, and one exact total."""
     report = FIT.report({"engine": ""})
     assert report["scenario"]["engine"] == "none"
-    usual = FIT.render(FIT.report({}))
+    usual = in_words(FIT.render(FIT.report({})))
     alone = f"mathematics alone needs: <strong>{show_gib(report['memory']['device_bytes'])}</strong>"
-    assert alone in usual and alone not in FIT.render(report)
+    assert alone in usual and alone not in in_words(FIT.render(report))
     assert report["memory"]["device_bytes_range"] == [report["memory"]["device_bytes"]] * 2
     assert "four of five" not in FIT.render(report)
 
@@ -69,7 +70,7 @@ def test_measurements_are_named_only_of_an_engine_that_has_them() -> None:
 def test_a_share_set_aside_is_told_with_what_is_free_of_it() -> None:
     """vLLM takes 90 % of an RTX 4090, and what one sequence leaves of its cache is what the verdict says."""
     report = FIT.report({"engine": "vllm"})
-    html = FIT.render(report)
+    html = in_words(FIT.render(report))
     free = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "kv_pool_free")
     assert f"{show_gib(free)} of them cache that these sequences leave free" in html
     assert "Cache that the engine sets aside" in html and "four of five measurements" in html

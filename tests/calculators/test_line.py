@@ -12,6 +12,7 @@ import pytest
 
 from calc import estimate, plan, read_line
 from calc.calculators import answer
+from calc.calculators.html import in_words
 from calc.calculators.line import CALCULATOR_OF, answer_line, render_line
 from calc.calculators.line_chips import CHOICES
 from calc.catalog import catalog
@@ -28,7 +29,7 @@ def asked(line: str) -> Any:
 
 def plain(html: str) -> str:
     """Return the text of HTML."""
-    return unescape(re.sub(r"<[^>]+>", " ", html))
+    return unescape(re.sub(r"<[^>]+>", " ", in_words(html)))
 
 
 def test_the_number_shown_is_that_of_the_calculation() -> None:
@@ -173,7 +174,7 @@ def test_examples_are_answered_when_the_page_is_built() -> None:
     """Each example is a link that asks it, with its answer in a sentence."""
     html = render_line([TWO_3090])
     assert "?ask=Can%20I%20run%20Llama%203.3%2070B%20on%20my%20two%203090%3F" in html
-    assert asked(TWO_3090)["status"] in unescape(html)
+    assert asked(TWO_3090)["status"] in unescape(in_words(html))
 
 
 def test_no_line_is_refused() -> None:

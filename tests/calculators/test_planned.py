@@ -10,6 +10,7 @@ import pytest
 
 from calc import estimate
 from calc.calculators import CALCULATORS, answer, steps
+from calc.calculators.html import in_words
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.units import show_gib
 
@@ -71,7 +72,8 @@ def test_why_a_device_is_not_in_the_list() -> None:
     plan = CALCULATORS["what-hardware"]
     report = plan.report({"why_not": "rtx-5090", "weights": "q4_k_m"})
     assert re.search(
-        r"GeForce RTX 5090: one lacks [\d.]+ GiB in this format; 2 × GeForce RTX 5090 hold it", plan.render(report)
+        r"GeForce RTX 5090: one lacks [\d.]+ GiB in this format; 2 × GeForce RTX 5090 hold it",
+        in_words(plan.render(report)),
     )
 
 

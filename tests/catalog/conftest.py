@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from tests.catalog.small import GOOD, MODEL
 
 

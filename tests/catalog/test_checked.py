@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from calc.catalog import checked
-from calc.catalog.checked import checked_tables
-from calc.catalog.loader import read_tables
+from calc.catalog.checking import checked
+from calc.catalog.checking.checked import checked_tables
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError
 
 
@@ -73,7 +73,7 @@ def test_what_older_checks_made_is_not_taken(data: Path, tmp_path: Path, monkeyp
 def test_everything_that_checks_counts() -> None:
     """Each module of the catalogue may refuse an entry, or change what it says; so may the units."""
     names = {name for name, _ in checked.CHECKERS}
-    assert {path.name for path in Path(checked.__file__).parent.glob("*.py")} | {"units.py"} == names
+    assert {path.name for path in Path(checked.__file__).parents[1].rglob("*.py")} | {"units.py"} == names
 
 
 def test_a_place_that_cannot_be_written_is_no_obstacle(data: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from calc.catalog.loader import read_tables
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError
 
 CLAIM = """

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from calc.catalog import catalog
-from calc.catalog.loader import read_tables
-from calc.catalog.schema import KERNEL_BOUNDS, KERNEL_VALUES
+from calc.catalog.checking.kernel_tables import KERNEL_BOUNDS, KERNEL_VALUES
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError
 
 FAMILIES = """

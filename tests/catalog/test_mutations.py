@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from calc.catalog.check import Check, Entry, Tables
-from calc.catalog.claims import check_claim, check_term
-from calc.catalog.coefficients import bound_of
-from calc.catalog.loader import CHECKS, DATA, read_file, read_tables
-from calc.catalog.runs import check_law, check_run
+from calc.catalog.checking.check import Check
+from calc.catalog.checking.claims import check_claim, check_term
+from calc.catalog.checking.coefficients import bound_of
+from calc.catalog.checking.loader import CHECKS, read_file, read_tables
+from calc.catalog.checking.runs import check_law, check_run
+from calc.catalog.entries import DATA, Entry, Tables
 from calc.errors import CatalogError
 
 CHECKED = {**CHECKS, "claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}

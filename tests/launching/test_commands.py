@@ -17,6 +17,9 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "vllm on two machines": {**H100, "engine": "vllm", "parallelism": {"tensor": 8, "pipeline": 2}},
     "vllm that drafts": {**H100, "engine": "vllm", "speculation": {"method": "ngram", "tokens": 4}},
     "vllm with adapters": {**H100, "engine": "vllm", "adapters_served": {"count": 8, "rank": 32}},
+    "vllm without graphs": {**H100, "engine": "vllm", "graphs": False},
+    "sglang without graphs": {**H100, "engine": "sglang", "graphs": False},
+    "tensorrt-llm without graphs": {**H100, "engine": "tensorrt-llm", "graphs": False},
     "sglang": {**H100, "engine": "sglang", "memory_fraction": 0.8, "batched_tokens": 4096},
     "sglang on two machines": {
         "model": "deepseek-v3",

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from calc.calculators.html import in_words
 from calc.errors import ScenarioError
 from macros import plots
 from macros.links import stand_on
@@ -30,7 +31,7 @@ def test_a_plot_is_whole_without_scripts(tmp_path: Path) -> None:
     assert "8,192: 16.15 GiB" in svg and "limit: 23.99 GiB" in svg
     assert "style=" not in svg and "http://www.w3.org/1999" not in svg
     assert re.search(r"<figcaption>Memory against context: Llama 3.1 8B on GeForce RTX 4090</figcaption>", html)
-    assert '<td class="calc-figure">16.15 GiB</td>' in html
+    assert '<td class="calc-figure">16.15 GiB</td>' in in_words(html)
     (source,) = re.findall(r'data-source="../../assets/plot/(\w+\.json)"', html)
     plots.write_plots(tmp_path)
     compiled = json.loads((tmp_path / "assets/plot" / source).read_text(encoding="utf-8"))
@@ -53,10 +54,11 @@ def test_what_is_not_seen_is_left_out() -> None:
 
 
 def test_the_same_plot_is_one_file() -> None:
-    """Two plots of the same data share a specification; other data are another file."""
+    """Two plots of the same data share a specification in each unit; other data are another file."""
     for tokens in ("8192", "8192", "4096"):
         plots.plot("memory-over-context", calculator="will-it-fit", context_tokens=tokens)
-    assert len(plots._compiled) == 2
+    assert len(plots._compiled) == 4
+    assert len(plots.used_in([plots.plot("memory-over-context", calculator="will-it-fit")])) == 2
 
 
 def test_a_wrong_plot_stops_the_build() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from calc.catalog.loader import DATA, read_tables
+from calc.catalog.checking.loader import read_tables
+from calc.catalog.entries import DATA
 from calc.errors import CatalogError, ScenarioError
 from calc.maintenance import accelerators, ages, models
 from calc.maintenance.__main__ import main

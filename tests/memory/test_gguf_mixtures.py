@@ -99,3 +99,17 @@ def test_a_wrong_mixture_is_refused_by_field(weights: Any, field: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         estimate({"model": "llama-3.1-8b", "weights": weights})
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(("model", "published"), [("gpt-oss-20b", 12.1), ("gpt-oss-120b", 63.4)])
+def test_mxfp4_of_llama_cpp_keeps_q8_0_beside_experts(model: str, published: float) -> None:
+    """The files of ggml-org/gpt-oss-20b-GGUF and -120b-GGUF have 12.1 and 63.4 GB; MXFP4 means nothing else there."""
+    asked = {"model": model, "accelerator": "b200", "prompt_tokens": 512}
+    named, said, other = (
+        estimate({**asked, "engine": engine, "weights": weights})
+        for engine, weights in (("llama.cpp", "mxfp4_moe"), ("llama.cpp", "mxfp4"), ("none", "mxfp4"))
+    )
+    assert said["memory"] == named["memory"]
+    file: Any = estimate({"model": model, "weights": "mxfp4_moe"})
+    assert file["memory"]["parts"][0]["bytes"] == pytest.approx(published * 1e9, rel=0.005)
+    assert other["memory"] != named["memory"]

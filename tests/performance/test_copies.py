@@ -6,28 +6,33 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
-from calc.performance.copies import copies_of_states
+from calc.performance.copies import around_products, copies_of_states
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Counted, Recurrence
+from calc.performance.operations import Copy, Counted, Product, Recurrence
 from calc.performance.own_kernels import own_kernels
-from calc.performance.schedules import schedule_of
+from calc.performance.schedules import Schedule, schedule_of
 
 DELTA, SPACE = "delta net", "state space"
 
 
-def passes(engine: str, device: str, kind: str, *, prompts: bool) -> float:
-    """Return how many times an engine reads or writes a state beside its update."""
+def schedule(engine: str, device: str, version: str | None = None, weights: str = "bf16") -> Schedule:
+    """Return an engine's schedule on a device."""
     facts = catalog()
-    schedule = schedule_of(
-        facts.engine(engine).values,
-        era=facts.engine(engine).eras[-1].id,
-        weights=facts.number_format("bf16"),
+    found = facts.engine(engine).of_version(version)
+    return schedule_of(
+        found.values,
+        era=found.era,
+        weights=facts.number_format(weights),
         accelerator=facts.accelerator(device),
         market="",
         attention="flash",
     )
+
+
+def passes(engine: str, device: str, kind: str, *, prompts: bool) -> float:
+    """Return how many times an engine reads or writes a state beside its update."""
     update = Recurrence("State", kind, tokens=4.0, sequences=4.0, flops=1.0, state_bytes=2.0)
-    (copied,) = copies_of_states((Counted(update, 24),), schedule, prompts=prompts)
+    (copied,) = copies_of_states((Counted(update, 24),), schedule(engine, device), prompts=prompts)
     assert copied.times == 24
     return copied.operation.bytes
 
@@ -69,3 +74,50 @@ def test_llama_cpp_updates_states_token_by_token() -> None:
     elements = 32 * 128 * 128
     update = Recurrence("State", DELTA, 2048.0, 1.0, 2048 * 6.0 * elements, 8.0 * elements)
     assert 30 * found.seconds(update) == pytest.approx(0.2209, rel=0.55)
+
+
+@pytest.mark.parametrize(
+    ("weights", "rows", "version", "unpacked"),
+    [
+        ("nf4", 1.0, None, False),
+        ("nf4", 2.0, None, True),
+        ("nf4-dq", 512.0, None, True),
+        ("awq", 1023.0, None, False),
+        ("awq", 1024.0, None, True),
+        ("awq", 8192.0, "4.35.0", False),
+        ("gptq-int4", 8192.0, None, False),
+    ],
+)
+def test_transformers_unpacks_what_its_libraries_do_not_multiply(
+    weights: str, rows: float, version: str | None, unpacked: bool
+) -> None:
+    """bitsandbytes multiplies one row with packed NF4, AutoAWQ fewer than 1,024; others meet a matrix of 16 bit."""
+    kernel = catalog().number_format(weights).kernel
+    product = Counted(Product("up_proj", rows, 11008, 4096, kernel, 1.0, 0.0), 32)
+    asked = schedule("transformers", "rtx-4090", version, weights)
+    found = [item.operation for item in around_products((product,), asked)]
+    assert [isinstance(one, Copy) for one in found] == ([True, False] if unpacked else [False])
+    multiplied = found[-1]
+    assert isinstance(multiplied, Product)
+    assert (multiplied.kernel, multiplied.weight_bytes) == (("bf16", 2.0 * 11008 * 4096) if unpacked else (kernel, 1.0))
+
+
+def test_two_sequences_in_nf4_write_little_more_than_one() -> None:
+    """Llama 2 7B in NF4 on an A100 wrote 23.7 tokens a second alone and 37.6 for two at once (optimum-benchmark)."""
+    asked = {"model": "llama-2-7b", "engine": "transformers", "engine_version": "4.35.0", "weights": "nf4"}
+    asked |= {"accelerator": "a100-sxm-80gb", "attention": "eager", "prompt_tokens": 128, "output_tokens": 100}
+    reports: list[Any] = [estimate({**asked, "sequences": count}) for count in (1, 2)]
+    one, two = (report["speed"]["decode_tokens_per_s"]["typical"] for report in reports)
+    assert two / one == pytest.approx(37.6 / 23.7, rel=0.15)
+
+
+def test_transformers_computed_all_logits_until_4_45() -> None:
+    """Prompts take longer in 4.40 than in 4.46 by the output matrix over all of their tokens, and no version less."""
+    asked = {"model": "llama-3.1-8b", "engine": "transformers", "accelerator": "a100-sxm-80gb", "prompt_tokens": 4096}
+    first: list[Any] = [
+        estimate({**asked, "output_tokens": 1, "engine_version": version, "prompt_logits": logits})
+        for version, logits in (("4.46.0", "last"), ("4.46.0", "all"), ("4.40.0", "last"))
+    ]
+    last, every, old = (report["speed"]["time_to_first_token_s"]["typical"] for report in first)
+    assert last < every
+    assert old >= every

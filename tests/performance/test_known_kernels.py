@@ -1,5 +1,6 @@
 """Seconds of operations by laws with round numbers, put in the place of a device's: each term added up by hand."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,12 +180,13 @@ def test_one_device_sends_nothing() -> None:
             assert (found.bus_rate, found.least_seconds) == (0.0, 0.0)
 
 
-def passes(*, has_encoder: bool = False, all_logits: bool = False) -> Passes:
+def passes(*, has_encoder: bool = False, all_logits: bool = False, keeps_prompt: float = 0.0) -> Passes:
     """Return passes that are asked what their segments are, and whose times are noted."""
     demand: Any = asked_of(100, 50, has_encoder=has_encoder)
     demand.all_logits = all_logits
     none: Any = None
-    return Passes(demand, none, none, none, none)
+    schedule: Any = SimpleNamespace(values={"keeps_prompt": keeps_prompt})
+    return Passes(demand, none, none, none, schedule)
 
 
 def test_what_a_pass_is_of() -> None:
@@ -192,7 +194,8 @@ def test_what_a_pass_is_of() -> None:
     plain = passes()
     assert plain.step(sequences=3.0, context=70) == Segment(3.0, 1, 70, 1.0, 0, 0)
     assert plain.prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 30, 9, 1.0, 0, 0)
-    assert passes(all_logits=True).prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 30, 9, 30.0, 0, 0)
+    for every in (passes(all_logits=True), passes(keeps_prompt=1.0)):
+        assert every.prompt(sequences=2.0, tokens=30, before=9) == Segment(2.0, 30, 9, 30.0, 0, 0)
 
 
 def test_what_a_pass_is_of_where_an_encoder_reads() -> None:

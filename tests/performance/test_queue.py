@@ -110,6 +110,38 @@ def test_prompts_that_stop_decoding_make_tokens_late() -> None:
     assert mean(ran(15.0, mixes=False), "token_s") > mean(ran(15.0, mixes=True), "token_s")
 
 
+def test_answers_that_have_their_room_keep_it() -> None:
+    """Requests that wait for the room of their answers never lose it; those that wait for their prompts' alone do."""
+    room = 10 * (PROMPT + OUTPUT)
+    held, taken = (ran(float("inf"), 100, room_tokens=room, reserves=reserves) for reserves in (True, False))
+    assert held.preempted == 0 < taken.preempted
+
+
+def test_a_few_requests_at_once_are_a_batch() -> None:
+    """Eight that come at once, and end, take what eight sequences do; two replicas take half of them each."""
+    asked = {"requests": 8}
+    burst = arriving(**asked)
+    batch: Any = estimate({**SERVED, "sequences": 8})["speed"]
+    whole = 8 * OUTPUT / batch["output_tokens_per_s"]["typical"]
+    beside = catalog().engine("vllm").of_version().values["request_s"]
+    assert burst["all_answered_s"]["typical"] == pytest.approx(whole + beside, rel=0.03)
+    assert burst["output_tokens_per_s"]["typical"] * burst["all_answered_s"]["typical"] == pytest.approx(8 * OUTPUT)
+    assert "knee_requests_per_s" not in burst
+    two: Any = estimate({**SERVED, "parallelism": {"data": 2}, "arrivals": {"requests": 16}})["speed"]
+    assert two["all_answered_s"]["typical"] == pytest.approx(burst["all_answered_s"]["typical"], rel=0.01)
+
+
+def test_a_burst_beyond_its_slots_runs_in_waves() -> None:
+    """Of alike requests, four slots take twice as long as eight would take for half of them, and wait for a slot."""
+    one: Any = estimate({**SERVED, "sequence_slots": 8, "arrivals": {"requests": 8}})
+    two: Any = estimate({**SERVED, "sequence_slots": 8, "arrivals": {"requests": 16}})
+    times = [report["speed"]["all_answered_s"]["typical"] for report in (one, two)]
+    assert times[1] == pytest.approx(2 * times[0], rel=0.05)
+    assert two["scenario"]["arrivals"] == {"requests": 16}
+    again: Any = estimate(two["scenario"])
+    assert again["speed"] == two["speed"]
+
+
 def arriving(**arrivals: object) -> dict[str, Any]:
     """Return the speed of a report on arrivals."""
     found: Any = estimate({**SERVED, "arrivals": arrivals})["speed"]
@@ -166,6 +198,9 @@ def test_every_engine_serves_arrivals(engine: str) -> None:
         (5, "arrivals"),
         ({}, "arrivals.requests_per_s"),
         ({"requests_per_s": 0}, "arrivals.requests_per_s"),
+        ({"requests_per_s": 1, "requests": 10}, "arrivals.requests_per_s"),
+        ({"requests": 10, "burstiness": 1}, "arrivals.burstiness"),
+        ({"requests": 0}, "arrivals.requests"),
         ({"requests_per_s": float("nan")}, "arrivals.requests_per_s"),
         ({"requests_per_s": True}, "arrivals.requests_per_s"),
         ({"requests_per_s": 1, "burst": 1}, "arrivals.burst"),

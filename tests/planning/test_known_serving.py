@@ -12,22 +12,10 @@ from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread
 from calc.performance.load import Load, State
 from calc.performance.queue import Begun, Run, Served, Server
 from calc.performance.schedules import PassTime
-from calc.planning import serving_arrivals
-from calc.planning.serving_arrivals import (
-    LOADS,
-    Found,
-    Site,
-    arrival_steps,
-    at_load,
-    at_rate,
-    begun,
-    knee,
-    knee_step,
-    percentiles,
-    run_of,
-    summed,
-)
+from calc.planning import serving_arrivals, serving_run
+from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_load import figures, load_of, load_steps
+from calc.planning.serving_run import Found, Site, begun, percentiles, run_of, summed
 
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
 CARRYING = PassTime((), 1.25, 0.0, 0.25)
@@ -188,7 +176,7 @@ def test_answers_that_a_server_is_busy_with(
 
 def test_sequences_in_progress_are_as_many_as_requests_need(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where n sequences answer n / 8 requests a second at each of two replicas, six a second need 24 at each."""
-    monkeypatch.setattr(serving_arrivals, "state", lambda *asked: STATE._replace(requests_per_s=asked[2] / 8))
+    monkeypatch.setattr(serving_run, "state", lambda *asked: STATE._replace(requests_per_s=asked[2] / 8))
     found = site(replicas=2)._replace(saturated=STATE._replace(running=100.0))
     assert found.running(6.0) == 24
     assert found.running(1e9) == 100
@@ -212,8 +200,8 @@ def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPat
         seen.append((len(asked), more))
         return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 0, 0, 0.0, 0)
 
-    monkeypatch.setattr(serving_arrivals, "run_queue", queued)
-    monkeypatch.setattr(serving_arrivals, "begun", lambda *_: ["half"])
+    monkeypatch.setattr(serving_run, "run_queue", queued)
+    monkeypatch.setattr(serving_run, "begun", lambda *_: ["half"])
     found = run_of(site(replicas=3), traffic(), count=10, factors=(2.0, 3.0))
     server = Server(9, 10_000, None, False, 0.0, step_factor=2.0, prompt_factor=3.0)
     assert seen == [(10, {"server": server, "times": None, "begun": ["half"]})]
@@ -244,7 +232,7 @@ def found_of(**changes: Any) -> Found:
 
 def test_figures_of_arrivals() -> None:
     """Means and percentiles by name, and rates from what is answered; 60 tokens of a prompt are read; no promises."""
-    found = serving_arrivals.figures(found_of(), traffic(), 60.0)
+    found = serving_run.figures(found_of(), traffic(), 60.0)
     assert found == {
         "prefill_tokens_per_s": 90.0,
         "decode_tokens_per_s": 20.0,
@@ -260,9 +248,7 @@ def test_figures_of_arrivals() -> None:
 @pytest.mark.parametrize(("answered", "goodput"), [(1.5, 0.75 * 1.5), (9.0, 0.75 * 2.0)])
 def test_promises_that_are_kept(answered: float, goodput: float) -> None:
     """Three quarters of what is answered, but of no more than comes."""
-    found = serving_arrivals.figures(
-        found_of(answered_per_s=answered), traffic(objective=Objective(token_s=0.1)), 100.0
-    )
+    found = serving_run.figures(found_of(answered_per_s=answered), traffic(objective=Objective(token_s=0.1)), 100.0)
     assert (found["within_objective"], found["goodput_requests_per_s"]) == (0.75, goodput)
 
 

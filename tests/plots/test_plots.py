@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from calc import estimate
 from calc.calculators import CALCULATORS
+from calc.calculators.html import in_words
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.runtime import NOT_USED
-from calc.plots import PLOTS, Plot, answer, draw, draw_beside
+from calc.plots import PLOTS, Plot, answer, draw, draw_beside, in_unit, size_fields
 from calc.units import GIB, show_gib, show_number, show_seconds
 
 TRAINED = {"model": "llama-3.2-1b", "devices": (1, 2, 8), "accelerator": "rtx-4090", "sequence_tokens": 512}
@@ -78,7 +79,7 @@ def test_every_plot_has_an_example() -> None:
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
 def plot(request: pytest.FixtureRequest) -> Plot:
     """Each plot's example."""
-    return draw(request.param, **EXAMPLES[request.param])
+    return in_unit(draw(request.param, **EXAMPLES[request.param]), "")
 
 
 def test_a_drawing_has_the_words_of_its_data(plot: Plot) -> None:
@@ -133,7 +134,7 @@ def test_the_point_of_a_scenario_is_its_report(tokens: int, sequences: int, mode
     memory: Any = estimate(scenario)["memory"]
     needed = sum(part["bytes"] for part in memory["parts"] if part["id"] not in NOT_USED)
     plot = draw("memory-over-context", **scenario)
-    assert str(plot.data["own"][0]["label"]).endswith(f": {show_gib(needed)}")
+    assert in_words(str(plot.data["own"][0]["label"])).endswith(f": {show_gib(needed)}")
     limit = float(str(plot.data["limit"][0]["gib"]))
     assert (needed <= limit * GIB) == memory["fits"]
 
@@ -156,10 +157,10 @@ def test_the_longest_context_fits_and_one_token_more_does_not(engine: str) -> No
 
 def test_the_cache_of_two_models_by_hand() -> None:
     """Llama 3.1 8B keeps 128 KiB a token; a state space keeps the same whatever the length."""
-    plot = draw("cache-by-model", **EXAMPLES["cache-by-model"])
+    plot = in_unit(draw("cache-by-model", **EXAMPLES["cache-by-model"]), "")
     assert "Llama 3.1 8B, GQA: 64.00 MiB to 16.00 GiB" in plot.summary
     assert "Mamba 2.8B, state space: 22.50 MiB to 22.50 MiB" in plot.summary
-    assert plot.rows[0] == ["512", "64.00 MiB", "22.50 MiB"]
+    assert [in_words(cell) for cell in plot.rows[0]] == ["512", "64.00 MiB", "22.50 MiB"]
 
 
 def test_speeds_are_those_of_reports() -> None:
@@ -205,20 +206,20 @@ def test_bars_add_up_to_their_reports() -> None:
     parts = [row for row in plot.data["parts"] if row["bar"] == "Llama 3.1 8B, AWQ"]
     assert parts[0]["from"] == 0 and parts[-1]["to"] == pytest.approx(needed / GIB)
     assert all(one["to"] == other["from"] for one, other in pairwise(parts))
-    assert plot.rows[1][-1] == show_gib(needed)
+    assert in_words(plot.rows[1][-1]) == show_gib(needed)
 
 
 def test_more_devices_and_higher_stages_never_take_more() -> None:
     """ZeRO divides more at each stage; two runs of its reports by hand."""
     plot = draw("zero-stages", **TRAINED)
     columns = list(zip(*plot.rows, strict=True))[1:]
-    sizes = [[float(cell.removesuffix(" GiB")) for cell in column] for column in columns]
+    sizes = [[float(in_words(cell).removesuffix(" GiB")) for cell in column] for column in columns]
     for lower, higher in pairwise(sizes):
         assert all(more <= less for less, more in zip(lower[1:], higher[1:], strict=True))
     assert all(column[1] >= column[2] for column in sizes[1:])
     given = {"workload": "training", "model": "llama-3.2-1b", "sequence_tokens": 512}
     memory: Any = estimate({**given, "sharding": "zero-2", "accelerators": 8})["memory"]
-    assert plot.rows[2][3] == show_gib(memory["device_bytes"])
+    assert in_words(plot.rows[2][3]) == show_gib(memory["device_bytes"])
 
 
 def test_more_checkpoints_take_less_and_are_slower() -> None:
@@ -228,7 +229,7 @@ def test_more_checkpoints_take_less_and_are_slower() -> None:
     assert sizes == sorted(sizes, reverse=True) and rates == sorted(rates, reverse=True)
     asked = {"workload": "training", "model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512}
     report: Any = estimate({**asked, "checkpointing": "full"})
-    assert plot.rows[2][2] == show_gib(report["memory"]["device_bytes"])
+    assert in_words(plot.rows[2][2]) == show_gib(report["memory"]["device_bytes"])
 
 
 def test_no_model_is_below_the_frontier() -> None:
@@ -304,7 +305,7 @@ def test_the_page_s_answer_is_the_plot() -> None:
     """What the browser gets is the data, the words and the table of the same plot; a wrong form gets a sentence."""
     asked = {"plot": "memory-over-context", "calculator": "will-it-fit", "fields": {"context_tokens": "16384"}}
     reply = json.loads(answer(json.dumps(asked)))
-    plot = draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"})
+    plot = in_unit(draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"}), "")
     assert reply["ok"] and reply["data"] == json.loads(json.dumps(plot.data))
     assert reply["summary"] == plot.summary and show_number(16.55, 4) in reply["summary"]
     asked["fields"] = {"context_tokens": "none"}
@@ -324,7 +325,7 @@ def test_the_ladder_says_which_format_fits() -> None:
                 "memory"
             ]
             assert ("fits" in said and "not" not in said) == memory["fits"], name
-    summary = draw("format-ladder", **case, weights="q4_k_m").summary
+    summary = in_words(draw("format-ladder", **case, weights="q4_k_m").summary)
     assert "Q4_K_M (yours): 21.28 GiB, fits with 2.72 GiB to spare" in summary
 
 
@@ -380,14 +381,14 @@ def test_the_knee_of_the_plot_is_the_report_s() -> None:
 )
 def test_sensitivity_is_what_estimate_says_one_step_away(name: str, scenario: dict[str, Any], figure: str) -> None:
     """Each end is the report of the scenario with that one input changed; the input that changes most comes first."""
-    plot = draw(name, **scenario)
+    plot = in_unit(draw(name, **scenario), "")
     fields = {"Context": "context_tokens", "Micro-batch": "micro_batch", "Sequence": "sequence_tokens"}
     own: Any = estimate(scenario)
     checked = 0
     for row in plot.rows:
         if row[0] in fields:
             found: Any = estimate({**scenario, fields[row[0]]: int(row[1].replace(",", ""))})
-            assert row[2] == show_gib(found["memory"][figure])
+            assert in_words(row[2]) == show_gib(found["memory"][figure])
             assert row[3] == ("yes" if found["memory"]["fits"] else "no")
             checked += 1
     assert checked
@@ -436,3 +437,30 @@ def test_what_changes_a_speed_is_drawn_where_no_step_fits() -> None:
     assert plot.rows and {row[-1] for row in plot.rows} == {"no"}
     assert plot.data["bars"] == []
     assert "does not fit" in plot.summary
+
+
+@pytest.mark.parametrize(
+    "name", ["memory-bars", "memory-over-context", "format-ladder", "zero-stages", "checkpointing"]
+)
+def test_a_plot_in_the_other_unit_is_of_the_same_bytes(name: str) -> None:
+    """All in GB, an axis says so, its fields are the same bytes, and no word says GiB; other fields stay."""
+    drawn = draw(name, **EXAMPLES[name])
+    fields, written, other = size_fields(drawn), in_unit(drawn, ""), in_unit(drawn, "GB")
+    assert fields
+    for key, rows in written.data.items():
+        for row, turned in zip(rows, other.data[key], strict=True):
+            for field, value in row.items():
+                if field in fields:
+                    assert turned[field] * 10**9 == pytest.approx(float(str(value)) * GIB)  # type: ignore[operator]
+                elif not isinstance(value, str):
+                    assert turned[field] == value
+    said = json.dumps([other.specification, other.data, other.caption, other.summary])
+    assert "GiB" not in said and " GB" in said
+    assert "GiB" in json.dumps([written.specification, written.data])
+
+
+def test_a_plot_without_sizes_is_the_same_in_every_unit() -> None:
+    """Rates of memory are decimal in any case."""
+    drawn = draw("links", **EXAMPLES["links"])
+    assert size_fields(drawn) == set()
+    assert in_unit(drawn, "GB") == in_unit(drawn, "") == drawn

@@ -11,7 +11,7 @@ import pytest
 
 from calc.calculators.line_link import asks_all, form_values
 from calc.calculators.page import CALCULATORS
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.validation.questions import (
     OUTCOME,
     SIZES,

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from calc import estimate
 from calc.validation import community_speed, inference_speed, serving_runs
+from calc.validation.inference_fitting import item_of
+from calc.validation.launch_flags import WAITING, launched
 from calc.validation.models import entries, named
 from calc.validation.scores import SkipError, read_rows
 
@@ -60,7 +63,7 @@ def test_requests_at_a_set_rate_say_nothing_of_the_server() -> None:
     """As many tokens come out as are asked for; attention on data ranks is read from a row's notes."""
     rows = {row["id"]: row for row in read_rows("inference_speed.csv")}
     with pytest.raises(SkipError, match="set rate"):
-        inference_speed.scenario_of(rows["S0956"])
+        inference_speed.scenario_of({**rows["S0956"], "notes": ""})
     assert inference_speed.scenario_of(rows["S0863"])["parallelism"] == {"data": 8, "expert": 8}
 
 
@@ -82,6 +85,31 @@ def test_total_tokens_count_prompt_and_answer() -> None:
     assert inference_speed.measured_of(row) == pytest.approx(1426.46 / 4)
 
 
+def test_old_transformers_wrote_scores_out() -> None:
+    """transformers 4.35 took attention in tiles where a row says FA2, 4.46 by itself (release notes of 4.36)."""
+    rows = {
+        row["engine_version"]: row
+        for row in read_rows("inference_speed.csv")
+        if "transformers 4" in row["engine_version"]
+    }
+    old, tiled = "torch 2.1.1+cu118, transformers 4.35.2", "torch 2.1.1+cu118, transformers 4.35.2 FA2"
+    assert inference_speed.scenario_of(rows[old])["attention"] == "eager"
+    assert "attention" not in inference_speed.scenario_of(rows[tiled])
+    newest = next(row for version, row in rows.items() if "4.51" in version)
+    assert "attention" not in inference_speed.scenario_of(newest)
+
+
+def test_rows_of_one_class_of_devices_count_together() -> None:
+    """Cards and Macs of one source stand in groups of their own, so that coefficients of each rest on rows of each."""
+    rows = {row["id"]: row for row in read_rows("community_speed.csv")}
+    groups = [
+        item_of(rows[name], community_speed.scenario_of(rows[name]), "output_tokens_per_s", 1.0).group
+        for name in ("Cd0081", "Cd0391")
+    ]
+    assert [group[-1] for group in groups] == ["Apple unified", "AMD consumer"]
+    assert groups[0][:-1] == groups[1][:-1]
+
+
 def test_experts_and_layers_on_the_host() -> None:
     """A row that states experts on the host asks for them alone; one that states layers, for those."""
     rows = {row["id"]: row for row in read_rows("community_speed.csv")}
@@ -97,3 +125,42 @@ def test_models_that_the_catalogue_lacks_have_a_source() -> None:
             assert str(entry["source"]).startswith("https://")
             assert named(name) == {"config": entry["config"]}
     assert named("tiny-llama") == "tinyllama-1.1b"
+
+
+def test_a_launch_command_is_read() -> None:
+    """Flags that a row's notes quote are fields; SGLang divides slots and chunks among replicas of attention."""
+    row = {"notes": "args: sglang --tp-size=8 --dp-size=8 --enable-dp-attention --mem-fraction-static=0.85 "}
+    row["notes"] += (
+        "--max-running-requests=64 --chunked-prefill-size 8192 --kv-cache-dtype=fp8_e4m3 --disable-cuda-graph"
+    )
+    assert launched(row, 8) == {
+        "memory_fraction": 0.85,
+        "sequence_slots": 8,
+        "batched_tokens": 1024,
+        "parallelism": {"data": 8, "expert": 8},
+        "graphs": False,
+        "kv_cache": "fp8",
+    }
+    assert launched({"notes": "args: trtllm-serve x --ep_size 4"}, 4) == {"parallelism": {"tensor": 4, "expert": 4}}
+    with pytest.raises(SkipError, match="drafted"):
+        launched({"notes": "args: vllm x --speculative-config={}"}, 1)
+    with pytest.raises(SkipError, match="slower than the server"):
+        launched({"notes": f"args: vllm x; median gap between tokens 0.00 ms: {WAITING}"}, 1)
+
+
+def test_requests_of_a_few_rounds_are_a_burst() -> None:
+    """GPUStack's thousand requests of 512 at a time are a run that ends; a hundred of four are a steady server."""
+    rows = {row["id"]: row for row in read_rows(inference_speed.FILE)}
+    burst, steady, drained = (inference_speed.scenario_of(rows[name]) for name in ("S0867", "S0923", "S0874"))
+    assert (burst["arrivals"], burst["sequence_slots"], burst["memory_fraction"]) == ({"requests": 1000}, 512, 0.85)
+    assert steady["concurrency"] == 4 and "arrivals" not in steady
+    lengths = drained["arrivals"]["lengths"]["output_tokens"]
+    assert lengths["median"] < 201.6 < lengths["p95"]
+
+
+def test_published_weights_ran_on_the_h100() -> None:
+    """vLLM printed 56.77 GiB of Llama 3.1 405B on each of eight: attention is in 16 bit there."""
+    row = next(row for row in read_rows(inference_speed.FILE) if row["id"] == "S0673")
+    report: Any = estimate(inference_speed.scenario_of(row))
+    weights = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
+    assert weights == pytest.approx(56.77 * 2**30, rel=0.002)

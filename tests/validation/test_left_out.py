@@ -5,7 +5,7 @@ import math
 import pytest
 
 from calc.catalog import catalog
-from calc.catalog.loader import DATA
+from calc.catalog.entries import DATA
 from calc.validation import ranges
 from calc.validation.left_out import KINDS, UNKNOWN, kept
 from calc.validation.residuals import Residual

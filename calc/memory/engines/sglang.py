@@ -4,6 +4,9 @@ from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
+RANKS = 4  # from which on graphs are captured for more sequences
+FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
+
 
 def sglang(case: Case) -> Runtime:
     """Return SGLang's memory of a device.
@@ -56,9 +59,14 @@ def static_fraction(case: Case) -> float:
     values, visible = case.engine.values, case.visible or 0
     large = visible >= values["large_device"]
     chunk = case.batched_tokens or values["batched_tokens_large" if large else "batched_tokens"]
-    graph = values["graph_sequences_large" if large else "graph_sequences"]
+    replicas = max(case.layout.expert // case.layout.tensor, 1)  # of attention, which share experts
+    ranks = case.layout.tensor * replicas
+    many = "graph_sequences_ranks" if ranks >= RANKS else "graph_sequences_large"
+    graph = values[many if large else "graph_sequences"]
     kept = values["kept"] + chunk * values["kept_token"] + graph * values["kept_sequence"]
-    kept += case.layout.tensor * case.layout.pipeline / 8 * 1024 * MIB
+    kept += ranks * case.layout.pipeline / 8 * 1024 * MIB
+    if replicas > 1:
+        kept += graph * replicas * values["kept_replica" if graph <= FEW_GRAPHS else "kept_replica_many"]
     if large:
         kept = max(kept, values["kept_large"])
     return round(max(visible - kept, 0) / visible, 3) if visible else 0.0

@@ -394,15 +394,18 @@ class Calculator extends HTMLElement {
     }
   }
 
-  // Buttons of an answer, and the verdict: where it stays at the lower edge of a narrow page, pressing it shows the rest.
+  // Buttons of an answer, and the verdict: where it stays at the lower edge of a narrow page, pressing it opens it and
+  // shows the rest, and once more closes it.
   #open(event) {
     const button = event.target.closest("[data-correct], [data-uncorrect]");
     if (button) {
-      import("./correcting.mjs").then(({ press }) => { this.#told = press(button); this.#ask(); }, () => this.#say(UNKEPT_TEXT));
+      const asked = { calculator: this.dataset.calculator, fields: this.#fields };
+      import("./correcting.mjs").then(({ press }) => press(button, asked)).then((told) => { this.#told = told; this.#ask(); }, () => this.#say(UNKEPT_TEXT));
       return;
     }
     const verdict = event.target.closest(".calc-verdict");
-    if (verdict && getComputedStyle(verdict).position === "sticky") verdict.nextElementSibling?.scrollIntoView({ block: "center" });
+    if (!verdict || getComputedStyle(verdict).position !== "sticky") return;
+    if (verdict.toggleAttribute("data-open")) verdict.nextElementSibling?.scrollIntoView({ block: "center" });
   }
 
   // One line says what the runtime does: nothing yet, loading, live, or failed with a way to try again.

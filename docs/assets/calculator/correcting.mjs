@@ -2,14 +2,16 @@
 // answer is pressed; Python writes what is kept, and computes with it.
 
 import { corrections, keepCorrections } from "./carrying.mjs";
+import { runtime } from "./runtime.mjs";
 
-// Do what a button of an answer says: keep its correction, or take one back. Return what to tell.
-export function press(button) {
+// Do what a button of an answer says: keep the correction that follows from the form, `asked`, or take one back. Return
+// what to tell.
+export async function press(button, asked) {
   const { correct, uncorrect } = button.dataset;
-  if (correct) {
-    const entry = JSON.parse(correct);
-    keepCorrections([entry, ...corrections().filter((other) => !alike(entry, other))]);
-    return "Kept in this browser: from now on answers for this device under this engine are corrected.";
+  if (correct !== undefined) {
+    const { kept, status } = await new Promise((resolve) => runtime.ask(button, { ...asked, correct: true }, resolve));
+    if (kept) keepCorrections([kept, ...corrections().filter((other) => !alike(kept, other))]);
+    return status;
   }
   const entry = JSON.parse(uncorrect);
   keepCorrections(corrections().filter((other) => !alike(entry, other)));

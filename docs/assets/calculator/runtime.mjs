@@ -66,7 +66,8 @@ class Runtime extends EventTarget {
     const watch = setTimeout(() => this.#giveUp(answered), files ? READING_MS : HANGING_MS);
     this.#numbered.set(this.#count, { owner, answered, watch, told });
     const part = "plot" in request ? "calc.plots" : "calc.calculators";
-    this.#worker.postMessage({ number: this.#count, request: JSON.stringify(request), files, part, steps: Boolean(told) });
+    const { unit } = document.documentElement.dataset; // of sizes, where the reader chose one
+    this.#worker.postMessage({ number: this.#count, request: JSON.stringify({ ...request, unit }), files, part, steps: Boolean(told) });
   }
 
   #hear(message) {

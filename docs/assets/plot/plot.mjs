@@ -22,6 +22,7 @@ class Plot extends HTMLElement {
     for (const intent of ["pointerover", "pointerdown"]) listen(this, intent, () => this.#start());
     listen(document, "gpu-answer", ({ target }) => this.#follow(target));
     const { calculator } = this;
+    listen(document, "gpu-unit", () => this.#redraw());
     if (calculator?.answered) this.#follow(calculator);
     this.#startWhenLookedAt();
   }
@@ -42,6 +43,21 @@ class Plot extends HTMLElement {
     return [...all].find(({ dataset }) => (dataset.prefix ?? "") === prefix);
   }
 
+  // The address of what is drawn: of most plots with sizes there are two, for those who read them in GB.
+  get #source() {
+    const { source, sourceGb } = this.dataset;
+    return document.documentElement.dataset.unit === "GB" ? (sourceGb ?? source) : source;
+  }
+
+  // In another unit the plot is another drawing.
+  #redraw() {
+    if (!this.dataset.sourceGb) return;
+    this.#view?.finalize();
+    this.#view = this.#starting = null;
+    this.#wanted = this.calculator?.answered ?? null;
+    if (this.#seen) this.#start();
+  }
+
   // Beside a calculator the line is left to Python, which a look starts too; the plot follows the first answer.
   #startWhenLookedAt() {
     const { calculator: id } = this.dataset;
@@ -51,7 +67,7 @@ class Plot extends HTMLElement {
       clearTimeout(timer);
       this.#seen = entry.isIntersecting;
       if (!this.#seen) return;
-      if (this.#wanted) this.#start();
+      if (this.#wanted || this.#source !== this.dataset.source) this.#start();
       else if (!id && !navigator.connection?.saveData) timer = setTimeout(() => idle(() => this.#start()), LOOK_MS);
     });
     observer.observe(this);
@@ -70,7 +86,7 @@ class Plot extends HTMLElement {
   async #draw() {
     const [{ View, parse, expressionInterpreter }, specification] = await Promise.all([
       vega(),
-      fetch(this.dataset.source).then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(reply.statusText)))),
+      fetch(this.#source).then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(reply.statusText)))),
     ]);
     if (!this.isConnected) return;
     const place = document.createElement("div");

@@ -3,15 +3,16 @@
 import datetime
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from calc.catalog.schema import Rules
+from calc.catalog.entries import Entry, Tables
 from calc.errors import listed, nearest
 from calc.units import UNITS, to_base
 
-Entry = dict[str, object]
-Tables = dict[str, dict[str, Entry]]
-
+# Fields of each kind of entry with the type they must have; a `?` marks those that may be left out.
+Rules = Mapping[str, tuple[type, ...]]
+# Every fact an accelerator may have: dimension ("text" for words), bases allowed, plausible range in base units.
+FactRule = tuple[str, tuple[str, ...], float, float]
 FIRST_DAY = "2015-01-01"  # on which anything of it was looked up
 FIRST_YEAR = 2000  # in which anything of it was published
 TIMES = ("checked", "released", "dated")

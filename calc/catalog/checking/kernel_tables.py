@@ -1,13 +1,83 @@
 """Checking the laws of kernels and the families of devices that they are for."""
 
-from calc.catalog.check import Check, Entry, Tables, check_reference
-from calc.catalog.schema import (
-    KERNEL_BOUNDS,
-    KERNEL_FAMILY_RULES,
-    KERNEL_LAW_RULES,
-    KERNEL_RATES,
-    KERNEL_VALUES,
-)
+from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.entries import Entry, Tables
+
+# A family of devices that kernels run alike on, and the laws of kernels that were fitted on measured ones.
+KERNEL_FAMILY_RULES: Rules = {
+    "name": (str,),
+    "covers": (list,),
+    "measured": (list,),
+    "like?": (str,),
+    "matrix_factor?": (int, float),
+    "memory_factor?": (int, float),
+    "operations_per_byte?": (int, float),
+    "least_rows?": (int, float),
+    "reason": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+KERNEL_LAW_RULES: Rules = {
+    "name": (str,),
+    "family": (str,),
+    "kind": (str,),
+    "kernels": (list,),
+    "engines?": (list,),
+    "rate": (str,),
+    "values": (dict,),
+    "error?": (int, float),
+    "rows?": (int,),
+    "reason?": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+KERNEL_RATES = ("bf16", "fp8", "fp4", "int8", "fp32", "tf32")
+# The numbers of each kind of law: all must be there but those with a question mark.
+KERNEL_VALUES: dict[str, tuple[str, ...]] = {
+    "product": (
+        "start_s",
+        "depth_s",
+        "tile_s",
+        "split_depth",
+        "memory_share",
+        "matrix_share",
+        "sharpness",
+        "quantize_bytes?",
+        "row_s?",
+    ),
+    "experts": ("start_s", "memory_share", "matrix_share", "sharpness", "quantize_bytes?", "idle_rows", "row_s"),
+    "prefill": ("start_s", "memory_share", "matrix_share", "sharpness", "setup_keys", "setup_width", "last_wave"),
+    "decode": ("start_s", "key_s", "memory_share", "matrix_share", "sharpness", "turn_s"),
+    "recurrence": ("start_s", "chunk_s", "memory_share", "matrix_share", "sharpness", "step_s"),
+    "pointwise": ("start_s", "memory_share"),
+    "message": ("start_s", "hop_s", "link_share", "pair_share", "ramp"),
+}
+KERNEL_VALUES |= {f"latent-{kind}": KERNEL_VALUES[kind] for kind in ("prefill", "decode")}
+# Dimension and plausible range of each number.
+KERNEL_BOUNDS: dict[str, tuple[str, float, float]] = {
+    "start_s": ("seconds", 0, 5e-4),
+    "depth_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "tile_s": ("seconds for each step of the inner dimension", 0, 1e-7),
+    "split_depth": ("elements", 1, 1e9),
+    "row_s": ("seconds for each row", 0, 1e-6),
+    "key_s": ("seconds for each key", 0, 1e-6),
+    "turn_s": ("seconds", 0, 1e-3),
+    "step_s": ("seconds for each token", 0, 1e-5),
+    "chunk_s": ("seconds", 0, 5e-4),
+    "hop_s": ("seconds", 0, 1e-4),
+    "link_share": ("of what the link carries one way", 0.01, 1.2),
+    "pair_share": ("of what the link carries one way", 0.01, 1.2),
+    "ramp": ("share", 0, 10),
+    # Above 1 where operands were just written, and lie in the cache of the last level.
+    "memory_share": ("of the bandwidth", 0.05, 5),
+    "matrix_share": ("of the rate", 0.01, 1.1),
+    "sharpness": ("power", 1, 20),
+    "quantize_bytes": ("bytes for each element", 0, 40),
+    "setup_keys": ("keys", 0, 5000),
+    "setup_width": ("elements", 0, 1000),
+    "last_wave": ("waves", 0, 10),
+    "idle_rows": ("rows", 0, 1000),
+}
 
 
 def check_family(check: Check, where: str, entry: Entry, tables: Tables) -> None:

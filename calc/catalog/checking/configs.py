@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from calc.catalog.check import Check, Entry, Tables, check_reference
-from calc.catalog.schema import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
+from calc.catalog.checking.check import Check, check_reference
+from calc.catalog.checking.rules import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
+from calc.catalog.entries import Entry, Tables
 
 
 def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:

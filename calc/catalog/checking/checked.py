@@ -4,13 +4,14 @@ import marshal
 import sys
 from pathlib import Path
 
-from calc.catalog.check import Tables
-from calc.catalog.loader import DATA, read_tables
+from calc.catalog.checking.loader import read_tables
+from calc.catalog.entries import DATA, Tables
 
 HERE = Path(__file__).parent
 KEPT = HERE / "__pycache__" / f"catalog.{sys.implementation.cache_tag}.tables"
 # What checks may find another thing than last time, as this process has it: the files may be edited while it runs.
-CHECKERS = tuple((path.name, path.read_bytes()) for path in sorted([*HERE.glob("*.py"), *HERE.parent.glob("units.py")]))
+UNITS = HERE.parents[1] / "units.py"
+CHECKERS = tuple((path.name, path.read_bytes()) for path in sorted([*HERE.parent.rglob("*.py"), UNITS]))
 
 
 def checked_tables(root: Path = DATA, kept: Path = KEPT) -> Tables:

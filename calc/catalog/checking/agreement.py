@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from calc.catalog.check import Check, Entry
+from calc.catalog.checking.check import Check
+from calc.catalog.entries import Entry
 
 TOLERANCE = 0.02  # makers round
 SLOT = re.compile(r"[3-6]\.0 x(4|8|16)")

@@ -1,14 +1,13 @@
-"""Checking what can be bought or rented: accelerators, the machines they stand in, links and prices."""
+"""Checking what can be bought or rented: accelerators, the machines they stand in and links."""
 
 from collections.abc import Mapping
 
-from calc.catalog.agreement import check_agreement
-from calc.catalog.check import Check, Entry, Tables, check_quantity, check_reference
-from calc.catalog.schema import (
+from calc.catalog.checking.agreement import check_agreement
+from calc.catalog.checking.check import Check, FactRule, check_quantity, check_reference
+from calc.catalog.checking.device_rules import (
     ACCELERATOR_FACTS,
     ACCELERATOR_RULES,
     ALSO_RULES,
-    AVAILABILITY,
     CROSS_CHECKS,
     EXCEPTION_RULES,
     FACT_RULES,
@@ -19,12 +18,7 @@ from calc.catalog.schema import (
     MACHINE_FACTS,
     MACHINE_KINDS,
     MACHINE_RULES,
-    MARKETS,
     PEER_TO_PEER,
-    PRICE_KINDS,
-    PRICE_OF,
-    PRICE_PER,
-    PRICE_RULES,
     PROCESSOR_FACTS,
     PROCESSOR_KINDS,
     PROCESSOR_RULES,
@@ -33,12 +27,11 @@ from calc.catalog.schema import (
     PROTOCOL_RULES,
     REQUIRED_FACTS,
     ROCM,
-    SEGMENTS,
     SPARSE_RATIOS,
     TOPOLOGIES,
-    VENDORS,
-    FactRule,
 )
+from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
+from calc.catalog.entries import Entry, Tables
 from calc.units import to_base
 
 
@@ -220,39 +213,3 @@ def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> N
     check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
     check.number(f"{where}.cores", entry["cores"], 1, 1024)
     check_facts(check, where, entry, PROCESSOR_FACTS, tables=tables)
-
-
-def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
-    """Check one price: of what, how many, in which currency, for how long, seen on which day."""
-    if not check.fields(where, entry, PRICE_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
-    check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
-    check.choice(f"{where}.of", entry["of"], PRICE_OF)
-    if entry["of"] in ("accelerators", "machines", "models"):
-        check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
-    if (entry["of"] == "electricity") != (entry["per"] == "kWh"):
-        check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
-    if (entry["of"] == "models") != (entry["per"] == "million tokens"):
-        check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
-    if (entry["of"] == "models") != ("output_price" in entry):
-        check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
-    if "market" in entry or (entry["of"], entry["kind"]) == ("accelerators", "on-demand"):
-        check.choice(f"{where}.market", entry.get("market"), MARKETS)
-    check_price_itself(check, where, entry)
-
-
-def check_price_itself(check: Check, where: str, entry: Entry) -> None:
-    """Check what is asked: a currency, and an amount that is possible for one piece."""
-    if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
-        check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
-    pieces = entry.get("pieces", 1)
-    if not isinstance(pieces, int) or pieces < 1:
-        check.problem(f"{where}.pieces", f"must be at least 1, not {pieces}")
-        return
-    least, most = PRICE_PER.get((str(entry["of"]), str(entry["per"])), (0.0, 0.0))
-    for field in ("price", "output_price"):
-        price = entry.get(field, least)
-        if not isinstance(price, int | float) or not least <= price / (pieces if field == "price" else 1) <= most:
-            check.problem(f"{where}.{field}", f"{price} {entry['currency']} is not possible per {entry['per']}")

@@ -1,6 +1,7 @@
 """What coefficients of engines and trainers may be: the dimension and the plausible range of each."""
 
-from calc.catalog.check import Check, Entry
+from calc.catalog.checking.check import Check
+from calc.catalog.entries import Entry
 from calc.errors import listed, nearest
 from calc.units import UNITS, to_base
 
@@ -38,6 +39,7 @@ BOUNDS: dict[str, Bound] = {
             "graphs_in_share",
             "mixes_prompts",
             "repeats_heads",
+            "reserves_answers",
             "shares_prefix",
             "splits_layers",
             "whole_blocks",
@@ -61,7 +63,7 @@ BOUNDS: dict[str, Bound] = {
     "context_thread": ("bytes", 2**9, 2**13),
     "context_threads": ("count", 2**10, 2**20),
     **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
-    **dict.fromkeys(("kept_token", "kept_sequence"), ("bytes", 2**10, 2**26)),
+    **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
     **dict.fromkeys(
         ("cold_start_s", "cold_trace_s", "cold_compile_s", "cold_cached_s", "cold_warm_s"), ("seconds", 0, 300)

@@ -1,0 +1,92 @@
+"""Checking how programs are started."""
+
+from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.entries import Entry, Tables
+
+LAUNCHER_RULES: Rules = {
+    "engine?": (str,),
+    "framework?": (str,),
+    "program": (list,),
+    "model_flag": (str,),
+    "image": (str,),
+    "otherwise": (list,),
+    "flags": (list,),
+    "source": (str,),
+    "checked": (str,),
+}
+FLAG_RULES: Rules = {
+    "of": (str,),
+    "flag": (str,),
+    "because": (str,),
+    "values?": (dict,),
+    "switch?": (bool,),
+    "several?": (bool,),
+    "first?": (str,),
+    "last?": (str,),
+}
+# The choices that a flag may be of.
+CHOICES = (
+    "tensor",
+    "pipeline",
+    "data",
+    "expert",
+    "context",
+    "context_tokens",
+    "memory_fraction",
+    "slots",
+    "no_graphs",
+    "text_only",
+    "sequences",
+    "cells",
+    "batched_tokens",
+    "cache",
+    "cache_v",
+    "loading",
+    "options",
+    "gpu_layers",
+    "experts_on_host",
+    "flash",
+    "split",
+    "tensor_split",
+    "machines",
+    "rank",
+    "address",
+    "ray",
+    "speculation",
+    "adapter_count",
+    "adapter_rank",
+    "config",
+    "dataset",
+    "micro_batch",
+    "gradient_accumulation",
+    "sequence_tokens",
+    "packing",
+    "kept",
+    "precision",
+    "optimizer",
+    "attention",
+    "checkpointing",
+    "loss",
+    "adapters",
+    "lora_rank",
+    "lora_targets",
+    "base",
+)
+
+
+def check_launcher(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check how an engine is started."""
+    if not check.fields(where, entry, LAUNCHER_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    for field, kind in (("engine", "engines"), ("framework", "frameworks")):
+        if field in entry:
+            check.choice(f"{where}.{field}", entry[field], tables[kind])
+    if ("engine" in entry) == ("framework" in entry):
+        check.problem(f"{where}.engine", "an engine or a framework is started, one of the two")
+    for name in entry["otherwise"]:  # type: ignore[attr-defined]
+        check.choice(f"{where}.otherwise", name, CHOICES)
+    for flag in entry["flags"]:  # type: ignore[attr-defined]
+        place = f"{where}.flags"
+        if check.fields(place, flag, FLAG_RULES):
+            check.choice(f"{place}.of", flag["of"], CHOICES)

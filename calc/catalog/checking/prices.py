@@ -1,0 +1,80 @@
+"""Prices: what their entries must look like, and checking them."""
+
+from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.choices import MARKETS
+from calc.catalog.entries import Entry, Tables
+
+PRICE_OF = ("accelerators", "machines", "models", "electricity")
+PRICE_KINDS = (
+    "on-demand",
+    "interruptible",
+    "reserved",
+    "median",
+    "list",
+    "launch",
+    "street",
+    "used",
+    "retail",
+    "hosted",
+)
+PRICE_PER = {  # of what, per what: a possible range in any currency that is like a dollar
+    ("accelerators", "hour"): (0.005, 50),
+    ("machines", "hour"): (0.05, 1_000),
+    ("accelerators", "piece"): (20, 100_000),
+    ("machines", "piece"): (200, 10_000_000),
+    ("electricity", "kWh"): (0.01, 2),
+    ("models", "million tokens"): (0.001, 1_000),
+}
+PRICE_RULES: Rules = {
+    "of": (str,),
+    "item?": (str,),
+    "pieces?": (int,),
+    "kind": (str,),
+    "price": (int, float),  # of what a model reads, where it is hosted
+    "output_price?": (int, float),  # of what it writes
+    "cached_price?": (int, float),  # of what it has read before
+    "currency": (str,),
+    "per": (str,),
+    "seller?": (str,),
+    "market?": (str,),
+    "region?": (str,),
+    "source": (str,),
+    "checked": (str,),
+    "note?": (str,),
+}
+
+
+def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one price: of what, how many, in which currency, for how long, seen on which day."""
+    if not check.fields(where, entry, PRICE_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
+    check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
+    check.choice(f"{where}.of", entry["of"], PRICE_OF)
+    if entry["of"] in ("accelerators", "machines", "models"):
+        check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
+    if (entry["of"] == "electricity") != (entry["per"] == "kWh"):
+        check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
+    if (entry["of"] == "models") != (entry["per"] == "million tokens"):
+        check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
+    if (entry["of"] == "models") != ("output_price" in entry):
+        check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
+    if "market" in entry or (entry["of"], entry["kind"]) == ("accelerators", "on-demand"):
+        check.choice(f"{where}.market", entry.get("market"), MARKETS)
+    check_price_itself(check, where, entry)
+
+
+def check_price_itself(check: Check, where: str, entry: Entry) -> None:
+    """Check what is asked: a currency, and an amount that is possible for one piece."""
+    if not isinstance(entry["currency"], str) or not (entry["currency"].isupper() and len(entry["currency"]) == 3):
+        check.problem(f"{where}.currency", f"must be three letters like USD, not {entry['currency']!r}")
+    pieces = entry.get("pieces", 1)
+    if not isinstance(pieces, int) or pieces < 1:
+        check.problem(f"{where}.pieces", f"must be at least 1, not {pieces}")
+        return
+    least, most = PRICE_PER.get((str(entry["of"]), str(entry["per"])), (0.0, 0.0))
+    for field in ("price", "output_price"):
+        price = entry.get(field, least)
+        if not isinstance(price, int | float) or not least <= price / (pieces if field == "price" else 1) <= most:
+            check.problem(f"{where}.{field}", f"{price} {entry['currency']} is not possible per {entry['per']}")

@@ -1,0 +1,158 @@
+"""What entries of models, number formats, engines and sources must look like: their fields and types."""
+
+from collections.abc import Mapping
+
+from calc.catalog.checking.check import Rules
+
+SOURCE_KINDS = (
+    "data sheet",
+    "white paper",
+    "paper",
+    "documentation",
+    "product page",
+    "measurement",
+    "code",
+    "press",
+    "database",
+)
+MODEL_RULES: Rules = {
+    "name": (str,),
+    "repositories": (list,),
+    "finetunes?": (list,),  # repositories of others that hold the same shape under names of their own
+    "aliases": (list,),
+    "organization": (str,),
+    "licence": (str,),
+    "released": (str,),
+    "gated": (bool,),
+    "context_tokens": (int,),
+    "config": (dict,),
+    "published?": (dict,),
+    "source": (str,),
+    "checked": (str,),
+    "note?": (str,),
+}
+# What stands in a config, at any depth: the largest that sizes can be, what torch calls its types, and what is text.
+CONFIG_SIZES: Mapping[str, int] = {
+    "hidden_size": 2**16,
+    "intermediate_size": 2**18,
+    "vocab_size": 2**20,
+    "num_hidden_layers": 2**10,
+    "num_attention_heads": 2**10,
+    "max_position_embeddings": 10**8,
+}
+TORCH_TYPES: Mapping[str, tuple[str, ...]] = dict.fromkeys(("torch_dtype", "dtype"), ("bfloat16", "float16", "float32"))
+CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
+# A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
+PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
+SOURCE_RULES: Rules = {
+    "title": (str,),
+    "publisher": (str,),
+    "kind": (str,),
+    "url": (str,),
+    "dated?": (str,),
+    "checked": (str,),
+    "note?": (str,),
+}
+# Which tensors a number format is for: every one; the matrices of the layers, the embedding and the output matrix;
+# those of the layers alone; those of the experts where there are any.
+SCOPES = ("all", "matrices", "linear", "experts")
+FORMAT_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "bits": (int, float),
+    "scope": (str,),
+    "summary": (str,),
+    "source": (str,),
+    "checked": (str,),
+    "native?": (str,),
+    "kernel?": (str,),
+    "suffixes?": (list,),
+    "cache?": (bool,),
+    "flattened?": (bool,),
+} | {
+    f"{name}?": (int,)
+    for name in (
+        "group",
+        "group_rows",
+        "group_bits",
+        "outer_group",
+        "outer_bits",
+        "row_bits",
+        "column_bits",
+        "tensor_bytes",
+    )
+}
+FORMAT_BOUNDS = {
+    "bits": (1, 64),
+    "group": (8, 4096),
+    "group_rows": (1, 4096),
+    "group_bits": (1, 1024),
+    "outer_group": (8, 65_536),
+    "outer_bits": (1, 1024),
+    "row_bits": (1, 64),
+    "column_bits": (1, 64),
+    "tensor_bytes": (1, 65_536),
+}
+ENGINE_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "versions": (str,),
+    "summary": (str,),
+    "usual_on": (list,),
+    "formats": (list,),
+    "drafters?": (list,),
+    "platforms": (str,),
+    "source": (str,),
+    "checked": (str,),
+    "coefficients": (dict,),
+    "eras?": (list,),
+    "latents?": (str,),
+}
+ERA_RULES: Rules = {
+    "id": (str,),
+    "name": (str,),
+    "first": (str,),
+    "measured": (str,),
+    "reason": (str,),
+    "source": (str,),
+}
+ENGINE_COEFFICIENT_RULES: Rules = {
+    "value": (int, float),
+    "unit?": (str,),
+    "versions?": (str,),
+    "rows?": (list,),
+    "source?": (str,),
+    "checked?": (str,),
+    "reason": (str,),
+}
+MIXTURE_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "base": (str,),
+    "importance_matrix?": (bool,),
+    "perplexity?": (int, float),  # what it adds to that of Llama 3 8B, as llama-quantize prints it
+    "summary": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+COEFFICIENT_RULES: Rules = {
+    "name": (str,),
+    "value": (int, float),
+    "unit": (str,),
+    "low?": (int, float),
+    "high?": (int, float),
+    "summary": (str,),
+    "rows": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+# Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
+BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+RANGE_RULES: Rules = {
+    "measured": (int, float),
+    "not_measured": (int, float),
+    "rows": (int,),
+    "sources": (int,),
+    "checked": (str,),
+}
+COEFFICIENT_UNITS = ("B", "ratio")

@@ -1,0 +1,77 @@
+"""Checking published training."""
+
+from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.entries import Entry, Tables
+
+# What each form of a law needs; calc.performance.scaling_laws has the formulas.
+FORMS: dict[str, frozenset[str]] = {
+    "sum": frozenset({"e", "a", "b", "alpha", "beta"}),
+    "joint": frozenset({"n_c", "d_c", "alpha_n", "alpha_d", "optimal_n", "optimal_at", "optimal_power"}),
+    "frontier": frozenset({"optimal_n", "optimal_at", "optimal_power"}),
+}
+LAW_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "form": (str,),
+    "counted": (str,),
+    "corpus": (str,),
+    "constants": (dict,),
+    "note": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+RUN_RULES: Rules = {
+    "name": (str,),
+    "aliases": (list,),
+    "year": (int,),
+    "parameters": (int, float),
+    "active_parameters?": (int, float),
+    "tokens?": (int, float),
+    "accelerator?": (str,),
+    "devices?": (int,),
+    "days?": (int, float),
+    "device_hours?": (int, float),
+    "flops?": (int, float),
+    "how": (str,),
+    "note?": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+POSSIBLE = {
+    "parameters": (1e6, 1e14),
+    "active_parameters": (1e6, 1e14),
+    "tokens": (1e8, 1e15),
+    "devices": (1, 1e6),
+    "days": (0.1, 1000),
+    "device_hours": (1, 1e9),
+    "flops": (1e18, 1e28),
+}
+
+
+def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one scaling law: its form is known and has the constants that it needs, no more."""
+    if not check.fields(where, entry, LAW_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.form", entry["form"], FORMS)
+    constants = entry["constants"]
+    assert isinstance(constants, dict)
+    needed = FORMS.get(str(entry["form"]), frozenset(constants))
+    if set(constants) != needed:
+        check.problem(f"{where}.constants", f"a law of this form has {', '.join(sorted(needed))}")
+    for name, value in constants.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            check.problem(f"{where}.constants.{name}", f"must be a number above 0, not {value!r:.60}")
+
+
+def check_run(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one training run: its figures are possible, and its device is in the catalogue."""
+    if not check.fields(where, entry, RUN_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    if entry.get("accelerator"):
+        check.choice(f"{where}.accelerator", entry["accelerator"], tables["accelerators"])
+    for name, (least, most) in POSSIBLE.items():
+        value = entry.get(name)
+        if isinstance(value, int | float) and not least <= value <= most:
+            check.problem(f"{where}.{name}", f"{value:g} is not possible: it lies between {least:g} and {most:g}")

@@ -1,0 +1,131 @@
+"""Checking models, number formats, engines, sources, and what was measured of them."""
+
+from calc.catalog.checking.check import ADDRESS, Check, check_reference
+from calc.catalog.checking.coefficients import MEASURED, check_value
+from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
+from calc.catalog.checking.rules import (
+    BUCKET_RULES,
+    COEFFICIENT_RULES,
+    COEFFICIENT_UNITS,
+    ENGINE_COEFFICIENT_RULES,
+    ENGINE_RULES,
+    ERA_RULES,
+    FORMAT_BOUNDS,
+    FORMAT_RULES,
+    MIXTURE_RULES,
+    RANGE_RULES,
+    SCOPES,
+    SOURCE_KINDS,
+    SOURCE_RULES,
+)
+from calc.catalog.choices import SEGMENTS
+from calc.catalog.entries import Entry, Tables
+
+
+def check_source(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check one source."""
+    if check.fields(where, entry, SOURCE_RULES):
+        check.choice(f"{where}.kind", entry["kind"], SOURCE_KINDS)
+        if not ADDRESS.fullmatch(str(entry["url"])):
+            check.problem(f"{where}.url", f"must be an address that begins with https://, not {entry['url']!r:.60}")
+
+
+def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one number format."""
+    if not check.fields(where, entry, FORMAT_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.scope", entry["scope"], SCOPES)
+    for field, (least, most) in FORMAT_BOUNDS.items():
+        if field in entry:
+            check.number(f"{where}.{field}", entry[field], least, most)
+    if entry.get("native"):
+        check.choice(f"{where}.native", entry["native"], ACCELERATOR_FACTS)
+    for group, bits in (("group", "group_bits"), ("outer_group", "outer_bits")):
+        if bool(entry.get(group)) != bool(entry.get(bits)):
+            check.problem(f"{where}.{group}", f"{group} needs {bits}, and {bits} needs {group}")
+
+
+def check_mixture(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one mixture of number formats."""
+    if check.fields(where, entry, MIXTURE_RULES):
+        check_reference(check, f"{where}.source", entry["source"], tables)
+        check.choice(f"{where}.base", entry["base"], tables["number_formats"])
+        check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
+
+
+def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check on which devices people take an engine, and which number formats they go down to."""
+    formats = {*tables["number_formats"], *tables["mixtures"]}
+    drafters = {"draft", "mtp", "eagle", "ngram"}
+    for name, known in (("usual_on", set(SEGMENTS)), ("formats", formats), ("drafters", drafters)):
+        listed = entry.get(name, [])
+        assert isinstance(listed, list)
+        for item in listed:
+            check.choice(f"{where}.{name}", item, sorted(known))
+
+
+def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one engine, and bring its coefficients into base units, each with its own source and date."""
+    if not check.fields(where, entry, ENGINE_RULES):
+        return
+    for field in ("source", "platforms"):
+        check_reference(check, f"{where}.{field}", entry[field], tables)
+    coefficients = entry["coefficients"]
+    assert isinstance(coefficients, dict)
+    check_usage(check, where, entry, tables)
+    check_eras(check, where, entry.get("eras", []), tables)
+    for name, item in coefficients.items():
+        place = f"{where}.coefficients.{name}"
+        if not isinstance(item, dict):
+            check.problem(place, "must be a table with value and reason")
+        elif check.fields(place, item, ENGINE_COEFFICIENT_RULES):
+            for field in ("source", "checked", "versions"):
+                item.setdefault(field, entry[field])
+            check_reference(check, f"{place}.source", item["source"], tables)
+            check_value(check, place, name, item)
+
+
+def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
+    """Check the eras of an engine, of which one at least has measurements."""
+    assert isinstance(eras, list)
+    for era in eras:
+        if check.fields(f"{where}.eras", era, ERA_RULES):
+            check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+    if eras and not any(era.get("measured") for era in eras):
+        check.problem(f"{where}.eras", "none has measurements: none could be the default")
+
+
+def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one measured coefficient: its unit, and that a range lies around its value."""
+    if not check.fields(where, entry, COEFFICIENT_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.unit", entry["unit"], COEFFICIENT_UNITS)
+    value = entry["value"]
+    low, high = entry.get("low", value), entry.get("high", value)
+    _, least, most = MEASURED.get(str(entry["unit"]), ("", 0.0, 0.0))
+    for name, end in (("low", low), ("value", value), ("high", high)):
+        check.number(f"{where}.{name}", end, least, most)
+    assert isinstance(low, int | float) and isinstance(value, int | float) and isinstance(high, int | float)
+    if not low <= value <= high:
+        check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
+
+
+def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check how many rows and sources a bucket has, by figure."""
+    if check.fields(where, entry, BUCKET_RULES):
+        for figure, counts in entry.items():
+            whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
+            if not (whole and isinstance(counts, list) and counts[0] >= counts[1] >= 1):
+                check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
+
+
+def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
+    """Check a range: factors, wider where nothing was measured."""
+    if check.fields(where, entry, RANGE_RULES):
+        measured = entry["measured"]
+        check.number(f"{where}.measured", measured, 1.001, 20)
+        check.number(f"{where}.not_measured", entry["not_measured"], measured if isinstance(measured, float) else 1, 20)
+        check.number(f"{where}.sources", entry["sources"], 1, 10_000)
+        check.number(f"{where}.rows", entry["rows"], 1, 1_000_000)

@@ -1,0 +1,38 @@
+"""Checking what engines run."""
+
+from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.choices import SEGMENTS, VENDORS
+from calc.catalog.entries import Entry, Tables
+from calc.catalog.support import ABOUT, FORMAT, GGUF, MAYBE, MLX, NO, YES
+
+SUPPORT_RULES: Rules = {
+    "engine": (str,),
+    "about": (str,),
+    "names?": (list,),
+    "where?": (list,),
+    "kinds?": (list,),
+    "runs": (str,),
+    "since?": (str,),
+    "before?": (str,),
+    "because": (str,),
+    "source": (str,),
+    "checked": (str,),
+}
+
+
+def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check one fact: that its engine, formats, makers, architectures and segments are in the catalogue."""
+    if not check.fields(where, entry, SUPPORT_RULES):
+        return
+    check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.engine", entry["engine"], tables["engines"])
+    check.choice(f"{where}.about", entry["about"], ABOUT)
+    check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
+    devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
+    formats = {*tables["number_formats"], GGUF, MLX}
+    lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", formats if entry["about"] == FORMAT else None))
+    for field, known in lists:
+        listed = entry.get(field, [])
+        assert isinstance(listed, list)
+        for item in listed if known is not None else ():
+            check.choice(f"{where}.{field}", item, sorted(known or ()))

@@ -1,0 +1,10 @@
+"""Words that fields of the catalogue may have, as far as answers ask for them."""
+
+VENDORS = ("AMD", "Apple", "AWS", "Google", "Huawei", "Intel", "NVIDIA")
+SEGMENTS = ("data-center", "workstation", "consumer", "soc", "cloud")
+# Whether one gets the device today: not yet, new in shops, from clouds alone, or left over and second hand.
+AVAILABILITY = ("announced", "sold", "rented", "used")
+# Who rents devices out: clouds that do little else, those that sell everything, places where others offer theirs. A
+# rent is that of the first which has the device.
+MARKETS = ("specialist", "large cloud", "marketplace")
+PRICE_STALE_DAYS = 120

@@ -1,0 +1,39 @@
+"""Entries of the catalogue as they are written, the names that lead to them, and the files that they stand in."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+Entry = dict[str, object]
+Tables = dict[str, dict[str, Entry]]
+DATA = Path(__file__).parent / "data"
+DROPPED_WORDS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|google|gpu|tm)\b")
+
+
+@lru_cache(maxsize=8192)  # names of the catalogue are folded again for each name that is looked up
+def fold(name: str) -> str:
+    """Return a market name without what people write differently: case, spaces, punctuation, the maker's name.
+
+    >>> fold("NVIDIA GeForce RTX 4090") == fold("rtx-4090") == "rtx4090"
+    True
+    """
+    folded = re.sub(r"[^a-z0-9.+/]+", " ", name.casefold().replace("(tm)", ""))
+    return re.sub(r"[^a-z0-9.+/]", "", DROPPED_WORDS.sub(" ", folded)) or re.sub(r"\s", "", folded)
+
+
+def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:
+    """Return the file, as problems name it, in which an entry stands; looked for when there is a problem to name."""
+    for path in sorted(root.glob(f"{kind}/*.toml")):
+        if f'["{entry_id}"]' in (content := path.read_text(encoding="utf-8")) or f"[{entry_id}]" in content:
+            return path.relative_to(root).as_posix()
+    return kind
+
+
+def lookup_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
+    """Return every name under which an entry is found: id, name, aliases and repositories."""
+    names = [entry_id, entry.get("name", entry_id)] if "title" not in entry else [entry_id]
+    for field in ("aliases", "repositories", "finetunes"):
+        listed = entry.get(field, [])
+        names += listed if isinstance(listed, list) else []
+    return [name for name in names if isinstance(name, str)]

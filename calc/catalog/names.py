@@ -1,0 +1,145 @@
+"""Which entry of the catalogue a name leads to: ids, market names, repositories, copies of repositories."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from calc.catalog.entries import Tables, fold, lookup_names
+from calc.errors import ScenarioError, nearest
+
+if TYPE_CHECKING:
+    from calc.catalog.copies import Copy
+    from calc.catalog.market_names import MarketNames, Reading
+    from calc.catalog.model_names import ModelNames
+    from calc.catalog.model_names import Reading as ModelReading
+
+MOST_LISTED = 40  # names in a message
+
+
+class Names:
+    """The tables of the catalogue, and what finds their entries by any name that people write."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._names: dict[str, dict[str, str]] = {}
+        self._market: MarketNames | None = None
+        self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
+
+    def ids(self, kind: str) -> list[str]:
+        """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
+        return list(self._tables[kind])
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of entries that there are, sources among them."""
+        return list(self._tables)
+
+    def entries(self, kind: str) -> Mapping[str, Mapping[str, object]]:
+        """Return the checked entries of a kind as they were written, quantities in base units."""
+        return self._tables[kind]
+
+    def lookup(self, kind: str, name: str) -> str | None:
+        """Return the id that `name` leads to, None where it leads to no entry."""
+        if name in self._tables[kind]:
+            return name
+        if kind not in self._names:
+            self._names[kind] = {
+                fold(known): entry_id
+                for entry_id, entry in self._tables[kind].items()
+                for known in lookup_names(entry_id, entry)
+            }
+        return self._names[kind].get(fold(name))
+
+    def find(self, kind: str, name: str, field: str, *others: str) -> str:
+        """Return the id that `name` leads to; raises ScenarioError for `field` with the nearest known names.
+
+        `others` are kinds whose names are allowed there as well.
+        """
+        found = self.lookup(kind, name)
+        if found is not None:
+            return found
+        known = {
+            shown: f"{listed}/{entry_id}"
+            for listed in (kind, *others)
+            for entry_id in self._tables[listed]
+            for shown in (entry_id, self._shown(listed, entry_id))
+        }
+        where = " or ".join(listed.replace("_", " ") for listed in (kind, *others))
+        hint = nearest(name, known, leads_to=known)
+        if not hint and len(self._tables[kind]) <= MOST_LISTED:
+            hint = f"; there are {', '.join(self._tables[kind])}"
+        raise ScenarioError(field, f"{name!r:.80} is not in the catalogue of {where}{hint}")
+
+    def reading(self, name: str) -> "Reading | None":
+        """Return which accelerator a market name is read as and which others it fits, None where it fits none."""
+        from calc.catalog.market_names import MarketNames, Reading, without_remarks  # only typed names need it
+
+        listed = self.lookup("accelerators", name)
+        if listed is not None and (name == listed or fold(name) == fold(self._shown("accelerators", listed))):
+            return Reading(listed, ())
+        if self._market is None:
+            self._market = MarketNames(self._tables["accelerators"])
+        read = self._market.read(name, listed or self.lookup("accelerators", without_remarks(name)))
+        if listed is None or read is None:
+            return read if listed is None else Reading(listed, ())
+        return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
+
+    def copied(self, name: str) -> "Copy | None":
+        """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
+        if self.lookup("models", name) is not None:
+            return None
+        from calc.catalog.copies import copied  # listed names need it not
+
+        return copied(name, self._tables["models"], self.format_names)
+
+    def named_format(self, name: str) -> "Copy | None":
+        """Return what the name of a model's repository says of its number format, None where it says nothing.
+
+        What the entry says of that repository comes first, and an id says nothing.
+        """
+        listed = self.lookup("models", name)
+        if listed is None:
+            return self.copied(name)
+        if name == listed or name in self._tables["models"][listed].get("published", ()):  # type: ignore[operator]
+            return None
+        from calc.catalog.copies import Copy, said
+
+        weights, why = said(name, self.format_names)
+        return None if weights is None else Copy(listed, weights, why)
+
+    def read_model_name(self, name: str) -> "ModelReading | None":
+        """Return which model an unlisted name means by its words, and which others have them; None where none has."""
+        if self.lookup("models", name) is not None:
+            return None
+        return self.model_names.read(name)
+
+    @cached_property
+    def model_names(self) -> "ModelNames":
+        """What finds models by the words of their names."""
+        from calc.catalog.model_names import ModelNames  # listed names need it not
+
+        return ModelNames(self._tables["models"])
+
+    @property
+    def format_names(self) -> dict[str, str]:
+        """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
+        found = self.derived.get("format names")
+        if not isinstance(found, dict):
+            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
+            ends = {
+                str(end): entry_id
+                for entry_id, entry in self._tables["number_formats"].items()
+                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
+            }
+            found = self.derived["format names"] = mixtures | ends
+        return found
+
+    def _no_accelerator(self, name: str, field: str) -> str:
+        """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
+        sizes = self._market.in_other_sizes(name) if self._market else []
+        if sizes:
+            known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)
+            raise ScenarioError(field, f"{name!r:.80} is not in the catalogue with that memory; it has {known}")
+        return self.find("accelerators", name, field)
+
+    def _shown(self, kind: str, entry_id: str) -> str:
+        return str(self._tables[kind][entry_id].get("name", entry_id))

@@ -1,0 +1,165 @@
+"""Programs that run models, by version, and the laws of their kernels."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class EngineCoefficient(NamedTuple):
+    """A number that an engine's code sets or that measurements gave: where it is from, and what it stands for."""
+
+    value: float
+    unit: str
+    versions: str
+    rows: tuple[str, ...]  # ids of the measured rows that it was estimated from
+    source: str
+    checked: str
+    reason: str
+
+
+class Era(NamedTuple):
+    """Versions of an engine that work alike."""
+
+    id: str  # as coefficients name it
+    name: str
+    first: str  # version
+    measured: str  # versions of its measurements, empty where there are none
+    reason: str
+    source: str
+
+    def reached(self, version: tuple[int, ...]) -> bool:
+        """Return whether a version is of this era or a later one."""
+        return version >= version_numbers(self.first)
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return a version's numbers, to be compared.
+
+    >>> version_numbers("0.19.0"), version_numbers("b9849")
+    ((0, 19, 0), (9849,))
+    """
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+
+
+class Engine(NamedTuple):
+    """A program that runs models, with what it takes on top of the mathematics."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    versions: str
+    summary: str
+    usual_on: tuple[str, ...]  # segments of devices on which most people take it
+    formats: tuple[str, ...]  # number formats that its users go down to, one after the other
+    drafters: tuple[str, ...]  # ways to draft tokens ahead that it has
+    platforms: str  # the source that lists the devices it runs on
+    source: str
+    checked: str
+    coefficients: dict[str, EngineCoefficient]
+    values: dict[str, float]  # the coefficients' values alone, in base units
+    eras: tuple[Era, ...] = ()  # oldest first
+    era: str = ""  # the one that is asked of
+    version: str = ""  # the one that is asked of; empty for the newest
+    latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
+    graphs: bool = True  # it records graphs of its kernels
+
+    def of_version(self, version: str | None = None) -> "Engine":
+        """Return the engine in the era of a version; None: the newest that has measurements."""
+        if not self.eras:
+            return self._replace(version=version or "")
+        numbers = version_numbers(version or "")
+        known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
+        found = self._replace(era=next(known, self.eras[0].id), version=version or "")
+        return found._replace(coefficients=found.as_of_era(self.coefficients)).valued(self.values)
+
+    @property
+    def from_era(self) -> tuple[str, ...]:
+        """The ids of the engine's era and of those after it; none where no era is asked of."""
+        known = tuple(era.id for era in self.eras)
+        return known[known.index(self.era) :] if self.era else ()
+
+    def as_of_era(self, named: Mapping[str, T]) -> dict[str, T]:
+        """Return what is named, as of the engine's era: of what changed, the first from there on.
+
+        `name@era` holds for an era and those before it that name none.
+        """
+        found = dict(named)
+        for era in reversed(self.from_era):
+            end = f"@{era}"
+            found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
+        return found
+
+    def valued(self, values: Mapping[str, float]) -> "Engine":
+        """Return the engine with other values, as of its era; without graphs, none holds memory or spares launches."""
+        found = self.as_of_era(values)
+        return self._replace(
+            values=found if self.graphs else found | {name: 0.0 for name in OF_GRAPHS if name in found}
+        )
+
+    def coefficient(self, name: str) -> EngineCoefficient:
+        """Return a coefficient with its source, as of the engine's era."""
+        return self.coefficients[name]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether measurements say how fast it is."""
+        return "weights_factor" in self.values
+
+    @property
+    def splits_layers(self) -> bool:
+        """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
+        return bool(self.values.get("splits_layers"))
+
+    @property
+    def expands_latents(self) -> bool:
+        """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
+        return bool(self.latents and self.version) and version_numbers(self.version) < version_numbers(self.latents)
+
+    @property
+    def needs_whole_blocks(self) -> bool:
+        """Whether the engine starts only where tensor parallelism cuts no block of the weights."""
+        return bool(self.values.get("whole_blocks"))
+
+    def whole(self, name: str) -> int:
+        """Return a coefficient that counts bytes, tokens or sequences."""
+        return round(self.values[name])
+
+
+class KernelFamily(NamedTuple):
+    """Devices that kernels run alike on: of an architecture and class, with the family that it is like."""
+
+    id: str
+    name: str
+    covers: tuple[str, ...]  # "architecture/class", or a maker's name for what no other family covers
+    measured: tuple[str, ...]  # ids of the devices whose kernels were measured
+    like: str  # the family whose laws serve where this one has none
+    matrix_factor: float  # on the share of the rate that the family it is like reaches
+    memory_factor: float  # the same of the bandwidth
+    operations_per_byte: float  # of bandwidth, where the maker publishes no rate
+    least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
+    reason: str
+    source: str
+    checked: str
+
+
+class KernelLaw(NamedTuple):
+    """How long a kind of kernel takes on a family of devices: numbers by name, for `calc.performance.kernel_laws`."""
+
+    id: str
+    name: str
+    family: str
+    kind: str
+    kernels: tuple[str, ...]
+    engines: tuple[str, ...]  # whose own kernels these are; empty: those of most
+    rate: str  # the accelerator fact that arithmetic is measured against
+    values: dict[str, float]
+    error: float  # median of |log(computed / measured)| on shapes that were left out of the fit
+    rows: int  # measurements behind it, 0 where nobody measured it
+    reason: str
+    source: str
+    checked: str

@@ -1,0 +1,171 @@
+"""Hardware: accelerators, the machines that hold them, processors, and what joins them."""
+
+from typing import NamedTuple
+
+from calc.catalog.records.facts import Disagreement, Fact, Mismatch
+
+
+class Accelerator(NamedTuple):
+    """What software sees as one device, with its own memory. `facts` are found by the names in `ACCELERATOR_FACTS`.
+
+    Where a package or board holds several such devices, every fact is one device's share, and `devices_per_package`
+    says how many there are.
+    """
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    vendor: str
+    segment: str
+    architecture: str
+    released: str
+    availability: str  # one of AVAILABILITY
+    facts: dict[str, Fact]
+    also: tuple[Disagreement, ...]
+    exceptions: tuple[Mismatch, ...] = ()
+
+    def quantity(self, field: str) -> float | None:
+        """Return the fact `field` in its base unit, None where it is not known."""
+        fact = self.facts.get(field)
+        return None if fact is None or isinstance(fact.value, str) else fact.value
+
+    def text(self, field: str) -> str:
+        """Return the text fact `field`, empty where it is not known."""
+        fact = self.facts.get(field)
+        return fact.value if fact is not None and isinstance(fact.value, str) else ""
+
+    @property
+    def memory_fact(self) -> Fact:
+        """The memory a program can count on: what it is given where that is known, or what the driver reports."""
+        return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]
+
+    @property
+    def capacity_bytes(self) -> int:
+        """`memory_fact` in bytes."""
+        return int(self.memory_fact.value)
+
+    def limited_to(self, size_bytes: int, source: str) -> "Accelerator":
+        """Return the device with that much of its memory for programs."""
+        limit = self.memory_fact._replace(value=size_bytes, unit="GiB", basis="program", source=source, note="")
+        return self._replace(facts={**self.facts, "memory_usable": limit})
+
+    def on_pcie(self, way: str) -> "Accelerator":
+        """Return the device in a slot of a generation and so many lanes: "4.0 x8"."""
+        slot = self.facts.get("pcie", self.facts["memory"])._replace(value=way, unit="", basis="")
+        return self._replace(facts={**self.facts, "pcie": slot})
+
+    @property
+    def sixteen_bit(self) -> Fact | None:
+        """The dense matrix rate in 16 bit: of BF16 where the device has it, else of FP16; None if neither is known."""
+        return self.facts.get("bf16") or self.facts.get("fp16")
+
+    @property
+    def devices_per_package(self) -> int:
+        """How many such devices make up what one buys: a package or a board."""
+        return int(self.quantity("devices_per_package") or 1)
+
+    @property
+    def link_bytes_per_s_one_way(self) -> float | None:
+        """What the device's link carries in one direction, all its ports together: half of `link_bandwidth`."""
+        both = self.quantity("link_bandwidth")
+        return None if both is None else both / 2
+
+
+class Link(NamedTuple):
+    """A way between devices, between a device and its host, or between machines."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    one_way: Fact
+    both_ways: Fact
+    pair: Fact | None  # what two devices alone have, where that is less than one device has to all others
+    reached: Fact | None  # by large messages
+    reached_by_two: Fact | None  # where two devices alone reach more than eight
+    reached_by_host: Fact | None  # by large messages that go through the host's memory
+    reached_by_host_by_two: Fact | None
+    reached_in_switch: Fact | None  # by large all-reduces that the switch adds up
+    latency: Fact | None
+    accelerators: tuple[str, ...]  # ids of those that have it
+    source: str
+    checked: str
+    note: str
+
+    @property
+    def bytes_per_s_one_way(self) -> float:
+        """What it carries in one direction."""
+        return float(self.one_way.value)
+
+    def share(self, field: str) -> float | None:
+        """Return what was reached, as a share of what the link carries one way; None where nobody measured it."""
+        fact = getattr(self, field)
+        return None if fact is None else float(fact.value) / self.bytes_per_s_one_way
+
+
+class Protocol(NamedTuple):
+    """A way in which a library sends messages, with what its makers expect it to wait for and to reach."""
+
+    id: str
+    name: str
+    algorithm: str
+    share: float  # of the rate that large messages reach
+    facts: dict[str, Fact]  # seconds: `base` once, and of a step by the kind of way
+    waits: dict[str, float]  # their values alone
+    source: str
+    checked: str
+    note: str
+
+
+class Machine(NamedTuple):
+    """What holds accelerators: a server, a workstation, a Mac. One without `accelerator` is a maker's claim."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    maker: str
+    kind: str
+    topology: str
+    accelerator: str  # id, empty where the maker does not say
+    devices: int  # as software counts them
+    link: str  # id of the link between its accelerators, empty if there is none but the host's
+    host_link: str
+    network: str
+    network_count: int
+    cpu: str
+    claim: str
+    facts: dict[str, Fact]
+    source: str
+    checked: str
+    note: str
+
+    def quantity(self, field: str) -> float | None:
+        """Return the fact `field` in its base unit, None where it is not known."""
+        fact = self.facts.get(field)
+        return None if fact is None else float(fact.value)
+
+
+class Processor(NamedTuple):
+    """A host's processor, as far as it matters to models: how fast it reads its memory, and how fast it computes."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    vendor: str
+    kind: str
+    cores: int  # that llama.cpp gives threads to: of unlike ones the large ones
+    released: str
+    facts: dict[str, Fact]
+    source: str
+    checked: str
+    usual: bool = False  # what stands beside accelerators of its time unless a scenario says otherwise
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second of all channels, of 64 bits each."""
+        return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
+
+    @property
+    def rate(self) -> float:
+        """Operations a second of all cores on 8-bit numbers."""
+        return self.cores * float(self.facts["clock"].value) * float(self.facts["operations_per_clock"].value)

@@ -1,0 +1,49 @@
+"""What the launch command of a server, as a row's notes quote it, says in the fields of a scenario."""
+
+import re
+from collections.abc import Callable
+
+from calc.validation.scores import Row, SkipError
+
+VALUE = r"[= ]([\w.]+)"
+# Fields by the flags that vLLM, SGLang and TensorRT-LLM have for them.
+FLAGS: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+    ("memory_fraction", "gpu-memory-utilization|mem-fraction-static|kv_cache_free_gpu_memory_fraction", float),
+    ("sequence_slots", "max-num-seqs|max-running-requests|max_batch_size", int),
+    ("batched_tokens", "max-num-batched-tokens|chunked-prefill-size|max_num_tokens", int),
+)
+EAGER = re.compile(r"enforce.eager|disable-cuda-graph(?!-)")
+FP8_CACHE = re.compile(r"kv-cache-dtype[= ]fp8")
+REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
+EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
+DRAFTS = re.compile(r"--speculative")
+WAITING = "the client read tokens that had been waiting"
+
+
+def launched(row: Row, devices: int) -> dict[str, object]:
+    """Return the fields that a row's launch command sets; raises SkipError where something else was measured.
+
+    SGLang divides slots and chunks among its replicas of attention (`--enable-dp-attention`).
+    """
+    command = row["notes"].partition("args: ")[2] or row["notes"]
+    if WAITING in command:
+        raise SkipError("the client that measured was slower than the server")
+    if DRAFTS.search(command):
+        raise SkipError("tokens are drafted, and how many are accepted is not stated")
+    found: dict[str, object] = {}
+    replicas = int(said.group(1)) if (said := REPLICAS.search(command)) else 1
+    for field, names, read in FLAGS:
+        if said := re.search(rf"--(?:{names}){VALUE}", command):
+            value = read(said.group(1))
+            if isinstance(value, int) and value < 1:
+                continue  # SGLang's -1: prompts are not cut
+            found[field] = max(value // replicas, 1) if isinstance(value, int) else value
+    if replicas > 1:
+        found["parallelism"] = {"data": devices, "expert": devices}
+    elif EXPERTS.search(command) and devices > 1:
+        found["parallelism"] = {"tensor": devices, "expert": devices}
+    if EAGER.search(command):
+        found["graphs"] = False
+    if FP8_CACHE.search(command):
+        found["kv_cache"] = "fp8"
+    return found
