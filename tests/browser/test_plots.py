@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from calc.plots import draw_beside
+from calc.calculators.html import in_words
+from calc.plots import draw_beside, in_unit
 from tests.browser.conftest import BOOT_MS, ROOT, Watched, live, pick, unfold
 
 pytestmark = pytest.mark.browser
@@ -50,7 +51,7 @@ def test_a_live_plot_says_what_calc_does(
         else:
             control.fill(value)
     live(page)
-    wanted = draw_beside(plot, calculator, changed)
+    wanted = in_unit(draw_beside(plot, calculator, changed), "")
     drawing = page.locator(f"gpu-plot[data-plot={plot}]")
     expect(drawing.locator("svg")).to_have_attribute("aria-label", wanted.summary, timeout=BOOT_MS)
     expect(drawing.locator("figcaption")).to_have_text(wanted.caption)
@@ -59,7 +60,7 @@ def test_a_live_plot_says_what_calc_does(
     assert shown and all(label in shown for label in labels), shown
     drawing.locator("summary").click()
     cells = drawing.locator("tbody tr").first.locator("th, td").all_inner_texts()
-    assert cells == wanted.rows[0]
+    assert cells == [in_words(cell) for cell in wanted.rows[0]]
     assert watched.complaints == []
 
 
@@ -90,7 +91,7 @@ def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: 
         site + "assets/plot/plot.mjs",
     ]
     reach(page, "memory-over-context")
-    wanted = draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"})
+    wanted = in_unit(draw_beside("memory-over-context", "will-it-fit", {"context_tokens": "16384"}), "")
     drawing = page.locator("gpu-plot[data-plot=memory-over-context] svg")
     expect(drawing).to_have_attribute("aria-label", wanted.summary)
 
@@ -114,7 +115,7 @@ def test_a_plot_comes_alive_after_instant_navigation(watched: Watched, site: str
     page.fill("#kv-cache [name=context_tokens]", "4096")
     live(page)
     reach(page, "cache-over-context")
-    wanted = draw_beside("cache-over-context", "kv-cache", {"context_tokens": "4096"})
+    wanted = in_unit(draw_beside("cache-over-context", "kv-cache", {"context_tokens": "4096"}), "")
     drawing = page.locator("gpu-plot[data-plot=cache-over-context] svg")
     expect(drawing).to_have_attribute("aria-label", wanted.summary)
     assert watched.complaints == []
