@@ -144,6 +144,17 @@ def test_the_working_of_each_field(engine: str, name: str) -> None:
         check_words(report, scenario)
 
 
+@pytest.mark.parametrize("tokens", [{"context_tokens": 4096}, {"prompt_tokens": 1, "output_tokens": 2, "sequences": 8}])
+@pytest.mark.parametrize("model", ["qwen3-4b", "gemma-3-12b", "gpt-oss-20b"])
+def test_the_working_under_mlx(model: str, tokens: Scenario) -> None:
+    """The same of an engine that holds what the mathematics needs: activations and logits have their working too."""
+    scenario: Scenario = {"model": model, "engine": "mlx", "accelerator": "m4-max-64gb", **tokens}
+    report: Report = estimate(scenario)
+    check_steps(report, scenario)
+    check_words(report, scenario)
+    check_chain(scenario, report)
+
+
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-12b", "deepseek-v3"])
 def test_the_working_of_shared_prompts_over_ranks(model: str) -> None:
     """The same of a prompt that sequences share, whose entries context ranks divide."""

@@ -13,7 +13,7 @@ from calc.planner.need import Share
 from calc.planner.question import Question, own_price
 from calc.planning.cost import newest_purchase, newest_rent
 from calc.planning.layout import apart_layouts, tensor_degrees
-from calc.planning.support import known_on, place_of, sold_in_multiples
+from calc.planning.support import known_on, place_of, runs_on, sold_in_multiples
 from calc.question import read_asked
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, SHARING_ENGINES, USUAL
@@ -226,14 +226,14 @@ def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[t
 
 def formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[object, ...]:
     """Return the formats that an engine's users go down to, what is published first."""
-    asked = [facts.engine(engine)] if engine != USUAL else facts.engines()
-    names = [
-        name
-        for record in asked
-        if engine != USUAL or accelerator.segment in record.usual_on
-        for name in record.formats
-        if bits(facts, name) >= FEWEST_BITS
-    ]
+    place = place_of(accelerator)
+    if engine == USUAL:
+        usual = [record for record in facts.engines() if accelerator.segment in record.usual_on]
+        running = [record for record in usual if runs_on(facts=facts, engine=record.id, place=place)]
+        asked = running or [facts.engine(HOST_ENGINE)]  # no server's engine runs on older devices for servers
+    else:
+        asked = [facts.engine(engine)]
+    names = [name for record in asked for name in record.formats if bits(facts, name) >= FEWEST_BITS]
     return (PUBLISHED, *dict.fromkeys(names))
 
 

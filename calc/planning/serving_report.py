@@ -9,7 +9,7 @@ from calc.memory.engines import run
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
 from calc.memory.weights_working import weights_steps
-from calc.memory.working import adapter_steps
+from calc.memory.working import activation_steps, adapter_steps, logit_steps
 from calc.planning.layout import division
 from calc.planning.served import Served, bounded
 
@@ -31,6 +31,9 @@ def serving_parts(served: Served) -> list[Part]:
         **draft_steps(demand, layout, stage),
         "adapters": adapter_steps(demand, layout, stage),
     }
+    if any(amount.id == "activations" and amount.step() is None for amount in served.runtime.amounts):
+        own["activations"] = activation_steps(demand, layout, stage, served.case.budget)
+        own["logits"] = logit_steps(demand, layout, stage, served.case.budget)
     return [
         Part(amount.id, amount.label, amount.bytes, tuple(amount_steps(amount, own.get(amount.id, []))))
         for amount in served.runtime.amounts

@@ -144,9 +144,20 @@ def usual_engine(
 @lru_cache(maxsize=4096)
 def known_on(*, facts: Catalog, engine: str, place: Place | None) -> bool:
     """Return whether an engine is known to run on a device, or not to; in doubt it is not."""
+    return of_device(facts=facts, engine=engine, place=place) in (YES, NO)
+
+
+@lru_cache(maxsize=4096)
+def runs_on(*, facts: Catalog, engine: str, place: Place | None) -> bool:
+    """Return whether nobody says that an engine does not run on the device."""
+    return of_device(facts=facts, engine=engine, place=place) != NO
+
+
+def of_device(*, facts: Catalog, engine: str, place: Place | None) -> str:
+    """Return what facts say of an engine on a device, empty where none does."""
     known = [fact for fact in facts.support(engine) if fact.about == DEVICE and fact.holds_in("")]
     fact = closest(known, place)
-    return fact is not None and fact.runs != MAYBE
+    return fact.runs if fact is not None else ""
 
 
 @lru_cache(maxsize=4096)

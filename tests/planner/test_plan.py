@@ -446,3 +446,10 @@ def test_servers_hold_powers_of_two() -> None:
     tried = [(one.devices.accelerator.segment, one.devices.number) for one in candidates(read, catalog())]
     assert {number for segment, number in tried if segment == "data-center"} == {1, 2, 4, 8}
     assert {number for segment, number in tried if segment == "consumer"} == {1, 2, 3, 4, 6, 8}
+
+
+def test_older_devices_for_servers_run_what_people_run_on_them() -> None:
+    """On a Tesla P40, on which vLLM does not run, files of llama.cpp are tried, and their speed is known."""
+    answer: Any = plan({"want": "models", "have": {"accelerator": "Tesla P40"}, "context_tokens": 8192})
+    first = answer["options"][0]
+    assert first["scenario"]["engine"] == "llama.cpp" and first["speed"]["decode_tokens_per_s"]["typical"] > 1

@@ -175,7 +175,7 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
                     source="torch-autograd",
                 )
             )
-        listed = " + ".join(show_count(value) for value in groups.values())
+        listed = " + ".join(show_count(value) for value in groups.values()) or "0"  # of a layer without blocks
         steps.append(Step("A layer keeps", r"\sum B_i", listed, tape.saved_bytes, unit="B", source="torch-autograd"))
         kept = unit.kept
         if kept != tape.saved_bytes:
