@@ -20,7 +20,7 @@ def filtered(table: str, *, things: str) -> str:
 
 def sortable(value: float | str, shown: str) -> str:
     """Return a cell whose order is that of `value`, whatever words show it; `shown` is HTML already."""
-    return element("data", shown, value=f"{value:.12g}")
+    return element("data", shown, value=value if isinstance(value, str) else f"{value:.12g}")
 
 
 def missing() -> str:
