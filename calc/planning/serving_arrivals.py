@@ -6,7 +6,7 @@ from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_load import LITTLE
 from calc.planning.serving_report import Report
-from calc.planning.serving_run import Found, Site, figures, run_of, site_of
+from calc.planning.serving_run import Found, Site, figures, run_of, run_report, site_of, tokens_to_read
 from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
@@ -58,24 +58,15 @@ def arriving_speed(
         return None
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
     typical = run_of(site, traffic, count=COUNT)
-    prompt = traffic.arrivals.prompt_tokens
-    read = prompt - served.demand.prefix.found(round(prompt))
-    other = [
-        figures(run_of(site, traffic, count=FEW, factors=(step**power, first**power)), traffic, read)
-        for power in (-1, 1)
+    read = tokens_to_read(served, traffic)
+    runs = [
+        typical,
+        *(run_of(site, traffic, count=FEW, factors=(step**power, first**power)) for power in (-1, 1)),
     ]
-    report: Report = {}
-    for name, value in figures(typical, traffic, read).items():
-        ends = [value, *(end[name] for end in other)]
-        report[name] = {"low": min(ends), "typical": value, "high": max(ends)}
+    report = run_report(served, site, typical, [figures(run, traffic, read) for run in runs])
     found = knee(site, traffic)
     for name, value in (("knee_requests_per_s", found), ("most_requests_per_s", site.most_per_s)):
         report[name] = {"low": value / step, "typical": value, "high": value * step}
-    time = site.saturated.decoding
-    report["max_sequences"], report["preempted"] = served.most, typical.run.preempted
-    report["running_sequences"], report["requests_per_s"] = typical.running, typical.answered_per_s
-    report["bound_by"], report["prefill_bound_by"] = time.bound_by, site.saturated.prompting.bound_by
-    report["balanced_batch"] = None
     question = speed_question(served, output_tokens, cached_tokens)
     if (gained := speculation_gain(served, question)) is not None:
         report["speculation"] = gained

@@ -8,7 +8,7 @@ from calc.performance.queue import run_queue
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_report import Report
-from calc.planning.serving_run import Found, Site, figures, percentiles, site_of
+from calc.planning.serving_run import Found, Site, figures, found_of, run_report, site_of, tokens_to_read
 from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
@@ -25,12 +25,10 @@ def burst_of(site: Site, traffic: Traffic, *, factors: tuple[float, float] = (1.
     run = run_queue(requests(traffic.arrivals, count=each, longest=site.longest), server=server, times=site.times)
     seconds, answers = max(answer.last_s for answer in run.served), run.served
     replicas = traffic.arrivals.requests / each
-    return Found(
-        run=run,
-        first=percentiles([answer.wait_s for answer in answers]),
-        token=percentiles([answer.token_s for answer in answers if answer.token_s is not None]),
-        whole=percentiles([answer.whole_s for answer in answers]),
-        kept=sum(answer.keeps(traffic.objective) for answer in answers) / len(answers),
+    return found_of(
+        run,
+        traffic,
+        skipped=0,
         running=replicas * run.writing_s / seconds,
         answered_per_s=traffic.arrivals.requests / seconds,
         output_tokens_per_s=replicas * sum(answer.output_tokens for answer in answers) / seconds,
@@ -54,19 +52,9 @@ def burst_speed(
     if site is None:
         return None
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
-    prompt = traffic.arrivals.prompt_tokens
-    read = prompt - served.demand.prefix.found(round(prompt))
+    read = tokens_to_read(served, traffic)
     typical, *ends = (burst_of(site, traffic, factors=(step**power, first**power)) for power in (0, -1, 1))
-    found = [burst_figures(run, traffic, read) for run in (typical, *ends)]
-    report: Report = {}
-    for name, value in found[0].items():
-        values = [run[name] for run in found]
-        report[name] = {"low": min(values), "typical": value, "high": max(values)}
-    saturated = site.saturated
-    report["max_sequences"], report["preempted"] = served.most, typical.run.preempted
-    report["running_sequences"], report["requests_per_s"] = typical.running, typical.answered_per_s
-    report["bound_by"], report["prefill_bound_by"] = saturated.decoding.bound_by, saturated.prompting.bound_by
-    report["balanced_batch"] = None
+    report = run_report(served, site, typical, [burst_figures(run, traffic, read) for run in (typical, *ends)])
     if (gained := speculation_gain(served, speed_question(served, output_tokens, cached_tokens))) is not None:
         report["speculation"] = gained
     return report, burst_steps(served, site, traffic, typical)

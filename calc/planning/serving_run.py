@@ -1,6 +1,6 @@
 """A run of requests through one replica of a server, event by event, and what it says of all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
 from calc.planning.served import Served
 from calc.planning.serving_load import load_of
-from calc.planning.serving_report import cache_pool
+from calc.planning.serving_report import Report, cache_pool
 from calc.planning.serving_speed import speed_question
 
 HALVINGS = 10  # of the range in which the number of decoding sequences lies
@@ -126,17 +126,37 @@ def begun(site: Site, traffic: Traffic, asked: Sequence[Request]) -> list[Begun]
 
 def summed(run: Run, traffic: Traffic, *, replicas: int) -> Found:
     """Return the figures of a run; requests at its very beginning are left out of the times."""
-    answers = run.served[int(BEGIN * len(run.served)) :]
     seconds = max(run.seconds, 1e-9)
+    return found_of(
+        run,
+        traffic,
+        skipped=int(BEGIN * len(run.served)),
+        running=replicas * run.running_s / seconds,
+        answered_per_s=replicas * run.answered / seconds,
+        output_tokens_per_s=replicas * run.written_tokens / seconds,
+    )
+
+
+def found_of(
+    run: Run,
+    traffic: Traffic,
+    *,
+    skipped: int,
+    running: float,
+    answered_per_s: float,
+    output_tokens_per_s: float,
+) -> Found:
+    """Return what the answers of a run, but for the first few, say of times, beside the rates that are given."""
+    answers = run.served[skipped:]
     return Found(
         run=run,
         first=percentiles([answer.wait_s for answer in answers]),
         token=percentiles([answer.token_s for answer in answers if answer.token_s is not None]),
         whole=percentiles([answer.whole_s for answer in answers]),
         kept=sum(answer.keeps(traffic.objective) for answer in answers) / len(answers),
-        running=replicas * run.running_s / seconds,
-        answered_per_s=replicas * run.answered / seconds,
-        output_tokens_per_s=replicas * run.written_tokens / seconds,
+        running=running,
+        answered_per_s=answered_per_s,
+        output_tokens_per_s=output_tokens_per_s,
     )
 
 
@@ -176,3 +196,23 @@ def figures(found: Found, traffic: Traffic, read_tokens: float) -> dict[str, flo
         rates["within_objective"] = found.kept
         rates["goodput_requests_per_s"] = found.kept * min(found.answered_per_s, arrivals.requests_per_s)
     return {**rates, **times}
+
+
+def run_report(served: Served, site: Site, typical: Found, found: Sequence[Mapping[str, float]]) -> Report:
+    """Return the report of a run: each figure from the least to the most of `found`, whose first is the typical one."""
+    report: Report = {}
+    for name, value in found[0].items():
+        values = [ends[name] for ends in found]
+        report[name] = {"low": min(values), "typical": value, "high": max(values)}
+    saturated = site.saturated
+    report["max_sequences"], report["preempted"] = served.most, typical.run.preempted
+    report["running_sequences"], report["requests_per_s"] = typical.running, typical.answered_per_s
+    report["bound_by"], report["prefill_bound_by"] = saturated.decoding.bound_by, saturated.prompting.bound_by
+    report["balanced_batch"] = None
+    return report
+
+
+def tokens_to_read(served: Served, traffic: Traffic) -> float:
+    """Return the tokens of a mean prompt that are not found in the cache."""
+    prompt = traffic.arrivals.prompt_tokens
+    return prompt - served.demand.prefix.found(round(prompt))
