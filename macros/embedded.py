@@ -38,13 +38,7 @@ def embedded(page: str, name: str, title: str) -> str:
         raise ValueError(f"the page of {name} has no calculator to embed")
     scripts = element("script", src="../../assets/unit/unit.js")
     scripts += "".join(element("script", type="module", src=f"../../{path}") for path in SCRIPTS)
-    viewport = (
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">'
-    )
-    links = '<base target="_blank">'  # what is followed opens beside the page that has the frame
-    head = (
-        "".join(HEAD.findall(page)) + viewport + links + element("title", text(f"{title} – GPU Sizing Guide")) + scripts
-    )
+    head = "".join(HEAD.findall(page)) + OWN + element("title", text(f"{title} – GPU Sizing Guide")) + scripts
     link = element("a", "In full, with how to read it: GPU Sizing Guide", href=f"../../{CALCULATOR_PAGES[name]}")
     inner = element("main", found[0] + element("p", link), class_="md-typeset embedded")
     scheme = 'data-md-color-scheme="default" data-md-color-primary="teal" data-md-color-accent="teal"'

@@ -33,7 +33,7 @@ WITHIN = frozenset(
         "parameters",
     )
 )  # words in a model's name that say nothing
-WAYS = frozenset(("dpo", "grpo", "ppo", "rlhf", "orpo", "kto", "sft"))  # to train, and no part of a model's name
+TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")  # a way to train, and no part of a model's name
 NUMBERS = {
     "a single": 1, "one": 1, "single": 1, "two": 2, "dual": 2, "pair": 2, "twin": 2, "three": 3, "triple": 3,
     "four": 4, "quad": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16,
@@ -265,7 +265,7 @@ class Names:
         """Return the model that has the words of a part of a line, one of them a size; it is claimed."""
         pieces = words(line)
         for window in joined(line, pieces, MOST_WORDS):
-            if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in WAYS:
+            if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:
                 continue
             size_alone = all(SIZE.fullmatch(piece.text) for piece in window)
             if size_alone and self.belongs(line, pieces, window[0]):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.lines.host import read_alone, read_host
 from calc.lines.line import Line
-from calc.lines.names import NEAR, Count, Name, names_of
+from calc.lines.names import NEAR, TUNINGS, Count, Name, names_of
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.units import GIB
 
@@ -26,7 +26,7 @@ APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?)\b"
 SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
-TUNED = re.compile(r"\b(?:dpo|grpo|ppo|rlhf|orpo|kto)\b")  # of which a plain run is answered, and the word said
+TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
