@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 from mkdocs.structure.toc import get_toc
 
 from calc.validation import recorded
-from macros import kept, markdown, plots, sources
+from macros import kept, markdown, plots
 from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
 
 HTML = '<table id="one"><tr><th>a_b_c *d* &lt; [e](f)</th><td>13</td></tr></table>'
@@ -86,6 +86,7 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
     """Another text, address, front matter, state of the catalogue or name of a file makes another page."""
     files = [kept.file_of("{{ plot() }}", Page("a/")), kept.file_of("{{ plot() }} more", Page("a/"))]
     files.append(kept.file_of("{{ plot() }}", Page("b/")))
+    files.append(kept.file_of("{{ plot() }}", Page("b/"), "what others say"))
     page = Page("a/")
     page.meta["terms"] = False
     files.append(kept.file_of("{{ plot() }}", page))
@@ -93,18 +94,7 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
     files.append(kept.file_of("{{ plot() }}", Page("a/")))
     monkeypatch.setattr(kept, "_state", ["two"])
     files.append(kept.file_of("{{ plot() }}", Page("a/")))
-    assert len(set(files)) == 6
-
-
-def test_a_page_that_reads_others_is_decided_by_what_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sources that pages name decide the list of sources, and what else they say does not."""
-    monkeypatch.setattr(sources, "DOCS", tmp_path)
-    (page := tmp_path / "a.md").write_text('Words {{ source("oguz-guide", "said") }}')
-    before = kept.file_of("{{ source_table() }}", Page("sources/"))
-    page.write_text('Other words {{ source("oguz-guide", "said") }}')
-    assert kept.file_of("{{ source_table() }}", Page("sources/")) == before
-    page.write_text('Words {{ source("zero", "said") }}')
-    assert kept.file_of("{{ source_table() }}", Page("sources/")) != before
+    assert len(set(files)) == 7
 
 
 def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +142,3 @@ def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(kept, "_code", [])
     kept.begin()
     assert kept.file_of("{{ fact() }}", Page("a/")) != served
-
-
-def test_a_page_that_takes_in_a_file_is_decided_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that takes in none is not."""
-    states = iter(["one", "two"])
-    monkeypatch.setattr(kept, "digest", lambda _: next(states))
-    text = 'Words\n--8<-- "CHANGELOG.md"'
-    assert kept.file_of(text, Page("a/")) != kept.file_of(text, Page("a/"))
-    assert kept.file_of("{{ number() }}", Page("a/")) == kept.file_of("{{ number() }}", Page("a/"))
