@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 from mkdocs.structure.toc import get_toc
 
 from calc.validation import recorded
-from macros import markdown, plots
+from macros import markdown, plots, sources
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".cache/pages"
 FILES = ROOT / ".cache/files"  # of a site, that `calc` alone decides
 CODE = ("calc/**/*.py", "macros/**/*.py", "requirements.lock")  # as it was when this process began: it runs no other
 DECIDING = ("calc/**/*.toml", "calc/**/*.csv", "docs/assets/*.json", "mkdocs.yml")
-# Pages that say what others rest on, or that take in a file from beside the guide.
-READING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(|^--8<-- ", re.MULTILINE)
+NAMING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(")  # which pages rest on a source
+TAKING_IN = re.compile(r"^--8<-- ", re.MULTILINE)  # a file from beside the guide
 MOST = 300  # kept pages: a few states of the whole guide
 _code: list[str] = []
 _state = [""]
@@ -85,10 +85,15 @@ def digest(patterns: tuple[str, ...]) -> str:
 
 def file_of(text: str, page: Any) -> Path:
     """Return the file that keeps a page of that text."""
-    others = digest(("docs/**/*.md", "*.md")) if READING_PAGES.search(text) else ""
     front = json.dumps(page.meta, sort_keys=True, default=str)
-    key = hashlib.sha256("\0".join((_state[0], _names[0], others, page.url, front, text)).encode()).hexdigest()
+    key = hashlib.sha256("\0".join((_state[0], _names[0], others(text), page.url, front, text)).encode()).hexdigest()
     return FOLDER / f"{key[:24]}.json"
+
+
+def others(text: str) -> str:
+    """Return all that a page of that text reads of other pages and of files beside them."""
+    named = repr(list(sources.page_uses())) if NAMING_PAGES.search(text) else ""
+    return named + (digest(("*.md",)) if TAKING_IN.search(text) else "")
 
 
 def kept(file: Path) -> Kept | None:

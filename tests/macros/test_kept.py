@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 from mkdocs.structure.toc import get_toc
 
 from calc.validation import recorded
-from macros import kept, markdown, plots
+from macros import kept, markdown, plots, sources
 from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
 
 HTML = '<table id="one"><tr><th>a_b_c *d* &lt; [e](f)</th><td>13</td></tr></table>'
@@ -96,6 +96,17 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
     assert len(set(files)) == 6
 
 
+def test_a_page_that_reads_others_is_decided_by_what_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sources that pages name decide the list of sources, and what else they say does not."""
+    monkeypatch.setattr(sources, "DOCS", tmp_path)
+    (page := tmp_path / "a.md").write_text('Words {{ source("oguz-guide", "said") }}')
+    before = kept.file_of("{{ source_table() }}", Page("sources/"))
+    page.write_text('Other words {{ source("oguz-guide", "said") }}')
+    assert kept.file_of("{{ source_table() }}", Page("sources/")) == before
+    page.write_text('Words {{ source("zero", "said") }}')
+    assert kept.file_of("{{ source_table() }}", Page("sources/")) != before
+
+
 def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One digit in the catalogue, a formula, a macro or the settings: no page and no file is taken from before."""
     monkeypatch.setattr(kept, "ROOT", tmp_path)
@@ -143,10 +154,10 @@ def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest
     assert kept.file_of("{{ fact() }}", Page("a/")) != served
 
 
-def test_few_pages_read_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of sources says what pages rest on each, and others take in a file: they are decided by all of them."""
-    states = iter(["one", "two", "three", "four"])
+def test_a_page_that_takes_in_a_file_is_decided_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes in none is not."""
+    states = iter(["one", "two"])
     monkeypatch.setattr(kept, "digest", lambda _: next(states))
-    for text in ("{{ source_table() }}", 'Words\n--8<-- "CHANGELOG.md"'):
-        assert kept.file_of(text, Page("a/")) != kept.file_of(text, Page("a/"))
+    text = 'Words\n--8<-- "CHANGELOG.md"'
+    assert kept.file_of(text, Page("a/")) != kept.file_of(text, Page("a/"))
     assert kept.file_of("{{ number() }}", Page("a/")) == kept.file_of("{{ number() }}", Page("a/"))
