@@ -77,7 +77,7 @@ SHEETS = {
             Column("segment", "data-center, workstation, consumer, soc or cloud", lambda device: device.segment),
             Column("architecture", "of the chip", lambda device: device.architecture),
             Column("released", "year and month", lambda device: device.released),
-            Column("availability", "announced, sold, rented or used", lambda device: device.availability),
+            Column("availability", "announced, sold, rented, used or modified", lambda device: device.availability),
             *map(fact_column, ACCELERATOR_FACTS),
             Column("source", "of its memory", lambda device: device.memory_fact.source),
             Column("checked", "the day on which that was read", lambda device: device.memory_fact.checked),

@@ -17,6 +17,7 @@ from calc.estimate import estimate
 from calc.lines.line import LONGEST
 from calc.lines.reading import read_line
 from calc.lines.settling import ON_HOST, settled
+from calc.planner.steps import Steps, finished
 from calc.units import show_dollars
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
@@ -72,6 +73,11 @@ def answer_line(typed: str) -> dict[str, Any]:
 
     Raises ScenarioError for what is no line.
     """
+    return finished(answering_line(typed))
+
+
+def answering_line(typed: str) -> Steps[dict[str, Any]]:
+    """Look for the same, a way that the planner tries a step."""
     from calc.calculators.page import CALCULATORS
 
     reading: Any = read_line(typed)
@@ -82,7 +88,7 @@ def answer_line(typed: str) -> dict[str, Any]:
         elif reading["question"]:
             from calc.calculators import line_options  # most ask of one scenario
 
-            html, status, found = line_options.answered(reading)
+            html, status, found = yield from line_options.answering(reading)
         elif reading["asks"] == "training" and reading["scenario"].get("accelerator") is None:
             html, status = memory_alone(reading["scenario"])
         else:

@@ -19,7 +19,8 @@ from calc.calculators.sizes import size_gib
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
-from calc.planner.answer import answer
+from calc.planner.answer import answering as planning
+from calc.planner.steps import Steps
 from calc.units import show_count
 
 HOME = ""  # addresses from the site's first page
@@ -29,10 +30,10 @@ LISTED = 10
 NO_MORE = 3  # nearest misses that are named
 
 
-def answered(reading: Any) -> Answered:
-    """Return the planner's answer to a line's question."""
+def answering(reading: Any) -> Steps[Answered]:
+    """Look for the planner's answer to a line's question, a way that is tried a step."""
     question, weights = settled_question(reading["question"])
-    found: Any = answer({**question, "count": 1 if question["want"] == "limit" else LISTED})
+    found: Any = yield from planning({**question, "count": 1 if question["want"] == "limit" else LISTED})
     settled = {} if weights is None else {"weights": weights}
     if not found["options"]:
         return *nothing(found), settled

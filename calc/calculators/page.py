@@ -13,6 +13,7 @@ from calc.calculators.inputs import Values, fields_html
 from calc.calculators.rendering import Report
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError, nearest
+from calc.planner.steps import Steps
 from calc.units import show_count
 
 
@@ -218,26 +219,37 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def steps(request: str) -> Iterator[str]:
-    """Iterate over how far an answer is, `{"told": text}`, and then the answer itself, of a calculator that has steps.
+    """Iterate over how far an answer is, `{"told": text}`, and then the answer itself, of a line or a calculator.
 
     Between two steps others can be answered; who wants the answer no more lets go of it.
     """
     asked: dict[str, Any] = json.loads(request)
-    calculator = calculator_named(str(asked["calculator"]))
-    inputs = {field.name for field in calculator.inputs}
-    fields = {str(name): str(value) for name, value in asked["fields"].items()}
-    assert calculator.steps is not None
+    inputs: set[str] = set()
     try:
-        running = calculator.steps(calculator.asked(fields))
+        if "line" in asked:
+            from calc.calculators.line import answering_line  # only the first page has one
+
+            running = answering_line(asked["line"])
+        else:
+            calculator = calculator_named(str(asked["calculator"]))
+            inputs = {field.name for field in calculator.inputs}
+            running = showing(calculator, {str(name): str(value) for name, value in asked["fields"].items()})
         while True:
             try:
                 looked = next(running)
             except StopIteration as end:
-                yield json.dumps(spoken_in(str(asked.get("unit", "")), shown(calculator, fields, end.value)))
+                yield json.dumps(spoken_in(str(asked.get("unit", "")), end.value))
                 return
             yield json.dumps({"told": f"{show_count(looked)} ways looked at."})
     except ScenarioError as error:
         yield json.dumps(refused(error, inputs))
+
+
+def showing(calculator: Calculator, fields: Values) -> Steps[dict[str, Any]]:
+    """Look for the answer of a calculator that has steps, and show it."""
+    assert calculator.steps is not None
+    report = yield from calculator.steps(calculator.asked(fields))
+    return shown(calculator, fields, report)
 
 
 def shown(calculator: Calculator, fields: Values, report: dict[str, Any]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 VENDORS = ("AMD", "Apple", "AWS", "Google", "Huawei", "Intel", "NVIDIA")
 SEGMENTS = ("data-center", "workstation", "consumer", "soc", "cloud")
 # Whether one gets the device today: not yet, new in shops, from clouds alone, or left over and second hand.
-AVAILABILITY = ("announced", "sold", "rented", "used")
+AVAILABILITY = ("announced", "sold", "rented", "used", "modified")
 # Who rents devices out: clouds that do little else, those that sell everything, places where others offer theirs. A
 # rent is that of the first which has the device.
 MARKETS = ("specialist", "large cloud", "marketplace")

@@ -129,9 +129,8 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     """
-    demand, layout = question.demand, question.layout
-    waves = ceil(demand.sequences / question.most) if question.most else 1
-    sequences = ceil(demand.sequences / waves / layout.data)
+    demand = question.demand
+    waves, sequences = divided(question)
     first = prefill(
         passes,
         sequences=sequences,
@@ -142,6 +141,24 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
     output = question.output_tokens
     step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
     return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, waves)
+
+
+def divided(question: Question) -> tuple[int, int]:
+    """Return the waves in which sequences run, and those of a data-parallel rank in each of them."""
+    together = question.demand.sequences
+    waves = ceil(together / question.most) if question.most else 1
+    return waves, ceil(together / waves / question.layout.data)
+
+
+def decoding(question: Question, values: Mapping[str, float]) -> dict[str, float]:
+    """Return the figures of decoding alone, as `Speed` has them; none where the device's rates are not known."""
+    passes = passes_for(question, values)
+    if passes is None:
+        return {}
+    (waves, sequences), output = divided(question), question.output_tokens
+    step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
+    step_s = waves * step.step_s
+    return {"decode_tokens_per_s": question.demand.sequences / step_s, "time_per_output_token_s": step_s}
 
 
 def prefill(

@@ -14,10 +14,11 @@ from calc.question import Asked, read_asked
 from calc.scenario.fields import OF_HOST
 from calc.scenario.formats import chosen_weights
 from calc.scenario.model import read_model
-from calc.scenario.reader import Reader
+from calc.scenario.reader import Reader, read_tokens
 
 NOTHING = Least(0, 0)
 READ = (*OF_HOST, "speculation", "arrivals", "concurrency")  # fields with which a scenario has to be read
+LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
 
@@ -68,6 +69,21 @@ class Bounds:
         self.facts = facts
         self.read = dict[tuple[object, ...], Bound]()
         self.known = dict[tuple[str, str], Least | None]()
+        self.lengths = dict[str, int]()
+
+    def tokens(self, scenario: Mapping[str, object]) -> int:
+        """Return the tokens of a sequence, read once for all scenarios that say the same of it."""
+        said = {name: scenario[name] for name in LENGTHS if name in scenario}
+        key = str(said)
+        if key not in self.lengths:
+            reader = Reader(said)
+            self.lengths[key] = sum(read_tokens(reader)) + reader.count("cached_tokens", least=0)
+        return self.lengths[key]
+
+    def longest(self, scenario: Mapping[str, object]) -> int | None:
+        """Return the tokens that a model is made for; None where nobody says."""
+        model = scenario["model"]
+        return self.facts.model(model).context_tokens if isinstance(model, str) else longest_of(model, self.facts)
 
     def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
@@ -105,6 +121,14 @@ class Bounds:
             halved = stored is not None and stored.id == "fp32"
             self.known[key] = None if stored is None or halved else least(read.architecture, stored)
         return self.known[key]
+
+
+def longest_of(model: object, facts: Catalog) -> int | None:
+    """Return the tokens that a model which brings its own config is made for; None where it cannot be read."""
+    try:
+        return read_model(model, facts).context_tokens
+    except ScenarioError:
+        return None
 
 
 def needed(scenario: Mapping[str, object]) -> Bound:

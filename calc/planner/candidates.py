@@ -27,7 +27,7 @@ OWN_COUNTS = tuple(
 )  # of those in people's own machines, among whom layers are divided
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
-SOLD = ("sold", "rented")
+SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
 LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
@@ -142,6 +142,14 @@ def lasting(facts: Catalog, device: str) -> bool:
     return any(price.kind != LAUNCH and price.market != MARKETS[-1] for price in known)
 
 
+def is_there(record: Accelerator, facts: Catalog) -> bool:
+    """Whether one gets a device today, as its maker made it; of one that is rented nobody may say for how much."""
+    if record.availability in (SOLD, MODIFIED):
+        return record.availability == SOLD
+    unpriced = all(price.kind == LAUNCH for price in facts.prices("accelerators", record.id))
+    return lasting(facts, record.id) or (record.availability == RENTED and unpriced)
+
+
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
     if question.have:
@@ -150,7 +158,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     return [
         record
         for record in facts.accelerators()
-        if (record.availability in SOLD or lasting(facts, record.id))
+        if is_there(record, facts)
         and (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]

@@ -37,12 +37,12 @@ from calc.question import read_question
 LEAST_CHANCE = 0.5  # of fitting
 
 
-def typical(read: Scenario, served: Served) -> dict[str, float]:
+def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
     """Return the typical speed of sequences that fit; none where their number, or requests, are part of the answer."""
     asked = read.asked
     if read.most or asked.concurrency is not None or asked.pools is not None:
         return {}
-    return typical_speed(served, asked.output_tokens, asked.cached_tokens)
+    return typical_speed(served, asked.output_tokens, asked.cached_tokens, prompts=prompts)
 
 
 class Search(Ranking):
@@ -54,6 +54,7 @@ class Search(Ranking):
         self.fleets = dict[int, Fleet]()  # of candidates that share requests, by their order
         self.estimated = self.looked = 0
         self.times = question.rank_by in OF_SPEED or question.need.timed
+        self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
         """Return the best options, each of a group of its own, best first; last those of which nobody says they run."""
@@ -63,7 +64,9 @@ class Search(Ranking):
         """Look for the best options, one candidate a step."""
         line: list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]] = []
         for candidate in tried:
-            if candidate.scenarios:
+            if too_long := self.beyond_context(candidate):
+                self.reject(candidate, too_long, len(candidate.scenarios))
+            elif candidate.scenarios:
                 line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
         heapify(line)
         found: dict[str, Option] = {}
@@ -78,8 +81,7 @@ class Search(Ranking):
             yield self.looked
             answer = self.further(candidate)
             if isinstance(answer, Option):
-                unknown = answer.report.get("runs", True) is None and bool(named_engine(candidate, self.facts))
-                heappush(line, (unknown, self.value(answer), order, answer.candidate, answer))
+                heappush(line, (self.is_last(answer), self.value(answer), order, answer.candidate, answer))
             elif isinstance(answer, Candidate):
                 heappush(line, (open_, self.at_best(answer), order, answer, None))
             else:
@@ -87,6 +89,10 @@ class Search(Ranking):
                 if rest := candidate.after():
                     heappush(line, (open_, self.at_best(rest), order, rest, None))
         return list(found.values())
+
+    def is_last(self, option: Option) -> bool:
+        """Return whether an option comes after all others: its engine is named, and nobody says that it runs."""
+        return option.report.get("runs", True) is None and bool(named_engine(option.candidate, self.facts))
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""
@@ -111,7 +117,7 @@ class Search(Ranking):
             found = self.fitting(candidate)
             if isinstance(found, Miss):
                 return found
-            speed = typical(*found) if self.times else {}
+            speed = typical(*found, prompts=self.times_prompts) if self.times else {}
         except ScenarioError as error:
             return cannot_be(error)
         miss = self.late(speed) if speed else None
@@ -203,11 +209,16 @@ class Search(Ranking):
         step = self.question.need.step_s
         if step is not None and bound.step_s > step:
             return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
-        asked = bound.asked
-        if asked is not None and asked.context_limit and asked.demand.tokens > asked.context_limit:
-            lacks = f"it is made for {asked.context_limit:,} tokens"
-            return Miss("context", lacks, asked.demand.tokens / asked.context_limit)
-        return None
+        return self.beyond_context(candidate)
+
+    def beyond_context(self, candidate: Candidate) -> Miss | None:
+        """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
+        if self.question.trains or not candidate.scenarios:
+            return None
+        tokens, longest = self.bounds.tokens(candidate.scenario), self.bounds.longest(candidate.scenario)
+        if longest is None or tokens <= longest:
+            return None
+        return Miss("context", f"it is made for {longest:,} tokens", tokens / longest)
 
     def fitting(self, candidate: Candidate) -> tuple[Scenario, Served] | Miss:
         """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks."""
@@ -238,10 +249,10 @@ class Search(Ranking):
             return miss
         return Option(candidate, report, spare, chance)
 
-    def reject(self, candidate: Candidate, miss: Miss) -> None:
-        """Count a scenario that does not serve, and keep the nearest one of its reason."""
+    def reject(self, candidate: Candidate, miss: Miss, count: int = 1) -> None:
+        """Count scenarios that do not serve, the first one unless more are meant, and keep the nearest of a reason."""
         entry = self.rejected.setdefault(miss.reason, {"count": 0, "nearest": None, "ratio": inf})
-        entry["count"] += 1
+        entry["count"] += count
         if entry["nearest"] is None or miss.ratio < entry["ratio"]:
             entry["nearest"] = {"scenario": candidate.scenario, "lacks": miss.lacks}
             entry["ratio"] = miss.ratio

@@ -1,8 +1,8 @@
 """Training: which method, sharding and checkpointing trains a model on which devices, and how fast.
 
 Of each number of devices every way that the question leaves open is sized and timed by what `estimate` itself asks; the
-fastest that fits is taken, with a micro-batch that is doubled while that helps. Parts wait in the host's memory only
-where nothing else fits.
+fastest that fits is taken, with a micro-batch that is doubled while that helps. The optimizer, and then the parameters
+too, wait in the host's memory only where nothing else fits.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,12 @@ from calc.units import HOUR_S, show_number
 DAY_S = 24 * HOUR_S
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
 SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
-WAITING = ["optimizer"]  # in the host's memory
+WAITING: tuple[list[str], ...] = (
+    [],
+    ["optimizer"],
+    ["optimizer", "parameters"],
+)  # in the host's memory, the last where nothing else fits
+SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
 MICRO_BATCHES = (2, 4, 8, 16, 32)
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
@@ -128,6 +133,10 @@ class TrainingSearch(Search):
         """Return what ranks an option; less is better, and what is not known comes last."""
         return self.placed(option.candidate, tokens_a_second(option), -option.spare_bytes)
 
+    def is_last(self, option: Option) -> bool:
+        """Return whether an option comes after all others: a run that may not fit ends after hours of waiting."""
+        return not option.is_sure
+
     def placed(self, candidate: Candidate, rate: float | None, used: float) -> tuple[bool, float]:
         """Return what ranks devices that train so many tokens a second, with so much less than all memory in use."""
         rank, fleet = self.question.rank_by, candidate.devices
@@ -171,16 +180,24 @@ class TrainingSearch(Search):
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         lacking = Miss("memory", "nothing fits", inf)
-        for scenarios in (every, [{**scenario, "offload": WAITING} for scenario in every]):
+        for parts in WAITING:
+            away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
+            scenarios = [{**scenario, "offload": parts} for scenario in away] if parts else every
             for chance in (SURE, LEAST_CHANCE):
                 answer = self.of_ways(candidate, scenarios, chance)
                 if isinstance(answer, Candidate):
-                    best = answer if "micro_batch" in base else self.larger(answer, chance)
+                    grows = chance == SURE and "micro_batch" not in base
+                    best = self.larger(answer) if grows else answer
                     return self.too_long(best) or best
                 lacking = min(lacking, answer, key=lambda miss: miss.ratio)
             if "offload" in base:
                 break
         return lacking
+
+    @staticmethod
+    def can_wait(scenario: Way) -> bool:
+        """Return whether frameworks leave the parameters of a way in the host's memory: those that ranks share."""
+        return scenario.get("sharding") == SHARDED
 
     def too_long(self, candidate: Candidate) -> Miss | None:
         """Return by how much a run takes longer, or costs more, than it may."""
@@ -228,10 +245,10 @@ class TrainingSearch(Search):
                 best = candidate._replace(scenarios=(scenario,), rate=rate)
         return best or lacking
 
-    def larger(self, candidate: Candidate, chance: float) -> Candidate:
-        """Return a candidate with its micro-batch doubled while that fits and is faster."""
+    def larger(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with its micro-batch doubled while that surely fits and is faster."""
         for size in MICRO_BATCHES:
-            more = self.of_ways(candidate, [{**candidate.scenario, "micro_batch": size}], chance)
+            more = self.of_ways(candidate, [{**candidate.scenario, "micro_batch": size}], SURE)
             if isinstance(more, Miss) or (more.rate or 0.0) <= (candidate.rate or 0.0):
                 break
             candidate = more
@@ -297,7 +314,7 @@ def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSea
     if question.of == "training_tokens":
         found = [most_tokens(search, option) for option in found]
         return search, sorted(found, key=lambda option: -option.report["scenario"]["training_tokens"])[:1], tried
-    return search, sorted(found, key=search.value), tried
+    return search, sorted(found, key=lambda option: (search.is_last(option), search.value(option))), tried
 
 
 def most_tokens(search: TrainingSearch, option: Option) -> Option:

@@ -5,7 +5,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.derivation import Step
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import Case
-from calc.performance.speed import Question, Speed, passes_for, speed_of
+from calc.performance.speed import Question, Speed, decoding, passes_for, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.measured import SPEED, measured, range_factor
 from calc.planning.served import Served, bounded, served_bucket
@@ -53,15 +53,19 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
     return report, speed_steps(speed, serving.engine)
 
 
-def typical_speed(served: Served, output_tokens: int, cached_tokens: int) -> dict[str, float]:
+def typical_speed(served: Served, output_tokens: int, cached_tokens: int, *, prompts: bool = True) -> dict[str, float]:
     """Return the typical figures of a report's speed alone, without their ranges and working; none where it has none.
 
-    For sequences that fit, all at once: neither requests in a server nor those that come.
+    For sequences that fit, all at once: neither requests in a server nor those that come. Without `prompts` those of
+    decoding alone.
     """
-    question = speed_question(served, output_tokens, cached_tokens)
-    speed = speed_of(question, served.serving.engine.values) if question else None
+    question, values = speed_question(served, output_tokens, cached_tokens), served.serving.engine.values
+    writes = served.demand.architecture.writes
+    if question and writes and not prompts:
+        return decoding(question, values)
+    speed = speed_of(question, values) if question else None
     figures = speed.figures() if speed else {}
-    if served.demand.architecture.writes:
+    if writes:
         return figures
     return {name: figures[name] for name in OF_ONE_PASS if name in figures}
 

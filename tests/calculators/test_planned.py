@@ -115,6 +115,16 @@ def test_steps_come_to_the_same_answer(name: str) -> None:
     assert all(set(reply) == {"told"} and reply["told"].endswith(" ways looked at.") for reply in told[:-1])
 
 
+def test_a_line_is_answered_in_steps() -> None:
+    """A plan that a line asks for says how far it is, and ends as at once; what no plan is needed for has no steps."""
+    for line, planned in (("what runs on 2x3090", True), ("llama 3.1 8b on a 4090", False)):
+        request = json.dumps({"line": line})
+        told = [json.loads(reply) for reply in steps(request)]
+        assert told[-1] == json.loads(answer(request))
+        assert (len(told) > 1) is planned
+        assert all(set(reply) == {"told"} for reply in told[:-1])
+
+
 def beside(one: Iterator[str], other: Iterator[str]) -> Iterator[str]:
     """Iterate over the steps of one, with a step of the other after each, which is let go of at the end."""
     for reply in one:

@@ -98,7 +98,7 @@ def test_no_better_model_is_cut(rank: str) -> None:
 
 
 @pytest.mark.parametrize("need", [{"users": 4, "tokens_per_s_each": 5}, {"tokens_per_s_each": 20}])
-@pytest.mark.parametrize("rank", ["cost", "latency", "speed", "energy"])
+@pytest.mark.parametrize("rank", RANKS)
 def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
     """Of all workstation cards the planner's best are those that estimating every number of each of them finds."""
     question = {
@@ -437,7 +437,18 @@ def test_devices_that_one_can_have() -> None:
     for device in devices:
         known = catalog().prices("accelerators", device.id)
         asked = [price for price in known if price.kind != "launch" and price.market != "marketplace"]
-        assert device.availability in ("sold", "rented") or asked, device.id
+        assert device.availability == "sold" or asked or (device.availability == "rented" and not known), device.id
+        assert device.availability != "modified"
+
+
+def test_longer_texts_are_refused_in_every_format() -> None:
+    """What a model is not made for is counted once for each way, and the nearest is the one that misses least."""
+    models = ["gpt2", "llama-2-7b"]
+    question = {"want": "models", "models": models, "have": PAIR, "context_tokens": 8192, "rank_by": "speed"}
+    found: Any = plan(question)
+    assert found["options"] == []
+    assert found["rejected"]["context"]["count"] == found["searched"]["candidates"] > len(models)
+    assert found["rejected"]["context"]["nearest"]["scenario"]["model"] == "llama-2-7b"
 
 
 def test_servers_hold_powers_of_two() -> None:

@@ -9,6 +9,7 @@ const LOOK_MS = 1000;
 const IDLE_TEXT = "Press Enter: the answer is computed in your browser.";
 const LIVE_TEXT = "Computed in your browser.";
 const LATE_TEXT = "Being computed …";
+const STOPPED_TEXT = "Stopped. Press Enter to ask again.";
 
 class Question extends HTMLElement {
   #form; #line; #result; #status; #state;
@@ -78,8 +79,28 @@ class Question extends HTMLElement {
     if (!line) return;
     this.#result.setAttribute("data-stale", "");
     this.#result.setAttribute("aria-busy", "true");
-    runtime.ask(this, { line }, (answer) => this.#show(answer));
+    runtime.ask(this, { line }, (answer) => this.#show(answer), { told: (text) => this.#tell(text) });
     this.#sayState();
+  }
+
+  // What takes long says how far it is, and can be stopped: the line then waits to be asked again.
+  #tell(text) {
+    const told = `${LATE_TEXT} ${text}`;
+    if (this.#state.querySelector("button")) { this.#state.firstChild.nodeValue = `${told} `; return; }
+    const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop" });
+    stop.addEventListener("click", () => this.#stop());
+    this.#state.replaceChildren(`${told} `, stop);
+  }
+
+  #stop() {
+    runtime.drop(this);
+    this.#asked = "";
+    this.#result.hidden = true;
+    this.#result.removeAttribute("aria-busy");
+    this.#result.removeAttribute("data-stale");
+    this.#sayState();
+    this.#status.textContent = STOPPED_TEXT;
+    this.#line.focus();
   }
 
   #write(line) {
