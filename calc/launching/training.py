@@ -11,6 +11,7 @@ from calc.performance.fabric import joined
 PORT = 29500
 MIXED = {"bf16-mixed": "bf16", "bf16-autocast": "bf16", "fp16-mixed": "fp16"}  # accelerate's word for a precision
 WIDE = ("bf16-autocast", "fp32")  # precisions that keep weights in FP32
+STATES = {"optimizer", "parameters"}
 ZERO = {"none": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
 
 
@@ -79,7 +80,12 @@ def keeps_fp32(filled: Mapping[str, Any]) -> bool:
 
 def by_deepspeed(filled: Mapping[str, Any]) -> bool:
     """Return whether DeepSpeed divides the run: it shards states without parameters, and leaves some on the host."""
-    return bool(filled["offload"]) or filled["sharding"] in ("zero-1", "zero-2")
+    return (bool(filled["offload"]) and not all_wait(filled)) or filled["sharding"] in ("zero-1", "zero-2")
+
+
+def all_wait(filled: Mapping[str, Any]) -> bool:
+    """Return whether a frozen base and all states wait on the host: FSDP leaves all of them there, or none."""
+    return filled["method"] != "full" and filled["sharding"] == "zero-3" and set(filled["offload"]) >= STATES
 
 
 def configuration(filled: Mapping[str, Any], *, machines: int, devices: int) -> str:
@@ -101,6 +107,7 @@ def configuration(filled: Mapping[str, Any], *, machines: int, devices: int) -> 
             "fsdp_config:",
             "  fsdp_version: 2",
             "  fsdp_reshard_after_forward: true",
+            f"  fsdp_offload_params: {'true' if all_wait(filled) else 'false'}",
             "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
             "  fsdp_cpu_ram_efficient_loading: true",
             "  fsdp_state_dict_type: FULL_STATE_DICT",

@@ -179,7 +179,8 @@ def owned(question: Question, facts: Catalog) -> Accelerator:
 def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
     """Return the numbers of devices that are tried: as many as there are, or up to the limit.
 
-    Replicas that share what is asked may be of fewer devices than there are.
+    Replicas that share what is asked may be of fewer devices than there are. Of boards that hold several, whole ones
+    are bought.
     """
     if question.unlike:
         return (1,)  # all of them, which `devices` counts
@@ -189,7 +190,8 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
             return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
     most = (question.limits.devices or USUAL_DEVICES) if sold_in_multiples(accelerator) else 1
-    return tuple(count for count in (OWN_COUNTS if accelerator.segment == OWN else COUNTS) if count <= most)
+    tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
+    return tuple(count for count in tried if count <= most and count % accelerator.devices_per_package == 0)
 
 
 def whole_count(question: Question) -> int:

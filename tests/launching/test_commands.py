@@ -123,6 +123,17 @@ def test_what_was_assumed_is_said(name: str, flags: dict[str, str]) -> None:
     assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
 
 
+def test_a_base_that_waits_is_left_by_fsdp() -> None:
+    """QLoRA with all that waits on the host is FSDP with `fsdp_offload_params`, as bitsandbytes has it for a 70B."""
+    waits = {"sharding": "zero-3", "offload": ["optimizer", "parameters"]}
+    scenario = {"workload": "training", "model": "llama-2-70b", "method": "qlora", "accelerator": "rtx-3090"}
+    answer: Any = launch({**scenario, "accelerators": 2, **waits})
+    config = yaml.safe_load(answer["files"][0]["text"])
+    assert config["distributed_type"] == "FSDP" and config["fsdp_config"]["fsdp_offload_params"] is True
+    one: Any = launch({**scenario, "accelerators": 2, **waits, "offload": ["parameters"]})
+    assert yaml.safe_load(one["files"][0]["text"])["deepspeed_config"]["offload_param_device"] == "cpu"
+
+
 def test_what_is_left_out_is_a_switch() -> None:
     """A server without graphs, and a model without what sees, are told by flags of vLLM; SGLang has one for graphs."""
     asked = {"model": "qwen3.8-27b", "accelerator": "rtx-pro-6000-blackwell", "graphs": False}

@@ -459,6 +459,14 @@ def test_servers_hold_powers_of_two() -> None:
     assert {number for segment, number in tried if segment == "consumer"} == {1, 2, 3, 4, 6, 8}
 
 
+def test_boards_are_bought_whole() -> None:
+    """Of an Instinct MI250, which is two devices on a board, and of an A16, which is four, none is tried in part."""
+    read = read_question({"want": "hardware", "model": "llama-3.1-8b"}, catalog())
+    tried = {(one.devices.accelerator.id, one.devices.number) for one in candidates(read, catalog())}
+    assert {number for name, number in tried if name == "mi250"} == {2, 4, 8}
+    assert {number for name, number in tried if name == "a16-16gb"} <= {4, 8}
+
+
 def test_older_devices_for_servers_run_what_people_run_on_them() -> None:
     """On a Tesla P40, on which vLLM does not run, files of llama.cpp are tried, and their speed is known."""
     answer: Any = plan({"want": "models", "have": {"accelerator": "Tesla P40"}, "context_tokens": 8192})
