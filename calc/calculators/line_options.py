@@ -12,7 +12,9 @@ from calc.calculators.options import (
     model_name,
     model_of,
     money_column,
+    nearest_miss,
     option_table,
+    with_sizes,
 )
 from calc.calculators.rendering import format_words, verdict_html
 from calc.calculators.sizes import size_gib
@@ -44,11 +46,7 @@ def answering(reading: Any) -> Steps[Answered]:
 
 def nothing(found: Any) -> tuple[str, str]:
     """Return that nothing serves, and the nearest misses."""
-    misses = [
-        f"{case_name(entry['nearest']['scenario'])}: {entry['nearest']['lacks']}"
-        for entry in found["rejected"].values()
-        if entry["nearest"]
-    ]
+    misses = [nearest_miss(entry["nearest"]) for entry in found["rejected"].values() if entry["nearest"]]
     said = "; ".join(misses[:NO_MORE]) or "nothing was found that could be tried"
     return verdict_html(False, "Nothing fits. The nearest:", f"{said}."), f"Nothing fits. The nearest: {said}."
 
@@ -116,4 +114,5 @@ def said_format(weights: str) -> str:
 
 def tight(option: Any) -> str:
     """Return that an option is likely to fit, and not certain; empty where it is."""
-    return f"It is {option['why'].partition('; ')[2]}." if "tight" in option["why"] else ""
+    why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
+    return f"It is {why}." if "tight" in option["why"] else ""

@@ -6,7 +6,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.options import address, amount, case_name, devices
+from calc.calculators.options import address, amount, devices, nearest_miss
 from calc.calculators.rendering import Report, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog.choices import VENDORS
@@ -137,7 +137,7 @@ def why_not(report: Report) -> str:
     for reason, entry in report["plan"]["rejected"].items():
         said = f"{REASONS[reason]}: {show_count(entry['count'])}"
         if miss := entry["nearest"]:
-            said += f". The nearest is {case_name(miss['scenario'])}: {miss['lacks']}"
+            said += f". The nearest is {nearest_miss(miss)}"
         items.append(element("li", text(said + ".")))
     return details("What was left out, and why", "why-not", element("ul", "".join(items))) if items else ""
 

@@ -41,6 +41,7 @@ class Miss(NamedTuple):
     reason: str
     lacks: str
     ratio: float
+    sizes: tuple[int, ...] = ()  # in bytes, that stand in `lacks`, in their order
 
 
 def does_not_run(engine: str, works: Runs) -> Miss:
@@ -59,12 +60,14 @@ def cannot_be(error: ScenarioError) -> Miss:
 
 def short(lacking: int, capacity: int) -> Miss:
     """Return how much more memory the fullest device would have to have."""
-    return Miss("memory", f"it lacks {show_gib(lacking)} on the fullest device", 1 + lacking / max(capacity, 1))
+    lacks = f"it lacks {show_gib(lacking)} on the fullest device"
+    return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 
 def too_heavy(held: int, room: int) -> Miss:
     """Return that the weights by themselves are more than all devices hold."""
-    return Miss("memory", f"the weights alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1))
+    lacks = f"the weights alone need {show_gib(held)} of {show_gib(room)}"
+    return Miss("memory", lacks, held / max(room, 1), (held, room))
 
 
 def slow(value: float, most: float) -> str:

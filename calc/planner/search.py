@@ -254,5 +254,5 @@ class Search(Ranking):
         entry = self.rejected.setdefault(miss.reason, {"count": 0, "nearest": None, "ratio": inf})
         entry["count"] += count
         if entry["nearest"] is None or miss.ratio < entry["ratio"]:
-            entry["nearest"] = {"scenario": candidate.scenario, "lacks": miss.lacks}
+            entry["nearest"] = {"scenario": candidate.scenario, "lacks": miss.lacks, "sizes_bytes": list(miss.sizes)}
             entry["ratio"] = miss.ratio

@@ -11,6 +11,7 @@ import pytest
 from calc import estimate
 from calc.calculators import CALCULATORS, answer, steps
 from calc.calculators.html import in_words
+from calc.calculators.options import with_sizes
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.units import show_gib
 
@@ -65,6 +66,14 @@ def test_why_a_model_does_not_run_is_said() -> None:
         "Llama 3.1 405B does not run on 1 × GeForce RTX 4090. What is in the way stands below."
     )
     assert "It does not fit: " in plan.render(report) and "the weights alone need" in plan.render(report)
+
+
+def test_what_is_lacking_is_read_in_either_unit() -> None:
+    """Sizes of a miss are elements with the other unit, also where the same size stands twice."""
+    said = with_sizes("needs 2.00 GiB of 2.00 GiB", [2**31, 2**31])
+    assert in_words(said, "GB") == "needs 2.15 GB of 2.15 GB" and in_words(said, "GiB") == "needs 2.00 GiB of 2.00 GiB"
+    html = CALCULATORS["what-runs"].render(CALCULATORS["what-runs"].report({"why_not": "llama-3.1-405b"}))
+    assert re.search(r"the weights alone need <data[^>]* data-or=.[\d.]+ GB.>[\d.]+ GiB</data> of <data", html)
 
 
 def test_why_a_device_is_not_in_the_list() -> None:
