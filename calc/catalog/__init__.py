@@ -5,12 +5,12 @@ until they are edited; a built copy of the package carries that JSON, which a br
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from calc.catalog.carried import carried, restored, version_of
+from calc.catalog.carried import FINETUNES, PACKAGE, carried, restored, version_of
 from calc.catalog.entries import DATA, Tables
 from calc.catalog.frameworks import Framework
 from calc.catalog.grids import Grid
@@ -49,8 +49,10 @@ T = TypeVar("T")
 class Catalog(Names):
     """The loaded catalogue. Records are made when they are asked for."""
 
-    def __init__(self, tables: Tables, version: str = "") -> None:
-        super().__init__(tables)
+    def __init__(
+        self, tables: Tables, version: str = "", finetunes: Callable[[], Mapping[str, list[str]]] | None = None
+    ) -> None:
+        super().__init__(tables, finetunes)
         self._records: dict[tuple[str, str], object] = {}
         self.version = version or version_of(tables)
 
@@ -88,7 +90,7 @@ class Catalog(Names):
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        listed = self.lookup("models", name)
+        listed = self.listed_model(name)
         read = None if listed else self.copied(name) or self.read_model_name(name)
         entry_id = listed or (read.id if read else self.find("models", name, field))
         record = self._record("models", entry_id)
@@ -303,7 +305,7 @@ def catalog() -> Catalog:
     """Return the catalogue, loaded once. Raises CatalogError with every mistake in it."""
     built = built_tables()
     if built is not None:
-        return Catalog(**json.loads(built))
+        return Catalog(**json.loads(built), finetunes=finetunes_beside)
     from calc.catalog.checking.checked import checked_tables  # a built copy has nothing left to check
 
     return Catalog(checked_tables())
@@ -316,6 +318,16 @@ def built_tables() -> bytes | None:
         return loader.get_data(str(DATA / "catalog.json"))  # type: ignore[union-attr,no-any-return]
     except OSError:
         return None
+
+
+def finetunes_beside() -> Mapping[str, list[str]]:
+    """Return the models' finetunes, which lie beside the archive of a built copy; none where they cannot be had."""
+    try:
+        text = (PACKAGE.parent.parent / FINETUNES).read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    found: Mapping[str, list[str]] = json.loads(text)
+    return found
 
 
 def reload() -> Catalog:

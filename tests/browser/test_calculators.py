@@ -216,6 +216,19 @@ def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
     assert watched.complaints == []
 
 
+def test_finetunes_are_asked_for_where_nothing_else_knows_a_name(watched: Watched, site: str) -> None:
+    """A name that the catalogue's models have loads nothing more; that of a finetune loads their list, once."""
+    page = watched.page
+    page.goto(site + FIT + "?model=qwen3-8b")
+    live(page)
+    assert not [address for address in watched.runtime_requests() if "finetunes" in address]
+    (name,) = catalog().model("bge-small-en").finetunes[:1]
+    page.fill("[name=model]", name)
+    expect(page.locator(".calc-verdict")).to_contain_text("bge-small-en")
+    assert [address for address in watched.runtime_requests() if "finetunes" in address]
+    assert watched.complaints == []
+
+
 def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> None:
     """Without its WebAssembly Python cannot start: the page says so, keeps its answer, and starts on retry."""
     page = watched.page
