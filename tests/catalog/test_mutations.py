@@ -213,7 +213,7 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
     [
         ("rtx-4090", "memory_rate", "memory_bus"),
         ("rtx-4090", "clock", "operations_per_clock"),
-        ("h100-sxm-80gb", "link", ""),
+        ("h100-sxm-80gb", "compute_units", "clock"),
     ],
 )
 def test_facts_that_say_nothing_alone_stand_together(name: str, field: str, other: str) -> None:
