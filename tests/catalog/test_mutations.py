@@ -239,7 +239,7 @@ def test_a_length_that_no_model_has_is_refused(factor: float) -> None:
         assert not problems("models", name, entry)
         longer = int(factor * entry["context_tokens"])  # type: ignore[operator]
         (said,) = problems("models", name, entry | {"context_tokens": longer})
-        assert said.startswith(f"[{name}].context_tokens: {longer}")
+        assert said.startswith(f"[{name}].context_tokens: ")
 
 
 def test_one_file_that_is_no_toml_is_one_problem(tmp_path: Path) -> None:
