@@ -216,6 +216,18 @@ def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
     assert watched.complaints == []
 
 
+def test_finetunes_are_asked_for_where_nothing_else_knows_a_name(watched: Watched, site: str) -> None:
+    """The name of a finetune leads to its model, by a list that is loaded then; other names load nothing more."""
+    page = watched.page
+    (name,) = catalog().model("bge-small-en").finetunes[:1]
+    for model, verdict, lists in (("qwen3-8b", "Qwen3 8B", 0), (name, "bge-small-en", 1)):
+        page.goto(f"{site}{FIT}?{urlencode({'model': model})}")
+        live(page)
+        expect(page.locator(".calc-verdict")).to_contain_text(verdict)
+        assert len({address for address in watched.runtime_requests() if "finetunes" in address}) == lists
+    assert watched.complaints == []
+
+
 def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> None:
     """Without its WebAssembly Python cannot start: the page says so, keeps its answer, and starts on retry."""
     page = watched.page
@@ -495,6 +507,26 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     page.click(".calc-reset")
     page.goto(site + FIT)
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
+
+
+def test_what_is_typed_before_the_script_is_there_stays(watched: Watched, site: str) -> None:
+    """A field that was typed in while the page's script was under way is neither emptied nor given a carried value."""
+    page = watched.page
+    held: list[Route] = []
+    page.goto(site + FIT)
+    page.evaluate("sessionStorage.setItem('gpu-case', JSON.stringify({context_tokens: '16384', sequences: '3'}))")
+    page.context.route("**/calculator.mjs", lambda route: held.append(route))
+    page.goto(site + CACHE, wait_until="commit")
+    page.fill("[name=context_tokens]", "1000")
+    while not held:
+        page.wait_for_timeout(20)
+    for route in held:
+        route.continue_()
+    live(page)
+    expect(page.locator("[name=sequences]")).to_have_value("3")
+    expect(page.locator("[name=context_tokens]")).to_have_value("1000")
+    expect(page.locator(".calc-verdict")).to_contain_text("1,000 tokens")
+    expect(page).to_have_url(re.compile("context_tokens=1000&sequences=3$"))
 
 
 def test_a_name_finds_what_people_mean(watched: Watched, site: str) -> None:
