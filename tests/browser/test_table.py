@@ -9,6 +9,11 @@ from tests.browser.conftest import Watched
 pytestmark = pytest.mark.browser
 COUNT = len(catalog().ids("models"))
 SHOWN = "gpu-table tbody tr:not([hidden])"
+SHIFTED = """
+    window.shifted = 0;
+    const add = (list) => { for (const entry of list.getEntries()) window.shifted += entry.value; };
+    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+"""
 
 
 def open_models(watched: Watched, site: str) -> Page:
@@ -134,11 +139,7 @@ def test_without_scripts_the_name_leads_to_its_facts(chromium: Browser, site: st
 
 def test_a_long_table_is_laid_out_when_a_reader_does_something(watched: Watched, site: str) -> None:
     """At first as far as it can be seen, where nothing shifts when the script is there; whole when the pointer moves."""
-    watched.page.add_init_script(
-        "window.shifted = 0; new PerformanceObserver(list => {"
-        " for (const entry of list.getEntries()) window.shifted += entry.value;"
-        "}).observe({ type: 'layout-shift', buffered: true });"
-    )
+    watched.page.add_init_script(SHIFTED)
     page = open_models(watched, site)
     rows = page.locator("gpu-table tbody tr")
     assert rows.count() == COUNT
