@@ -138,7 +138,7 @@ def test_without_scripts_the_name_leads_to_its_facts(chromium: Browser, site: st
 
 
 def test_a_long_table_is_laid_out_when_a_reader_does_something(watched: Watched, site: str) -> None:
-    """At first as far as it can be seen, where nothing shifts when the script is there; whole when the pointer moves."""
+    """As far as it can be seen at first, where nothing shifts when the script comes; whole when the pointer moves."""
     watched.page.add_init_script(SHIFTED)
     page = open_models(watched, site)
     rows = page.locator("gpu-table tbody tr")
