@@ -91,7 +91,7 @@ def test_layers_of_openelm_need_a_size_each(change: dict[str, Any], field: str) 
 
 
 def test_an_inner_width_is_not_rounded_far_down() -> None:
-    """Of 347 and 280 the nearest multiple of 256 is 256, which is over a tenth less than the first: it gets one more."""
+    """Of 347 and 280 the nearest multiple of 256 is 256, over a tenth less than the first, which gets one step more."""
     sizes = {"model_type": "openelm", "model_dim": 560, "head_dim": 70, "vocab_size": 1000, "num_transformer_layers": 1}
     for factor, width in ((0.62, 512), (0.5, 256)):
         lists = {"num_query_heads": [8], "num_kv_heads": [2], "ffn_multipliers": [factor]}

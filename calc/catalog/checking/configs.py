@@ -38,7 +38,8 @@ def odd_length(context: int, config: object) -> bool:
     """Return whether a length is neither in the config nor round, or far from that which is.
 
     Round are whole times 64 or 500 tokens. Models of images have as many tokens as their pieces make, and perhaps one
-    more, and such that only register. A context is stretched to some times the positions that a model was trained with, and less is used of many.
+    more, and such that only register. A context is stretched to some times the positions that a model was trained with,
+    and less is used of many.
     """
     told: dict[str, list[int]] = {}
     for _, key, value in leaves("", config):
