@@ -63,6 +63,7 @@ from macros.hardware_tables import (
     machine_table,
     memory_option_table,
     price_table,
+    purchase_table,
     rent_table,
     stale_days,
 )
@@ -264,6 +265,7 @@ MACROS = (
     questions_table,
     hosted_table,
     price_table,
+    purchase_table,
     rent_table,
     processor_bandwidth,
     processor_number,

@@ -5,10 +5,11 @@ until they are edited; a built copy of the package carries that JSON, which a br
 """
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from calc.catalog.carried import carried
+from calc.catalog.carried import FINETUNES, PACKAGE, carried
 from calc.catalog.catalogue import Catalog
 from calc.catalog.entries import DATA
 
@@ -20,7 +21,7 @@ def catalog() -> Catalog:
     """Return the catalogue, loaded once. Raises CatalogError with every mistake in it."""
     built = built_tables()
     if built is not None:
-        return Catalog(**json.loads(built))
+        return Catalog(**json.loads(built), finetunes=finetunes_beside)
     from calc.catalog.checking.checked import checked_tables  # a built copy has nothing left to check
 
     return Catalog(checked_tables())
@@ -33,6 +34,16 @@ def built_tables() -> bytes | None:
         return loader.get_data(str(DATA / "catalog.json"))  # type: ignore[union-attr,no-any-return]
     except OSError:
         return None
+
+
+def finetunes_beside() -> Mapping[str, list[str]]:
+    """Return the models' finetunes, which lie beside the archive of a built copy; none where they cannot be had."""
+    try:
+        text = (PACKAGE.parent.parent / FINETUNES).read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    found: Mapping[str, list[str]] = json.loads(text)
+    return found
 
 
 def reload() -> Catalog:

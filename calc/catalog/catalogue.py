@@ -1,6 +1,6 @@
 """The loaded catalogue: a record of each entry by any name that people write, and all records of a kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from calc.catalog.carried import restored, version_of
@@ -39,8 +39,10 @@ T = TypeVar("T")
 class Catalog(Names):
     """The loaded catalogue. Records are made when they are asked for."""
 
-    def __init__(self, tables: Tables, version: str = "") -> None:
-        super().__init__(tables)
+    def __init__(
+        self, tables: Tables, version: str = "", finetunes: Callable[[], Mapping[str, list[str]]] | None = None
+    ) -> None:
+        super().__init__(tables, finetunes)
         self._records: dict[tuple[str, str], object] = {}
         self.version = version or version_of(tables)
 
@@ -78,7 +80,7 @@ class Catalog(Names):
 
     def model(self, name: str, field: str = "model") -> Model:
         """Return the model of that id, name or Hugging Face repository."""
-        listed = self.lookup("models", name)
+        listed = self.listed_model(name)
         read = None if listed else self.copied(name) or self.read_model_name(name)
         entry_id = listed or (read.id if read else self.find("models", name, field))
         record = self._record("models", entry_id)

@@ -113,7 +113,7 @@ def add(path: Path, repository: str, known: Mapping[str, object], folder: Path =
     where the catalogue has the model, and ScenarioError or CatalogError where its config is not sound.
     """
     config, stated = read_folder(path)
-    found = catalog().lookup("models", repository)
+    found = catalog().listed_model(repository)
     if found is not None:
         raise ValueError(f"{repository} is in the catalogue, as {found}")
     total, counted = parameters_total(read_config(Config(config))), known.get("parameters")
