@@ -31,15 +31,15 @@ class Held(NamedTuple):
         """Return the group with `count` times another one added."""
         elements, trained, updated, added, gradients, base, states, largest, tensors = other
         return Held(  # spelled out, as a run's repairs come here ten thousand times
-            self.elements + count * elements,
-            self.trained + count * trained,
-            self.updated + count * updated,
-            self.added_bytes + count * added,
-            self.gradient_bytes + count * gradients,
-            self.base_bytes + count * base,
-            self.state_bytes + count * states,
-            max(self.largest, largest),
-            self.tensors + count * tensors,
+            elements=self.elements + count * elements,
+            trained=self.trained + count * trained,
+            updated=self.updated + count * updated,
+            added_bytes=self.added_bytes + count * added,
+            gradient_bytes=self.gradient_bytes + count * gradients,
+            base_bytes=self.base_bytes + count * base,
+            state_bytes=self.state_bytes + count * states,
+            largest=max(self.largest, largest),
+            tensors=self.tensors + count * tensors,
         )
 
 
@@ -155,7 +155,7 @@ def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert
     architecture = stage.architecture
 
     def together(tensors: tuple[Tensor, ...], shared: bool | None = None) -> Held:
-        return held_together(Same(tensors), method, tensor_parallel, expert_parallel, shared)
+        return held_together(Same(tensors), method, tensor_parallel, expert_parallel, shared=shared)
 
     kinds = [kind for kind, _ in stage.kind_counts()]
     common = Held()
