@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.entries import lookup_names
-from calc.catalog.market_names import FORM, SAID_BESIDE, take_apart
+from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
@@ -83,8 +82,7 @@ class Names:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        devices = catalog.entries("accelerators").items()
-        apart = [take_apart(name) for entry_id, entry in devices for name in lookup_names(entry_id, entry)]
+        apart = [named for names in catalog.market_names.named.values() for named in names]
         self.device_words = frozenset[str]().union(*(named.words | named.forms for named in apart))
 
     def singular(self, word: str) -> str:
