@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -9,6 +10,7 @@ from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
+from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
@@ -218,7 +220,7 @@ class Names:
         return None
 
     def of_memory(self, size_gib: float, *, apple: bool) -> Name | None:
-        """Return a device with so much memory that one gets today: a consumer's first, the most traded, the slowest."""
+        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
             device
@@ -234,7 +236,7 @@ class Names:
                 device.vendor != "NVIDIA",
                 device.availability not in CURRENT,
                 segments.index(device.segment),
-                -len(self.catalog.prices(item=device.id)),
+                price.each if (price := newest_purchase(self.catalog, device)) else inf,
                 device.quantity("bandwidth") or 0,
             ),
         )
