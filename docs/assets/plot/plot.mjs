@@ -108,9 +108,10 @@ class Plot extends HTMLElement {
     if (this.#wanted) this.#ask();
   }
 
-  // As wide as the column, with letters and a height as before: nothing below it moves.
+  // As wide as the column, with letters and a height as before: nothing below it moves. What is not shown has no width.
   get #wide() {
-    return Math.max(this.#least, this.querySelector(".plot-drawing").clientWidth / this.#scale);
+    const { clientWidth } = this.querySelector(".plot-drawing");
+    return clientWidth && this.#scale ? Math.max(this.#least, clientWidth / this.#scale) : this.#least;
   }
 
   #fit() {
