@@ -1,14 +1,14 @@
 """What the facts of one accelerator say of each other: a sheet read wrongly contradicts itself."""
 
-import re
 from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check
+from calc.catalog.checking.device_rules import TOGETHER
 from calc.catalog.entries import Entry
 
 TOLERANCE = 0.02  # makers round
-SLOT = re.compile(r"[3-6]\.0 x(4|8|16)")
 FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver reports at least; a system takes more
+MOST_ANNOUNCED = 12  # months after its release in which a device is sold nowhere
 NARROW = ("fp8", "fp6", "fp4")
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
 
@@ -26,6 +26,10 @@ def check_agreement(check: Check, where: str, entry: Entry) -> None:
     for kind, field in named:
         if (kind, field) not in found:
             check.problem(f"{where}.exceptions", f"names {kind} of {field}, which agrees")
+    for field, other in TOGETHER.items():
+        if field in entry and other not in entry:
+            check.problem(f"{where}.{other}", f"is missing, and {field} says nothing without it")
+    check_announced(check, where, entry)
     check_reported(check, where, entry)
     check_narrow(check, where, entry)
     check_link_facts(check, where, entry)
@@ -58,6 +62,15 @@ def differ(first: float, second: float) -> bool:
     return bool(first and second) and abs(first / second - 1) > TOLERANCE
 
 
+def check_announced(check: Check, where: str, entry: Entry) -> None:
+    """Check that what is announced is not long out: a year after it came, somebody sells it or rents it out."""
+    released, looked = str(entry.get("released", ""))[:7], str(entry.get("checked", ""))[:7]
+    if entry.get("availability") == "announced" and len(released) == len(looked) == 7:
+        months = 12 * (int(looked[:4]) - int(released[:4])) + int(looked[5:]) - int(released[5:])
+        if months > MOST_ANNOUNCED:
+            check.problem(f"{where}.availability", f"is announced, and out since {released}")
+
+
 def check_reported(check: Check, where: str, entry: Entry) -> None:
     """Check that a driver reports a little less than is advertised: more, or much less, is another device's figure."""
     advertised, reported = number(entry, "memory"), number(entry, "memory_reported")
@@ -77,10 +90,8 @@ def check_narrow(check: Check, where: str, entry: Entry) -> None:
 
 def check_link_facts(check: Check, where: str, entry: Entry) -> None:
     """Check how a device is linked: without a link there is no bandwidth and nothing joined."""
-    link, slot = entry.get("link"), entry.get("pcie")
+    link = entry.get("link")
     if isinstance(link, dict) and link.get("value") == "none":
         for field in ("link_bandwidth", "link_domain"):
             if field in entry:
                 check.problem(f"{where}.{field}", "is of a device without a link")
-    if isinstance(slot, dict) and not SLOT.fullmatch(str(slot.get("value"))):
-        check.problem(f"{where}.pcie", f"must be a generation and lanes like 4.0 x16, not {slot.get('value')!r:.60}")

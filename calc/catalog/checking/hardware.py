@@ -1,5 +1,6 @@
 """Checking what can be bought or rented: accelerators, the machines they stand in and links."""
 
+import re
 from collections.abc import Mapping
 
 from calc.catalog.checking.agreement import check_agreement
@@ -18,7 +19,7 @@ from calc.catalog.checking.device_rules import (
     MACHINE_FACTS,
     MACHINE_KINDS,
     MACHINE_RULES,
-    PEER_TO_PEER,
+    MOST_IN_A_BOX,
     PROCESSOR_FACTS,
     PROCESSOR_KINDS,
     PROCESSOR_RULES,
@@ -26,8 +27,9 @@ from calc.catalog.checking.device_rules import (
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
     REQUIRED_FACTS,
-    ROCM,
     SPARSE_RATIOS,
+    TEXT_CHOICES,
+    TEXT_FACTS,
     TOPOLOGIES,
 )
 from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
@@ -108,10 +110,10 @@ def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
     if dimension == "text":
         if not isinstance(fact["value"], str) or fact.get("unit") or fact.get("basis"):
             check.problem(where, "is a text and takes no unit or basis")
-        elif field == "peer_to_peer":
-            check.choice(f"{where}.value", fact["value"], PEER_TO_PEER)
-        elif field == "rocm":
-            check.choice(f"{where}.value", fact["value"], ROCM)
+        elif field in TEXT_CHOICES:
+            check.choice(f"{where}.value", fact["value"], TEXT_CHOICES[field])
+        elif not re.fullmatch(TEXT_FACTS[field], fact["value"]):
+            check.problem(f"{where}.value", f"{fact['value']!r:.60} is no {field.replace('_', ' ')}")
     elif check_quantity(check, where, fact, dimension, possible=(least, most)):
         basis = fact.get("basis", "")
         if basis == "sparse":
@@ -200,9 +202,19 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check.problem(f"{where}.devices", f"must be from 1 to 100,000, not {devices}")
     if not entry.get("accelerator") and not (entry.get("claim") and entry.get("memory")):
         check.problem(f"{where}.accelerator", "is missing; a machine without one needs its maker's claim and memory")
+    elif isinstance(devices, int) and devices:
+        check_shape(check, where, entry, devices)
     check.number(f"{where}.network_count", entry.get("network_count", 0), 0, 64)
     if bool(entry.get("network")) != bool(entry.get("network_count")):
         check.problem(f"{where}.network_count", "a network needs its number of ports, and ports need a network")
+
+
+def check_shape(check: Check, where: str, entry: Entry, devices: int) -> None:
+    """Check that a machine's kind and topology are those of so many devices."""
+    if (entry["topology"] == "single") != (devices == 1):
+        check.problem(f"{where}.topology", f"{entry['topology']!r} is not how {devices} devices are joined")
+    if (entry["kind"] == "rack") != (devices > MOST_IN_A_BOX):
+        check.problem(f"{where}.kind", f"{entry['kind']!r} is not what holds {devices} devices")
 
 
 def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -98,7 +98,7 @@ async function boot() {
     return { module: await compiling, instance };
   };
 
-  const { lock, build } = await manifest;
+  const { lock, build, late } = await manifest;
   const { loadPyodide } = await loader;
   const kept = await remembered;
   resumed = kept !== undefined;
@@ -108,18 +108,23 @@ async function boot() {
     stdLibURL,
     lockFileContents: lock,
     packageBaseUrl: base,
-    // All that starting makes is kept; looking for garbage in it takes a fifth of the time.
+    // All that starting and the first answers make is kept; looking for garbage in it takes a fifth of the time.
     fsInit: (FS, { sitePackages }) => FS.writeFile(`${sitePackages}/sitecustomize.py`, "import gc; gc.disable()"),
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
+  for (const [name, file] of Object.entries(late)) { // asked for when Python opens it
+    python.FS.createLazyFile("/lib", `${name}.json`, base + file.name, true, false);
+  }
   importPython = python.pyimport;
   toPython = python.toPy;
   if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
   calculators = importPython("calc.calculators");
   if (resumed) return;
-  python.runPython("import gc; gc.freeze(); gc.enable()");
-  keep = async () => (await memory).remember(build, python.makeMemorySnapshot());
+  keep = async () => {
+    python.runPython("import gc; gc.freeze(); gc.enable()");
+    await (await memory).remember(build, python.makeMemorySnapshot());
+  };
 }
 
 // A browser may have no room for it, or keep nothing at all: then each start is as the first one was.
