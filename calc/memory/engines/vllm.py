@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
+from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.runtime import (
     ALLOCATED,
     Amount,
@@ -26,69 +27,25 @@ def vllm(case: Case) -> Runtime:
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
     share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
-    Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
-    as an operator would set it; a limit that is stated is kept.
     """
-    found = start_of(case)
-    amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
-    return with_pool(
-        case,
-        amounts,
-        pool=None if found.limit is None else max(found.limit - found.fixed, 0),
-        limit=found.limit,
-        fixed=found.fixed,
-        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
-    )
-
-
-class Start(NamedTuple):
-    """What vLLM holds from its start on, when at most so many sequences may run."""
-
-    sequences: int
-    weights: int
-    cache: int  # of all sequences, as it is paged
-    step: "StepAmounts"
-    fixed: int  # bytes of its share that are no cache
-    limit: int | None  # of its share; None without a device
-
-    def has_room(self, case: Case) -> bool:
-        """Return whether one sequence fits; without a device, it does."""
-        kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
-        one = kept - (case.sequences - 1) * kept // case.sequences
-        return self.limit is None or self.fixed + one <= self.limit
-
-
-def start_of(case: Case) -> Start:
-    """Return vLLM with `max_num_seqs` as stated, or the default of the device or of a small one, as one fits."""
     weights = case.budget.weights + expert_padding(case)
-    cache = case.paged_cache(case.engine.whole("block_tokens"))
+    step = step_amounts(case, running_sequences(case))
+    inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
+    fixed = weights + case.budget.beside + total(inside)
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
-
-    def start(sequences: int) -> Start:
-        step = step_amounts(case, sequences)
-        inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-        fixed = weights + case.budget.beside + total(inside)
-        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
-
-    if case.slots is not None:
-        return start(case.slots)
-    counts = [
-        max(count, case.sequences)
-        for count in (default_sequences(case.engine, case.accelerator), case.engine.whole("sequences"), 1)
-    ]
-    usual = start(counts[0])
-    if usual.has_room(case):
-        return usual
-    return next((fewer for fewer in map(start, counts[1:]) if fewer.has_room(case)), usual)
-
-
-def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or the default of the device or of a small one, as one sequence fits."""
-    return start_of(case).sequences
+    cache = case.paged_cache(case.engine.whole("block_tokens"))
+    return with_pool(
+        case,
+        held_amounts(case, weights=weights, cache=cache) + step.all,
+        pool=None if limit is None else max(limit - fixed, 0),
+        limit=limit,
+        fixed=fixed,
+        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
+        template="max({} − {} − {}, 0)",
+    )
 
 
 def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
@@ -281,15 +238,17 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
         corrected(case, profile_amounts(case, sequences)),
         corrected(case, links_amounts(case)),
         corrected(case, [graph_amount(case, sequences)])[0],
-        corrected(case, [context_amount(case)])[0],
+        corrected(case, [driver_amount(case)])[0],
     )
 
 
-def context_amount(case: Case) -> Amount:
+def driver_amount(case: Case) -> Amount:
     """Return what a process holds before it loads a model; with what joins it to others where there are any."""
     linked = case.layout.tensor * case.layout.pipeline > 1 and "runtime_context_linked" in case.engine.values
     coefficient = "runtime_context_linked" if linked else "runtime_context"
-    return constant(case, "runtime_context", "Context of the driver and its libraries", coefficient)
+    if "context_thread" in case.engine.values:
+        return context_amount(case, coefficient)
+    return constant(case, "runtime_context", CONTEXT_LABEL, coefficient)
 
 
 def links_amounts(case: Case) -> list[Amount]:
