@@ -14,6 +14,7 @@ from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 ROWS = list(csv.DictReader((Path(__file__).parent / "data" / "questions.csv").read_text().splitlines()))
 STARTS, REFUSED, FULL = "starts", "does not start", "out of memory"
 UNKNOWN = "not in the catalogue"
+SAID: dict[str, Any] = {"true": True, "false": False}
 DEGREES = ("tensor", "pipeline", "data", "expert")
 LEAST_RIGHT, MOST_REFUSED = 0.95, 0.05  # of the answers, and of the questions
 
@@ -26,7 +27,7 @@ def answered(row: dict[str, str]) -> str:
     if row["memory_fraction"]:
         scenario["memory_fraction"] = float(row["memory_fraction"])
     more = dict(pair.split("=") for pair in row["more"].split())
-    more = {name: int(value) if value.isdigit() else value for name, value in more.items()}
+    more = {name: SAID.get(value, int(value) if value.isdigit() else value) for name, value in more.items()}
     if degrees := {name: more.pop(name) for name in DEGREES if name in more}:
         scenario["parallelism"] = degrees
     try:
