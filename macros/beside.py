@@ -1,57 +1,75 @@
 """A second process for a build in which everything is new: it renders pages from the last to the first, and keeps them.
 
-Both processes claim each page that they render by a file. Where the build comes to a page that is claimed, all others
-are rendered, and it waits for this one; where the second process comes to one, it is done.
+It is a copy of the build, made where all facts are read. Both claim each page that they render by a file. Where the
+build comes to a page that is claimed, all others are rendered, and it waits for this one; where the copy comes to one,
+it is done.
 """
 
 import atexit
 import os
-import subprocess
-import sys
-import tempfile
+import signal
 import time
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from mkdocs.structure.files import Files
 
-from calc.validation import recorded
 from macros import kept
 
-HELPS = "GUIDE_RENDERS_BESIDE"  # the environment of the second process has it: the scores that pages show
-_second: list[subprocess.Popen[bytes]] = []
+_second: list[int] = []  # its process, in the build
+_helps = [False]  # this is the copy
 
 
 def helps() -> bool:
     """Return whether this is the second process."""
-    return HELPS in os.environ
+    return _helps[0]
 
 
 def begin() -> None:
-    """Start the second process, where there is a second processor."""
+    """Start the second process, where there is a second processor and a way to copy this one."""
     end()
-    if (os.cpu_count() or 1) > 1:
-        environment = os.environ | {HELPS: recorded.frozen()}
-        command = [sys.executable, "-m", "macros.beside"]
-        quiet = subprocess.DEVNULL  # what is wrong with a page, this process says where it renders it
-        _second.append(subprocess.Popen(command, cwd=kept.ROOT, env=environment, stdout=quiet, stderr=quiet))
+    if (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a server's other thread only answers
+        process = os.fork()
+    if process:
+        _second.append(process)
         atexit.register(end)
+    else:
+        _helps[0] = True
+        quiet = os.open(os.devnull, os.O_WRONLY)  # what is wrong with a page, the build says where it renders it
+        for stream in (1, 2):
+            os.dup2(quiet, stream)
+
+
+def leave() -> None:
+    """End the second process from within."""
+    os._exit(0)
 
 
 def end() -> None:
     """End the second process, and forget what it had claimed."""
     for process in _second:
-        process.kill()
-        process.wait()
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
     _second.clear()
     for claim in kept.FOLDER.glob("*.claim"):
         claim.unlink(missing_ok=True)
 
 
+def ended() -> bool:
+    """Return whether the second process has ended by itself."""
+    if _second and os.waitpid(_second[0], os.WNOHANG)[0]:
+        _second.clear()
+    return not _second
+
+
 def awaited(file: Path) -> kept.Kept | None:
     """Return a page that the second process renders, once it has; None where it is for this process to render."""
     while _second and not claimed(file):
-        if _second[0].poll() is not None:
+        if ended():
             return kept.kept(file)
         time.sleep(0.01)
         if found := kept.kept(file):
@@ -74,22 +92,7 @@ def release(file: Path) -> None:
     file.with_suffix(".claim").unlink(missing_ok=True)
 
 
-def backwards(files: Any) -> Files:
-    """Return files in the other order."""
-    return Files(list(files)[::-1])
-
-
-def main() -> None:
-    """Render pages until one is met that the build has claimed."""
-    from mkdocs.commands.build import build
-    from mkdocs.config import load_config
-
-    recorded.freeze(os.environ[HELPS])
-    with tempfile.TemporaryDirectory() as site:
-        config = load_config(site_dir=site, strict=False)
-        config.plugins.on_startup(command="build", dirty=False)
-        build(config)
-
-
-if __name__ == "__main__":
-    main()
+def backwards(files: Files, last: Callable[[str], object]) -> Files:
+    """Return files in the other order, and at the end those whose text other pages decide."""
+    waiting = {file.src_uri for file in files if file.src_uri.endswith(".md") and last(file.content_string)}
+    return Files(sorted(files, key=lambda file: file.src_uri not in waiting)[::-1])

@@ -1,17 +1,35 @@
 """What MkDocs runs around a build: the runtime and Vega before it, what pages keep, and files for plots and lists."""
 
 import logging
-import sys
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from macros import beside, downloads, embedded, facts, kept, lists, markdown, plain, plots, runtime, styles, terms, vega
+from macros import (
+    beside,
+    downloads,
+    drawing,
+    embedded,
+    facts,
+    kept,
+    lists,
+    markdown,
+    plain,
+    plots,
+    runtime,
+    sources,
+    styles,
+    terms,
+    vega,
+)
 from macros.kept import Kept
 from macros.serving import Complaints
 
 ROOT = Path(__file__).parent.parent
+NAMING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(")  # which pages rest on a source
+TAKING_IN = re.compile(r"^--8<-- ", re.MULTILINE)  # a file from beside the guide
 
 
 class Rendered(NamedTuple):
@@ -43,27 +61,30 @@ def on_files(files: Any, config: Any) -> Any:
     """Send one style sheet in place of many."""
     kept.note_names(files.src_uris)
     joined = styles.join(files, config)
-    if beside.helps():
-        return beside.backwards(joined)
     if kept.is_new():
         beside.begin()
-    return joined
+    return beside.backwards(joined, NAMING_PAGES.search) if beside.helps() else joined
 
 
 def on_pre_build(**_: Any) -> None:
     """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
-    if not beside.helps():
-        runtime.build(ROOT, quick=_serving[0])
-        vega.build(ROOT)
+    runtime.build(ROOT, quick=_serving[0])
+    vega.build(ROOT)
+
+
+def others(text: str) -> str:
+    """Return all that a page of that text reads of other pages, and of files beside them."""
+    named = repr(list(sources.page_uses())) if NAMING_PAGES.search(text) else ""
+    return named + (kept.digest(("*.md",)) if TAKING_IN.search(text) else "")
 
 
 @event_priority(100)
 def before_macros(text: str, /, page: Any, **_: Any) -> str:
     """Look for a page as it was kept, whose text neither macros nor Markdown need to read, or have it rendered."""
-    file = kept.file_of(text, page)
+    file = kept.file_of(text, page, others(text))
     found = kept.kept(file) or beside.awaited(file)
     if found is None and beside.helps() and not beside.claimed(file):
-        sys.exit()  # the build has come so far
+        beside.leave()  # the build has come so far
     _page[:] = [Rendered(file, found, len(_complaints.said))]
     if found:
         return ""
@@ -100,9 +121,16 @@ def on_page_content(html: str, page: Any, files: Any, **_: Any) -> str:
 def on_env(env: Any, **_: Any) -> Any:
     """Go on alone: all pages are rendered."""
     if beside.helps():
-        sys.exit()
+        beside.leave()
     beside.end()
     return env
+
+
+def on_build_error(**_: Any) -> None:
+    """Have a page that is wrong stop the build alone."""
+    if beside.helps():
+        beside.leave()
+    beside.end()
 
 
 def on_post_page(output: str, **_: Any) -> str:
@@ -118,3 +146,4 @@ def on_post_build(config: Any) -> None:
     embedded.write_embedded(Path(config.site_dir))
     plain.write(Path(config.site_dir), config)
     kept.tidy()
+    drawing.tidy()

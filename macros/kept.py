@@ -8,7 +8,7 @@ build complains again.
 
 import hashlib
 import json
-import re
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable
@@ -26,8 +26,6 @@ FOLDER = ROOT / ".cache/pages"
 FILES = ROOT / ".cache/files"  # of a site, that `calc` alone decides
 CODE = ("calc/**/*.py", "macros/**/*.py", "requirements.lock")  # as it was when this process began: it runs no other
 DECIDING = ("calc/**/*.toml", "calc/**/*.csv", "docs/assets/*.json", "mkdocs.yml")
-# Pages that say what others rest on, or that take in a file from beside the guide.
-READING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(|^--8<-- ", re.MULTILINE)
 MOST = 300  # kept pages: a few states of the whole guide
 _code: list[str] = []
 _state = [""]
@@ -83,11 +81,10 @@ def digest(patterns: tuple[str, ...]) -> str:
     return total.hexdigest()
 
 
-def file_of(text: str, page: Any) -> Path:
-    """Return the file that keeps a page of that text."""
-    others = digest(("docs/**/*.md", "*.md")) if READING_PAGES.search(text) else ""
+def file_of(text: str, page: Any, read: str = "") -> Path:
+    """Return the file that keeps a page of that text, which reads so much of other pages and files."""
     front = json.dumps(page.meta, sort_keys=True, default=str)
-    key = hashlib.sha256("\0".join((_state[0], _names[0], others, page.url, front, text)).encode()).hexdigest()
+    key = hashlib.sha256("\0".join((_state[0], _names[0], read, page.url, front, text)).encode()).hexdigest()
     return FOLDER / f"{key[:24]}.json"
 
 
@@ -115,10 +112,23 @@ def keep(file: Path, page: Any, *, html: str, plain: str, made: dict[str, str]) 
         made=made,
         plots=plots.used_in(made.values()),
     )
+    write(file, found)
+
+
+def write(file: Path, found: object) -> None:
+    """Write a file whole or not at all: another process may read it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
+    part = file.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps(found), encoding="utf-8")
     part.replace(file)
+
+
+def once(name: str, make: Callable[[], list[str]]) -> list[str]:
+    """Return words that this state of everything decides, which the first process that wants them makes."""
+    file = FOLDER / f"{_state[0][:24]}-{name}.json"
+    if not file.exists():
+        write(file, make())
+    return list(json.loads(file.read_text(encoding="utf-8")))
 
 
 def heading_of(item: Any) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import vl_convert
 from mkdocs.utils import get_relative_url
 
 from calc.calculators.html import element, text
 from calc.plots import Plot, draw, draw_beside, in_unit, size_fields, table_html
+from macros.drawing import drawing
 from macros.links import standing_on
 from macros.markdown import block
 
@@ -47,11 +47,11 @@ def plot(name: str, *, calculator: str = "", prefix: str = "", **asked: object) 
 def plot_html(drawn: Plot, **attributes: str | None) -> str:
     """Return a plot's figure and table, and the script that draws it again; the script stands beside what needs it."""
     written = in_unit(drawn, "")
-    compiled = vl_convert.vegalite_to_vega(written.whole())
-    picture = tidy(vl_convert.vega_to_svg(compiled), written.summary)
-    sources = {"data_source": address_of(compiled)}
+    found = drawing(written.whole())
+    picture = tidy(found.svg, written.summary)
+    sources = {"data_source": address_of(found.vega)}
     if size_fields(drawn):
-        sources["data_source_gb"] = address_of(vl_convert.vegalite_to_vega(in_unit(drawn, "GB").whole()))
+        sources["data_source_gb"] = address_of(drawing(in_unit(drawn, "GB").whole()).vega)
     figure = element("div", picture, class_="plot-drawing") + element("figcaption", text(written.caption))
     listed = element("summary", "The numbers of this plot") + element("div", table_html(drawn), class_="plot-table")
     inner = element("figure", figure, class_="plot-figure") + element("details", listed)

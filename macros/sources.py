@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from inspect import Signature, signature
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from calc.catalog import Catalog, catalog
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
 from calc.validation.scores import read_rows
+from macros import kept
 from macros.filtered import filtered
 from macros.markdown import block
 
@@ -65,12 +67,18 @@ def kinds(facts: Catalog) -> list[str]:
 def working_uses() -> Iterator[tuple[str, str, str]]:
     """Yield the source of each step that the worked examples of the calculators compute, and of each way to train."""
     for found in CALCULATORS.values():
-        reports = (report_of(found.id, preset.values) for preset in found.presets)
-        yield from ((source, "workings", found.title) for report in reports for source in step_sources(report))
+        yield from ((source, "workings", found.title) for source in workings(found.id))
     for scheme in SCHEMES.values():
         yield scheme.source, "precisions", scheme.id
     for optimizer in OPTIMIZERS.values():
         yield optimizer.source, "optimizers", optimizer.id
+
+
+def workings(name: str) -> list[str]:
+    """Return the source of each step that a calculator's worked examples compute; its page has computed them."""
+    presets = CALCULATORS[name].presets
+    reports = (report_of(name, preset.values) for preset in presets)
+    return kept.once(f"workings-{name}", lambda: list(dict.fromkeys(chain.from_iterable(map(step_sources, reports)))))
 
 
 def step_sources(report: object) -> Iterator[str]:

@@ -30,6 +30,7 @@ CALCULATOR_OF = {
     "cache": "kv-cache",
 }
 ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
+ASK_FOR_CHIP = "Which chip has the Mac, and how much memory?"
 NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
 
 
@@ -161,7 +162,9 @@ def memory_alone(scenario: dict[str, Any]) -> Answer:
 
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
-    asked = " ".join(ASK_FOR[name] for name in reading["missing"]) if len(reading["missing"]) == 1 else NO_QUESTION
+    asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
+    if any(reading["choices"].values()):
+        asked = ASK_FOR_CHIP
     unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
     said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
     return verdict_html(None, "No answer yet:", said), said

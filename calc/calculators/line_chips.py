@@ -10,6 +10,7 @@ from calc.units import show_count
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
+WHICH = "which?"
 LABELS = {
     "model": "Model",
     "accelerator": "GPU",
@@ -54,8 +55,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rank": ("rank 8", "rank 16", "rank 64", "rank 128"),
 }
 NAMED = {
-    "model": "models",
-    "accelerator": "accelerators",
     "engine": "engines",
     "framework": "frameworks",
     "processor": "processors",
@@ -76,7 +75,7 @@ class Chip(NamedTuple):
 
 def render(reading: Any, found: dict[str, object]) -> str:
     """Return the chips of a reading, those that were taken or found after those that were said, and the words left."""
-    listed = [*said_chips(reading), *taken_chips(reading, found)]
+    listed = [*said_chips(reading), *taken_chips(reading, found), *missing_chips(reading)]
     chips = "".join(chip_html(chip, number) for number, chip in enumerate(listed))
     html = element("ul", chips, class_="ask-chips", aria_label="What was understood") if chips else ""
     if reading["unread"]:
@@ -112,6 +111,15 @@ def taken_chips(reading: Any, found: dict[str, object]) -> Iterator[Chip]:
         yield Chip(field, first[0][1], where, where, options=first + options(field, []), said=False)
 
 
+def missing_chips(reading: Any) -> Iterator[Chip]:
+    """Iterate over what a line lacks and may be chosen: the chip of a Mac."""
+    end = len(reading["line"])
+    for field, names in reading["choices"].items():
+        if names:
+            chosen = tuple((shown(field, name), shown(field, name)) for name in names)
+            yield Chip(field, WHICH, end, end, options=(("", WHICH), *chosen), said=False)
+
+
 def options(field: str, others: list[str]) -> tuple[Option, ...]:
     """Return what may be put in the place of a field, as words that a line is read with, and what they are called."""
     if field == "model":
@@ -130,6 +138,10 @@ def shown(field: str, value: object) -> str:
     """Return a value in words."""
     if field == "engine" and value == "usual":
         return "the usual one"
+    if field == "accelerator":
+        return catalog().accelerator(str(value)).name
+    if field == "model":
+        return catalog().model(str(value)).name
     if field in NAMED:
         return str(catalog().entries(NAMED[field])[str(value)]["name"])
     if field == "weights":

@@ -9,7 +9,6 @@ from calc.calculators.options import (
     LEFT,
     case_name,
     fleet,
-    format_of,
     model_name,
     model_of,
     money_column,
@@ -68,7 +67,7 @@ def most(question: Any, option: Any) -> tuple[str, str]:
 def models(found: Any) -> tuple[str, str]:
     """Return what runs, the largest first."""
     listed, first = found["options"], found["options"][0]["scenario"]
-    headline = f"The largest that runs is {model_name(first)} in {format_of(first)}."
+    headline = f"The largest that runs is {model_name(first)}, {said_format(str(first['weights']))}."
     rest = "Smaller ones run too, faster and with more room. Models of the last two years are tried."
     columns = (FORMAT, EACH, LEFT)
     caption = "What runs, the largest first"

@@ -23,7 +23,9 @@ FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  #
 SAID_BESIDE = re.compile(
     r"hbm\d?e?|g?ddr\d?x?|lpddr\d?x?|unified|memory|vram|ram|\d+w|gpus?|per|card|edition|generation|dgx|hgx|cpu"
 )
-COMPUTER = re.compile(r"\bmac\s?book\s+(pro|air)\b|\bmac\s+(studio|mini|pro)\b|\bi?mac\b")  # what holds a chip
+COMPUTER = re.compile(
+    r"\bmac\s?book\s+(pro|air)\b|\bmb[ap]\b|\bmac\s+(studio|mini|pro)\b|\bi?mac\b"
+)  # what holds a chip
 FAMILIES = ("rtx", "gtx", "rx")  # often left out before a number
 NEAR = 0.03  # sizes that agree: 79.18 GiB of a card of 80
 

@@ -10,7 +10,7 @@ ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpu"
     r"|without (?:an? )?(?:dedicated )?gpu|cpu inference)\b"
 )
-SIZE = r"\b(\d[\d,]*)\s?g(?:i?b)?\b\s*(?:of\s+)?"
+SIZE = r"\b(\d[\d,]*)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
@@ -34,6 +34,7 @@ def read_host(line: Line, names: Names, *, alone: bool) -> Iterator[tuple[int, i
     match = next((match for pattern in patterns for match in line.found(pattern)), None)
     if match is not None:
         line.claim(*match.span())
-        yield *match.span(), "host_memory", int(next(size for size in match.groups() if size).replace(",", ""))
+        size, unit = [group for group in match.groups() if group][:2]
+        yield *match.span(), "host_memory", int(size.replace(",", "")) * (1024 if unit == "t" else 1)
     if processor := next(names.listed(line, "processors", MOST_WORDS), None):
         yield processor.start, processor.end, "processor", processor.id

@@ -39,11 +39,11 @@ NUMBERS = {
     "four": 4, "quad": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16,
 }  # fmt: skip
 BETWEEN = frozenset(
-    ("gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "of", "x", "×", "*", "used", "(")
+    ("gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used", "(")
 )
 MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
 UNIT = re.compile(r"gi?b?")
-COMPUTERS = frozenset(("mac", "macbook", "imac", "studio", "mini", "air", "pro"))
+COMPUTERS = frozenset(("mac", "macbook", "imac", "mba", "mbp", "studio", "mini", "air", "pro"))
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
 MOST_DEVICES = 2048  # that a line counts
 NEAR = 0.03  # sizes of cards that agree
@@ -89,7 +89,8 @@ class Names:
 
     def singular(self, word: str) -> str:
         """Return a word without the s of several devices, unless a device is named with it."""
-        return word[:-1] if re.search(r"\d[a-z]*s$", word) and word not in self.device_words else word
+        several = re.search(r"\d[a-z]*s$", word) or (word.endswith("s") and word[:-1] in self.device_words)
+        return word[:-1] if several and word not in self.device_words else word
 
     def listed(self, line: Line, kind: str, longest: int) -> Iterator[Name]:
         """Iterate over names that the catalogue lists, and claim them."""
@@ -164,7 +165,7 @@ class Names:
         """Return a word as the catalogue spells it: RTX 3090 for rtx3090s."""
         one = self.singular(word)
         found = None if one in self.device_words else self.catalog.lookup("accelerators", one)
-        return str(self.catalog.entries("accelerators")[found]["name"]) if found else one
+        return self.catalog.accelerator(found).name if found else one
 
     def known(self, word: str) -> bool:
         """Return whether a word is of a device's name, or all of it."""

@@ -103,7 +103,12 @@ RULES: tuple[Rule, ...] = (
         each_second,
     ),
     ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
-    ("tokens_per_s_each", rf"\b{NUMBER}\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?", amount),
+    # Four digits are a device's name: "ollama 3090 tokens per second".
+    (
+        "tokens_per_s_each",
+        rf"(?<![\w.,])(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
+        amount,
+    ),
     ("asks", rf"\bhow many\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
     (
         "asks",
@@ -139,6 +144,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    ("context_tokens", rf"\b{NUMBER}\s?(k)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b)?", tokens),
     (
         "context_tokens",
@@ -157,6 +163,7 @@ RULES: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("of", rf"\b(?:how many|max(?:imum)?(?: number of)?|most)\s+(?:{AT_ONCE}\s+)?{PEOPLE}\b", said("sequences")),
+    ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (
         "of",
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",

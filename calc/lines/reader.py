@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.lines.host import read_alone, read_host
 from calc.lines.line import Line
-from calc.lines.names import NEAR, TUNINGS, Count, Name, names_of
+from calc.lines.names import CURRENT, NEAR, TUNINGS, Count, Name, names_of
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.units import GIB
 
@@ -14,15 +14,15 @@ TRAINED = ("training", "duration")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(r"\b(?:what|which|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
 FOR_HARDWARE = re.compile(
-    r"\b(?:what|which|hardware|gpus?|cards?|requirements?|v?ram|memory|mem|how much|needs?|needed|minimum|cheapest|buy"
-    r"|best|serve|host|rent\w*)\b"
+    r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*)\b"
 )
 LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
 )
-APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?)\b")
+APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?|mb[ap])\b")
 SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
@@ -48,7 +48,7 @@ class Reader:
         self.chips: list[Chip] = []
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
-        self.of_another_size = False
+        self.of_another_size = self.of_memory = False
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.amounts = list(quantities(self.line))
@@ -56,6 +56,7 @@ class Reader:
         self.read_program("engines", "engine")
         self.read_models_and_devices()
         self.read_program("frameworks", "framework")
+        self.leave_unknown()
         self.count_nodes()
 
     def add(self, part: Name | Quantity | Count, field: str, value: object, others: tuple[str, ...] = ()) -> None:
@@ -116,6 +117,8 @@ class Reader:
         if device_id is None or self.facts.accelerator(str(device_id)).segment != "soc":
             host = read_host(self.line, self.names, alone=bool(self.alone))
             self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
+        if apple := next(self.line.found(APPLE), None):
+            self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
             self.add(model, "model", model.id, model.others)
@@ -153,9 +156,30 @@ class Reader:
             if apple:
                 self.line.claim(*apple.span())
             self.chips.append(Chip(*match.span(), field="accelerator", value=found.id, others=found.others))
+            self.of_memory = not apple
             if count := self.names.count_beside(self.line, pieces, window):
                 self.add(count, "accelerators", count.value)
             return
+
+    def leave_unknown(self) -> None:
+        """Give back a device that was taken for its memory alone where an unknown word names it: Pi 5 8GB."""
+        if not self.of_memory:
+            return
+        taken = [chip for chip in self.chips if chip.field in ("accelerator", "accelerators")]
+        first = min(chip.start for chip in taken)
+        before = next((part for part in self.line.unread() if not self.line.small[part.end : first].strip(" -")), None)
+        if before is None or before.end > first:
+            return
+        if " " in before.text or self.line.free(max(before.start - 2, 0), before.start):  # not a model's "qat"
+            for chip in taken:
+                self.give_back(chip)
+
+    def macs(self) -> list[str]:
+        """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
+        if self.value("accelerator") is not None or not APPLE.search(self.line.small):
+            return []
+        chips = [device for device in self.facts.accelerators() if device.vendor == "Apple"]
+        return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
 
     @property
     def trains(self) -> bool:
@@ -197,11 +221,14 @@ class Reader:
             early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
             many = early or LAST.search(self.line.small)
             return "devices" if many and self.value("accelerators") is None else "fits"
-        if device and self.asks_for(FOR_MODELS):
+        if device and not self.alone and self.asks_for(FOR_MODELS):
             return "models"
-        if model and self.asks_for(FOR_HARDWARE):
+        if model and self.asks_for(FOR_HARDWARE) and not self.macs():
             return "hardware"
         paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
+        if not model and self.macs() and self.asks_for(FOR_MODELS):
+            self.missing = ["accelerator"]
+            return None
         self.missing = ["accelerator" if model else "model"] if model or device or paid else ["model", "accelerator"]
         return None
 

@@ -3,6 +3,7 @@
 from calc.catalog import catalog
 from calc.lines.fielding import take
 from calc.lines.reader import TRAINED, Reader
+from calc.lines.settling import ON_PROCESSORS
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -13,7 +14,6 @@ SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 HOURS_A_MONTH = 730
-ON_PROCESSORS = "llama.cpp"
 
 
 def read_line(text: object) -> dict[str, object]:
@@ -47,6 +47,7 @@ def read_line(text: object) -> dict[str, object]:
         "taken": reader.taken,
         "unread": [piece._asdict() for piece in reader.line.unread()],
         "missing": reader.missing,
+        "choices": {"accelerator": reader.macs()} if "accelerator" in reader.missing else {},
     }
 
 

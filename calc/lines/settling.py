@@ -8,11 +8,12 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
 from calc.planning.support import format_of_bits
-from calc.scenario.fields import PUBLISHED
+from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
 
 Scenario = Mapping[str, object]
 HAVE = ("accelerator", "accelerators")
+ON_PROCESSORS = "llama.cpp"  # which alone leaves parts of a model in the host's memory
 ON_HOST = frozenset(("experts_on_host", "gpu_layers"))
 FEW_BITS = 4  # below which what a model writes suffers
 YEARS = 2  # people who ask what runs mean current models
@@ -33,6 +34,13 @@ def settled(scenario: Scenario, kind: str) -> Settled:
     devices do not hold stays there. Raises ScenarioError for a scenario that is wrong.
     """
     asked, found = dict(scenario), dict[str, object]()
+    if "host" in asked and "accelerator" in asked and asked.get("engine") == USUAL:
+        whole = settled({name: value for name, value in asked.items() if name != "host"}, kind)
+        report: Any = estimate(whole.scenario)
+        if report["scenario"]["engine"] != ON_PROCESSORS:
+            if report["memory"]["fits"]:
+                return whole  # on its devices, under the engine that people take there
+            found["engine"] = asked["engine"] = ON_PROCESSORS
     if kind == "devices":
         found["accelerators"] = fewest(asked)
         asked["accelerators"] = found["accelerators"] or 1
@@ -80,7 +88,7 @@ def smallest(scenario: Scenario) -> object:
     weights = format_of_bits(catalog().engine(engine), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights})
     room = [report["memory"]["headroom_bytes"] for report in (published, quantized)]
-    return PUBLISHED if room[0] >= room[1] else weights
+    return PUBLISHED if room[0] >= room[1] and published["runs"] is not False else weights
 
 
 def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], object]:

@@ -49,9 +49,9 @@ def scored(kind: str) -> Scored:
     return read(frozen())[kind]
 
 
-def freeze(state: str = "") -> None:
-    """Return the scores of a state of the files from here on, or as they are now: to compute them takes a minute."""
-    _frozen[0] = state or digest()
+def freeze() -> None:
+    """Return the scores of the files as they are now from here on: to compute them takes a minute."""
+    _frozen[0] = digest()
 
 
 def frozen() -> str:

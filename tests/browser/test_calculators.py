@@ -497,6 +497,26 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
 
 
+def test_what_is_typed_before_the_script_is_there_stays(watched: Watched, site: str) -> None:
+    """A field that was typed in while the page's script was under way is neither emptied nor given a carried value."""
+    page = watched.page
+    held: list[Route] = []
+    page.goto(site + FIT)
+    page.evaluate("sessionStorage.setItem('gpu-case', JSON.stringify({context_tokens: '16384', sequences: '3'}))")
+    page.context.route("**/calculator.mjs", lambda route: held.append(route))
+    page.goto(site + CACHE, wait_until="commit")
+    page.fill("[name=context_tokens]", "1000")
+    while not held:
+        page.wait_for_timeout(20)
+    for route in held:
+        route.continue_()
+    live(page)
+    expect(page.locator("[name=sequences]")).to_have_value("3")
+    expect(page.locator("[name=context_tokens]")).to_have_value("1000")
+    expect(page.locator(".calc-verdict")).to_contain_text("1,000 tokens")
+    expect(page).to_have_url(re.compile("context_tokens=1000&sequences=3$"))
+
+
 def test_a_name_finds_what_people_mean(watched: Watched, site: str) -> None:
     """DeepSeek R1 is one of the releases of the 671B, which stands before the distillations with longer matches."""
     page = watched.page

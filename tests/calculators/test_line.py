@@ -14,7 +14,7 @@ from calc import estimate, plan, read_line
 from calc.calculators import answer
 from calc.calculators.html import in_words
 from calc.calculators.line import CALCULATOR_OF, answer_line, render_line
-from calc.calculators.line_chips import CHOICES
+from calc.calculators.line_chips import CHOICES, render
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -73,6 +73,34 @@ def test_a_format_that_misses_less_is_taken_where_none_fits() -> None:
 def test_a_size_is_not_that_of_a_device_that_nobody_knows() -> None:
     """A memory behind a part of a device's name is that device's, and no other of that size is answered for."""
     assert "On which GPU?" in asked("jetson xavier 64gb llama 8b int4")["status"]
+
+
+def test_a_board_that_nobody_knows_is_no_card_of_its_memory() -> None:
+    """A size behind a name that the catalogue lacks is that of the named thing: a Raspberry Pi is no GeForce."""
+    assert "On which GPU?" in asked("Raspberry Pi 5 8GB llama 3.2 1b")["status"]
+    assert "RTX 3090" in asked("gemma 3 27b qat 24gb card 32k context")["status"]  # where the word is of the model
+
+
+def test_a_mac_without_a_chip_is_asked_for_it() -> None:
+    """What stands in a Mac is chosen from the catalogue's chips, and the words of the choice are read."""
+    found = asked("macbook air llama 3.1 8b")
+    assert "Which chip has the Mac" in found["status"] and '<option value="M5 32GB">' in found["html"]
+    assert "on one M5 32GB" in asked("macbook air llama 3.1 8b M5 32GB")["status"]
+
+
+def test_a_host_beside_cards_for_servers() -> None:
+    """vLLM keeps nothing on the host: where its devices hold a model they are answered, and else llama.cpp."""
+    assert "under vLLM" in asked("8xh200 2tb ram deepseek v3")["status"]
+    found = asked("deepseek v3 on one h100 with 1tb ram")["status"]
+    assert "under llama.cpp" in found and "stay in the host's memory" in found
+
+
+def test_every_part_has_its_words() -> None:
+    """Each part of each line is shown, also a device without an entry of its own, such as an M2 with 16 GB."""
+    for row in ROWS:
+        reading: Any = read_line(row["line"])
+        html = render(reading, {})
+        assert html.count("data-said") == len(reading["chips"])
 
 
 def test_the_size_of_a_cache_needs_no_device() -> None:

@@ -1,9 +1,8 @@
 """A build in which everything is new is rendered by two processes, each page by one of them."""
 
-import subprocess
+import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mkdocs.structure.files import File, Files
@@ -18,9 +17,9 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "_second", [])
 
 
-def second(monkeypatch: pytest.MonkeyPatch, program: str) -> Any:
-    """Put another program in the place of the second process, and return it."""
-    process = subprocess.Popen([sys.executable, "-c", program])
+def second(monkeypatch: pytest.MonkeyPatch, program: str) -> int:
+    """Put another program in the place of the second process, and return its number."""
+    process = os.posix_spawn(sys.executable, [sys.executable, "-c", program], os.environ)
     monkeypatch.setattr(beside, "_second", [process])
     return process
 
@@ -50,7 +49,9 @@ def test_what_the_second_process_renders_is_awaited(tmp_path: Path, monkeypatch:
     found = beside.awaited(page)
     assert found and found.html == "<p>"
     beside.end()
-    assert process.poll() is not None and not list(tmp_path.glob("*.claim"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    assert not list(tmp_path.glob("*.claim"))
 
 
 @pytest.mark.parametrize("program", ["", "raise SystemExit(1)"])
@@ -71,8 +72,32 @@ def test_a_page_that_nobody_claimed_is_rendered_here(tmp_path: Path, monkeypatch
 
 
 def test_it_begins_at_the_end() -> None:
-    """Files stand in the other order, and are found by name as before."""
-    files = Files([File(name, "docs", "site", use_directory_urls=True) for name in ("a.md", "b.md", "c.png")])
-    turned = beside.backwards(files)
-    assert [file.src_uri for file in turned] == ["c.png", "b.md", "a.md"]
+    """Files stand in the other order, those that wait for others come last, and all are found by name as before."""
+    texts = {"a.md": "A", "b.md": "waits", "c.png": "", "d.md": "D"}
+    files = Files([File(name, "docs", "site", use_directory_urls=True) for name in texts])
+    for file in files:
+        file.content_string = texts[file.src_uri]
+    turned = beside.backwards(files, lambda text: text == "waits")
+    assert [file.src_uri for file in turned] == ["d.md", "c.png", "a.md", "b.md"]
     assert turned.get_file_from_path("b.md") is files.get_file_from_path("b.md")
+
+
+def test_the_second_process_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows what it is, has all that was read, and says nothing; the build goes on as before."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    read = {"facts": "all"}
+    beside.begin()
+    if beside.helps():
+        print("never seen")
+        (tmp_path / "seen").write_text(read["facts"])
+        beside.leave()
+    while not beside.ended():
+        pass
+    assert not beside.helps() and (tmp_path / "seen").read_text() == "all"
+
+
+def test_with_one_processor_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two would only take turns."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    beside.begin()
+    assert beside.ended()

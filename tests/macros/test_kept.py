@@ -86,6 +86,7 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
     """Another text, address, front matter, state of the catalogue or name of a file makes another page."""
     files = [kept.file_of("{{ plot() }}", Page("a/")), kept.file_of("{{ plot() }} more", Page("a/"))]
     files.append(kept.file_of("{{ plot() }}", Page("b/")))
+    files.append(kept.file_of("{{ plot() }}", Page("b/"), "what others say"))
     page = Page("a/")
     page.meta["terms"] = False
     files.append(kept.file_of("{{ plot() }}", page))
@@ -93,7 +94,7 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
     files.append(kept.file_of("{{ plot() }}", Page("a/")))
     monkeypatch.setattr(kept, "_state", ["two"])
     files.append(kept.file_of("{{ plot() }}", Page("a/")))
-    assert len(set(files)) == 6
+    assert len(set(files)) == 7
 
 
 def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,12 +142,3 @@ def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(kept, "_code", [])
     kept.begin()
     assert kept.file_of("{{ fact() }}", Page("a/")) != served
-
-
-def test_few_pages_read_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of sources says what pages rest on each, and others take in a file: they are decided by all of them."""
-    states = iter(["one", "two", "three", "four"])
-    monkeypatch.setattr(kept, "digest", lambda _: next(states))
-    for text in ("{{ source_table() }}", 'Words\n--8<-- "CHANGELOG.md"'):
-        assert kept.file_of(text, Page("a/")) != kept.file_of(text, Page("a/"))
-    assert kept.file_of("{{ number() }}", Page("a/")) == kept.file_of("{{ number() }}", Page("a/"))

@@ -72,7 +72,10 @@ class Calculator extends HTMLElement {
     bringTables(this.#answer);
     this.#startWhenLookedAt();
     this.#tellOrigin(...before(this));
-    if (this.#readAddress() || this.#takeCarried() || corrections().length) {
+    const typed = this.#controls.filter((control) => control.value !== initial(control)); // before this script was there
+    const [linked, taken] = [this.#readAddress(typed), this.#takeCarried(typed)];
+    if (typed.length) { this.#carry(); this.#laterWriteAddress(true); }
+    if (linked || taken || corrections().length) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
     }
@@ -122,13 +125,13 @@ class Calculator extends HTMLElement {
     return this.dataset.prefix ? `${this.dataset.prefix}.${name}` : name;
   }
 
-  // Put the address's values into the form; say whether they differ from the defaults.
-  #readAddress() {
+  // Put the address's values into the form, but leave what was typed; say whether the form differs from the defaults.
+  #readAddress(typed = []) {
     const query = new URLSearchParams(location.search);
     this.#linked = {};
     let differs = false;
     for (const control of this.#controls) {
-      const value = query.get(this.#key(control.name)) ?? initial(control);
+      const value = typed.includes(control) ? control.value : (query.get(this.#key(control.name)) ?? initial(control));
       this.#set(control, value);
       if (value !== initial(control)) differs = true;
     }
@@ -137,12 +140,12 @@ class Calculator extends HTMLElement {
 
   // Values of another calculator in this tab that this one asks for too; an address with values of its own comes first,
   // and who goes back finds what was there.
-  #takeCarried() {
+  #takeCarried(typed) {
     if (location.search || this.dataset.prefix || (spared() && !runtime.started)) return false;
     const [arrival] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
     if (arrival?.type === "back_forward" && !runtime.started) return false;
     const values = carried();
-    const known = this.#controls.filter((control) => control.name in values && values[control.name] !== initial(control) && takes(control, values[control.name]));
+    const known = this.#controls.filter((control) => !typed.includes(control) && control.name in values && values[control.name] !== initial(control) && takes(control, values[control.name]));
     for (const control of known) this.#set(control, values[control.name]);
     if (known.length) {
       this.#tellOrigin(CARRIED_TEXT);
