@@ -2,6 +2,7 @@
 
 from calc.catalog.records import Accelerator
 from calc.derivation import INFO, WRONG, Warn
+from calc.memory.engines.vllm import default_sequences, sequence_limit
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import STAGED, joined
 from calc.planning.served import Served
@@ -46,8 +47,17 @@ def model_warnings(served: Served) -> list[Warn]:
 
 def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
-    engine, runtime = served.serving.engine, served.runtime
+    engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
+    limit, usual = (
+        (sequence_limit(case), default_sequences(engine, case.accelerator)) if engine.id == "vllm" else (0, 0)
+    )
+    if case.slots is None and limit < usual:
+        message = (
+            f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "
+            f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
+        )
+        found.append(Warn("fewer-sequences-than-default", message, "sequences"))
     cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"

@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.engines.sglang import static_fraction
-from calc.memory.engines.vllm import captured, is_large_device, links_amounts, padded_bytes, stage_workspace
+from calc.memory.engines.vllm import Start, captured, is_large_device, links_amounts, padded_bytes, stage_workspace
 from calc.memory.runtime import (
     ALLOCATED,
     DEVICE,
@@ -232,6 +232,17 @@ def test_tensorrt_llm_takes_its_share_of_what_is_free() -> None:
         for share in ({"memory_fraction": 0.5}, {}, {"memory_fraction": 0.9})
     )
     assert usual == same and half == pytest.approx(usual * 5 / 9, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cache", "draft", "limit", "fits"), [(100, 0, 75, True), (100, 0, 74, False), (90, 10, 75, True)]
+)
+def test_room_for_one_of_four_sequences(cache: int, draft: int, limit: int, fits: bool) -> None:
+    """What four keep together is 100 bytes: one needs 25 of them, beside 50 that are fixed."""
+    asked = SimpleNamespace(sequences=4, budget=SimpleNamespace(recurrent_state=0, draft_cache=draft))
+    step: Any = None
+    assert Start(4, 50, cache, step, fixed=50, limit=limit).has_room(asked) is fits  # type: ignore[arg-type]
+    assert Start(4, 50, cache, step, fixed=50, limit=None).has_room(asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,13 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
         ["llama.cpp gives", "parallelism.pipeline"],
     ),
     (
+        GPT_OSS,
+        "fewer-sequences-than-default",
+        "sequences",
+        "caution",
+        ["vLLM's default of 1,024", "--max-num-seqs 256"],
+    ),
+    (
         {"accelerator": "rtx-3090", "memory_fraction": 0.3},
         "share-too-small",
         "memory_fraction",

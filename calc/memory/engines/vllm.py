@@ -27,25 +27,63 @@ def vllm(case: Case) -> Runtime:
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
     share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
+    Where a large device's default of sequences leaves no room for a single one, that of a small one is taken, as an
+    operator would set it, and as images start whose sampler is FlashInfer's; a limit that is stated is kept.
     """
+    found = start_of(case)
+    amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
+    return with_pool(
+        case,
+        amounts,
+        pool=None if found.limit is None else max(found.limit - found.fixed, 0),
+        limit=found.limit,
+        fixed=found.fixed,
+        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
+        template="max({} − {} − {}, 0)",
+    )
+
+
+class Start(NamedTuple):
+    """What vLLM holds from its start on, when at most so many sequences may run."""
+
+    sequences: int
+    weights: int
+    cache: int  # of all sequences, as it is paged
+    step: "StepAmounts"
+    fixed: int  # bytes of its share that are no cache
+    limit: int | None  # of its share; None without a device
+
+    def has_room(self, case: Case) -> bool:
+        """Return whether one sequence fits; without a device, it does."""
+        kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
+        one = kept - (case.sequences - 1) * kept // case.sequences
+        return self.limit is None or self.fixed + one <= self.limit
+
+
+def start_of(case: Case) -> Start:
+    """Return vLLM with `max_num_seqs` as stated, or the default of the device, or of a small one where one then fits."""
     weights = case.budget.weights + expert_padding(case)
-    step = step_amounts(case, running_sequences(case))
-    inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
-    fixed = weights + case.budget.beside + total(inside)
+    cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
-    cache = case.paged_cache(case.engine.whole("block_tokens"))
-    return with_pool(
-        case,
-        held_amounts(case, weights=weights, cache=cache) + step.all,
-        pool=None if limit is None else max(limit - fixed, 0),
-        limit=limit,
-        fixed=fixed,
-        formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
-    )
+
+    def start(sequences: int) -> Start:
+        step = step_amounts(case, sequences)
+        inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
+        fixed = weights + case.budget.beside + total(inside)
+        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
+
+    if case.slots is not None:
+        return start(case.slots)
+    usual, small = (start(running_sequences(case)), start(max(case.engine.whole("sequences"), case.sequences)))
+    return small if small.has_room(case) and not usual.has_room(case) else usual
+
+
+def sequence_limit(case: Case) -> int:
+    """Return `max_num_seqs`: as stated, or the default of the device, or of a small one where one sequence then fits."""
+    return start_of(case).sequences
 
 
 def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
