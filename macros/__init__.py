@@ -5,8 +5,8 @@ from typing import Any
 from mkdocs.exceptions import BuildError
 
 from calc import CatalogError, catalog
-from calc.scenario.model import check_models
 from calc.validation import questions, recorded
+from calc.validation.soundness import check_whole
 from macros import inline, kept, pages, plots
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
@@ -63,6 +63,7 @@ from macros.hardware_tables import (
     machine_table,
     memory_option_table,
     price_table,
+    purchase_table,
     rent_table,
     stale_days,
 )
@@ -264,6 +265,7 @@ MACROS = (
     questions_table,
     hosted_table,
     price_table,
+    purchase_table,
     rent_table,
     processor_bandwidth,
     processor_number,
@@ -331,7 +333,7 @@ def define_env(env: Any) -> None:
         facts = catalog.reload()
         recorded.digest.cache_clear()
         if not kept.begin():
-            check_models(facts)
+            check_whole(facts)
             kept.note_sound()
     except CatalogError as error:
         raise BuildError(str(error)) from None

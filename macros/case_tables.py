@@ -6,7 +6,7 @@ from calc import estimate
 from calc.calculators.html import table, text
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_binary, size_gb, size_gib
-from calc.calculators.speed import per_second
+from calc.calculators.speed_answer import per_second
 from calc.catalog import catalog
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_gb, show_gib, show_large_count, show_seconds

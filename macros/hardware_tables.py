@@ -2,6 +2,7 @@
 
 import datetime
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from calc import estimate
@@ -206,23 +207,38 @@ def price_table(of: str) -> str:
 
 
 def rent_table() -> str:
-    """Return the middle of the rents of each device that are not old, with the lowest, the highest and the sellers."""
-    facts, today = catalog(), datetime.date.today().isoformat()
-    asked: dict[tuple[str, str], list[Price]] = {}
-    for price in facts.prices("accelerators"):
-        if price.per == "hour" and price.currency == "USD" and not price.is_stale(today):
-            asked.setdefault((price.item, price.kind), []).append(price)
-    rows = []
-    for (item, kind), prices in sorted(asked.items()):
-        each = sorted(price.each for price in prices)
-        sellers = ", ".join(sorted({price.seller for price in prices}))
-        median = statistics.median(each)
-        cells = [sortable(value, text(f"{show_number(value)} USD")) for value in (median, each[0], each[-1])]
-        rows.append([text(facts.accelerator(item).name), text(kind), *cells, text(sellers)])
-    if not rows:
+    """Return the middle of the rents of each device that are not old, with lowest, highest, newest day and sellers."""
+    today = datetime.date.today().isoformat()
+    rents = [price for price in catalog().prices("accelerators") if price.per == "hour" and not price.is_stale(today)]
+    if not rents:
         return element("p", text(f"No rent in the catalogue is newer than {PRICE_STALE_DAYS} days."))
-    headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Sellers")
-    return filtered(table(headings, rows, caption="Rents of one device for an hour", words=(0, 1, 5)), things="rents")
+    return middle_table(rents, caption="Rents of one device for an hour", things="rents")
+
+
+def purchase_table() -> str:
+    """Return the middle of what each device was sold for, new and used, as `middle_table` does."""
+    sold = [price for price in catalog().prices("accelerators") if price.per == "piece" and price.kind != "launch"]
+    return middle_table(sold, caption="Prices of one device", things="prices")
+
+
+def middle_table(prices: Sequence[Price], *, caption: str, things: str) -> str:
+    """Return median and spread of prices in dollars by device and kind, with the newest day, old or not."""
+    asked: dict[tuple[str, str], list[Price]] = {}
+    for price in prices:
+        if price.currency == "USD":
+            asked.setdefault((price.item, price.kind), []).append(price)
+    rows, today = [], datetime.date.today().isoformat()
+    for (item, kind), found in sorted(asked.items()):
+        each = sorted(price.each for price in found)
+        sellers = ", ".join(sorted({price.seller for price in found if price.seller}))
+        values = (statistics.median(each), each[0], each[-1])
+        cells = [sortable(value, text(f"{show_number(value)} USD")) for value in values]
+        newest = max(found, key=lambda price: price.checked)
+        old = f", older than {PRICE_STALE_DAYS} days" if newest.is_stale(today) else ""
+        cells.append(sortable(newest.checked, f"{text(newest.checked)}{old}"))
+        rows.append([text(catalog().accelerator(item).name), text(kind), *cells, text(sellers) or missing()])
+    headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Newest", "Sellers")
+    return filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things)
 
 
 def hosted_table() -> str:

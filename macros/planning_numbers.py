@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from calc import estimate
 from calc.calculators import CALCULATORS
-from calc.calculators.cost import busy_hours, hour_costs, million_hours, show_days, steps
+from calc.calculators.cost_answer import show_days
+from calc.calculators.cost_report import busy_hours, hour_costs, million_hours, steps
 from calc.calculators.html import element
 from calc.calculators.rendering import source_html
 from calc.catalog import catalog

@@ -25,7 +25,8 @@ FLOORS = (
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation", "maintenance", "command"),
+    ("validation",),
+    ("maintenance", "command"),
     ("__main__",),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

@@ -85,7 +85,7 @@ INPUTS = (
     Amount(
         "percentile",
         "Kept for",
-        "Per cent of the time in which the times are kept.",
+        "Per cent of the requests that keep the times.",
         "95",
         least=50,
         most=99.99,
@@ -181,7 +181,7 @@ def render(report: Report) -> str:
 
 ASSUMPTIONS = [
     "Requests come at random, as many as people and habits say, and share the replicas evenly.",
-    "A replica is given as many as keep the times asked for, for the per cent of the time asked for.",
+    "A replica is given as many as keep the times asked for, for the per cent of the requests asked for.",
     "Its times are those of a busy moment, not of the mean; a name leads to them.",
     element("a", "How a load is shared", href="../../about/plan/#how-a-load-is-shared") + " has the reasoning.",
 ]

@@ -10,6 +10,7 @@ from calc.catalog.entries import Entry, Tables
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NOT_CARRIED = ("claims", "glossary", "runs")
+FINETUNES = "finetunes.json"  # a file of its own, that is read where nothing else knows a name
 # Fields that are left behind by kind, each with what a record says in their place.
 DAY: Entry = {"checked": ""}
 LEFT_BEHIND: dict[str, Entry] = {
@@ -21,9 +22,9 @@ LEFT_BEHIND: dict[str, Entry] = {
     "kernel_families": {"reason": "", **DAY},
     "kernels": {"name": "", "reason": "", "error": 0.0, "source": "", **DAY},
     "links": {"note": "", **DAY},
-    "machines": {"note": "", **DAY},
+    "machines": {"note": "", "source": "", **DAY},
     "mixtures": DAY,
-    "models": {"licence": "", "gated": False, "note": "", **DAY},
+    "models": {"licence": "", "gated": False, "note": "", "finetunes": (), **DAY},
     "number_formats": DAY,
     "prices": {"note": ""},
     "processors": DAY,
@@ -47,6 +48,8 @@ LISTED_FACTS = (
     "rocm",
 )
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
+# Facts whose own sources answers name; of the others the browser knows that of the entry.
+SOURCED_FACTS = ("memory", "memory_reported", "memory_usable", "bandwidth", "bf16", "power")
 # Kinds whose days say how new the facts are.
 DATED = (
     "models",
@@ -80,6 +83,11 @@ def carried(tables: Tables) -> str:
     return as_text({"tables": kept, "version": version_of(tables)})
 
 
+def finetunes(tables: Tables) -> str:
+    """Return the repositories that hold models under names of their own, by model, as JSON text."""
+    return as_text({name: entry["finetunes"] for name, entry in tables["models"].items() if entry.get("finetunes")})
+
+
 def version_of(tables: Tables) -> str:
     """Return the version of the facts: the last day on which one of them was checked."""
     return max(str(entry["checked"]) for kind in DATED for entry in tables[kind].values())
@@ -101,7 +109,8 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
         found["coefficients"] = {name: without(item, COEFFICIENT) for name, item in listed.items()}
     facts = {name: part for name, part in found.items() if isinstance(part, dict) and "value" in part}
     for name, fact in facts.items():
-        same = {"source": ""} if fact.get("source") == found.get("source") else {}
+        unsaid = kind == "accelerators" and name not in SOURCED_FACTS
+        same = {"source": ""} if unsaid or fact.get("source") == found.get("source") else {}
         found[name] = without(fact, FACT | same)
     return found
 

@@ -1,6 +1,6 @@
 """Which entry of the catalogue a name leads to: ids, market names, repositories, copies of repositories."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ MOST_LISTED = 40  # names in a message
 class Names:
     """The tables of the catalogue, and what finds their entries by any name that people write."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, finetunes: Callable[[], Mapping[str, list[str]]] | None = None) -> None:
         self._tables = tables
+        self._finetunes = finetunes  # of models, where they are not in the tables: read once nothing else knows a name
         self._names: dict[str, dict[str, str]] = {}
         self._market: MarketNames | None = None
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
@@ -48,6 +49,31 @@ class Names:
                 for known in lookup_names(entry_id, entry)
             }
         return self._names[kind].get(fold(name))
+
+    def listed_model(self, name: str) -> str | None:
+        """Return the id of the model that lists a name, None where none does; finetunes are read only for that."""
+        found = self.lookup("models", name)
+        if found is None and self._finetunes and not self._known(name) and self.complete():
+            found = self.lookup("models", name)
+        return found
+
+    def _known(self, name: str) -> bool:
+        """Return whether an unlisted name is that of a copy, or has the words of a model's name."""
+        from calc.catalog.copies import copied  # listed names need it not
+
+        copy = copied(name, self._tables["models"], self.format_names)
+        return copy is not None or self.model_names.read(name) is not None
+
+    def complete(self) -> bool:
+        """Add the finetunes that are not in the tables; return whether there were any."""
+        read, self._finetunes = self._finetunes, None
+        models, found = self._tables["models"], read() if read else {}
+        for entry_id, repositories in found.items():
+            models[entry_id] = models[entry_id] | {"finetunes": repositories}
+        if found:
+            self._names.pop("models", None)
+            self.__dict__.pop("model_names", None)
+        return bool(found)
 
     def find(self, kind: str, name: str, field: str, *others: str) -> str:
         """Return the id that `name` leads to; raises ScenarioError for `field` with the nearest known names.
@@ -85,7 +111,7 @@ class Names:
 
     def copied(self, name: str) -> "Copy | None":
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
-        if self.lookup("models", name) is not None:
+        if self.listed_model(name) is not None:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
@@ -96,7 +122,7 @@ class Names:
 
         What the entry says of that repository comes first, and an id says nothing.
         """
-        listed = self.lookup("models", name)
+        listed = self.listed_model(name)
         if listed is None:
             return self.copied(name)
         if name == listed or name in self._tables["models"][listed].get("published", ()):  # type: ignore[operator]
@@ -108,7 +134,7 @@ class Names:
 
     def read_model_name(self, name: str) -> "ModelReading | None":
         """Return which model an unlisted name means by its words, and which others have them; None where none has."""
-        if self.lookup("models", name) is not None:
+        if self.listed_model(name) is not None:
             return None
         return self.model_names.read(name)
 

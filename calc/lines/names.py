@@ -273,7 +273,7 @@ class Names:
                 continue
             if found := self.words_of_model(line, window):
                 return found
-        return None
+        return self.listed_model(line) or self.model(line) if self.catalog.complete() else None
 
     def words_of_model(self, line: Line, window: list[Piece]) -> Name | None:
         """Return the model that has these words in its name, claimed."""

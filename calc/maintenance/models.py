@@ -14,6 +14,7 @@ from calc.catalog.entries import DATA
 from calc.files.config_json import needed
 from calc.files.json_text import read_json
 from calc.maintenance.toml_text import append, table_text
+from calc.validation.soundness import COUNTS
 
 # Kept of a config beside what its shape follows from: what says how weights are stored, and how long a text may be.
 KEPT = (
@@ -32,7 +33,6 @@ KEPT = (
     "num_mtp_modules",
 )
 NESTED = ("text_config", "vision_config", "audio_config")
-COUNTS = Path(__file__).resolve().parents[1] / "tests/data/catalogue_parameters.json"
 CONTEXT = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 
 
@@ -109,11 +109,11 @@ def file_for(config: Mapping[str, object], folder: Path = DATA) -> Path:
 def add(path: Path, repository: str, known: Mapping[str, object], folder: Path = DATA) -> str:
     """Write the entry of the model at `path` into its family's file; return what was written and what it computes.
 
-    `known` has more of the entry, and `parameters`, the maker's count, which is then put down for the tests. Raises
-    ValueError where the catalogue has the model, and ScenarioError or CatalogError where its config is not sound.
+    `known` has more of the entry, and `parameters`, the count that each build compares. Raises ValueError
+    where the catalogue has the model, and ScenarioError or CatalogError where its config is not sound.
     """
     config, stated = read_folder(path)
-    found = catalog().lookup("models", repository)
+    found = catalog().listed_model(repository)
     if found is not None:
         raise ValueError(f"{repository} is in the catalogue, as {found}")
     total, counted = parameters_total(read_config(Config(config))), known.get("parameters")
@@ -130,7 +130,5 @@ def add(path: Path, repository: str, known: Mapping[str, object], folder: Path =
         counts[entry_id] = {"total": total, "safetensors": repository}
         COUNTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     elif not counted:
-        lines.append(
-            "put its maker's count into tests/data/catalogue_parameters.json, or say parameters=COUNT next time"
-        )
+        lines.append(f"put its maker's count into measurements/{COUNTS.name}, or say parameters=COUNT next time")
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """Passes over memory that an engine adds to the operations of a model: around its caches, products and states."""
 
-from calc.performance.kernels import FEW_ROWS, PLAIN
+from calc.performance.device_laws import PLAIN
+from calc.performance.kernels import FEW_ROWS
 from calc.performance.operations import Attention, Copy, Counted, Pass, Product, Recurrence
 from calc.performance.schedules import Schedule
 

@@ -7,16 +7,9 @@ from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, SEND
 from calc.performance.operations import Attention, Collective, Counted, Experts, Pass, Pointwise, Product, Recurrence
-from calc.performance.rank_model import (
-    DECODER,
-    ENCODED,
-    ENCODER,
-    OUTPUTS,
-    ExpertMatrices,
-    Look,
-    RankModel,
-    rank_model,
-)
+from calc.performance.rank_layers import Look
+from calc.performance.rank_matrices import DECODER, ENCODED, ENCODER, OUTPUTS, ExpertMatrices
+from calc.performance.rank_model import RankModel, rank_model
 
 TENSOR, PIPELINE, DATA, CONTEXT, EXPERT = "tensor", "pipeline", "data", "context", "expert"
 MOST_ABSORBED = 8  # new tokens of a sequence up to which latent attention looks at the cached vectors themselves

@@ -1,21 +1,27 @@
-"""Seconds of an operation: the law of its kind, kernel and family of devices, and the device's data sheet."""
+"""Seconds of an operation on a device: the law of its kind and kernel, asked for its sizes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
-from calc.catalog import catalog
-from calc.catalog.records import Accelerator, KernelFamily, KernelLaw
+from calc.catalog.records import Accelerator, KernelLaw
 from calc.performance.collectives import RING, step_count
-from calc.performance.device_rates import RATES, family_of, matrix_rate
-from calc.performance.fabric import DEVICE, HOST, Joined, host_link, joined, reached_share
+from calc.performance.device_laws import (
+    DECODE,
+    EXPERTS,
+    LATENT_DECODE,
+    LATENT_PREFILL,
+    MESSAGE,
+    PLAIN,
+    POINTWISE,
+    PREFILL,
+    PRODUCT,
+    RECURRENCE,
+    DeviceLaws,
+)
+from calc.performance.device_rates import matrix_rate
+from calc.performance.fabric import HOST, host_link, joined, reached_share
 from calc.performance.kernel_laws import (
     TILE_HEADS,
-    DecodeLaw,
-    ExpertsLaw,
-    MessageLaw,
-    PrefillLaw,
-    ProductLaw,
-    StreamLaw,
     blend,
     busiest_rank,
     decode_s,
@@ -39,20 +45,10 @@ from calc.performance.operations import (
 from calc.performance.own_kernels import LIBRARIES, OwnKernels
 from calc.performance.transfers import transfer
 
-PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
-LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent-decode", "recurrence", "pointwise"
-MESSAGE = "message"
-PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
-PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
-# Where no law of a kind was fitted, one of another kind with the same numbers serves.
-INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
-UNKNOWN_UNITS = 100.0
 UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
 UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
-THREADS_SHARE = 0.62  # of the rate of instructions of a whole group of threads, what those of one warp reach
-MEASURED, GENERATION, CARRIED = "measured", "generation", "carried"
 
 
 class Basis(NamedTuple):
@@ -62,39 +58,13 @@ class Basis(NamedTuple):
     kind: str  # measured on this device, on another of its generation, or carried over from another family
 
 
-class Found(NamedTuple):
-    """A law, the shares of it that this family reaches, and what stands behind it."""
-
-    law: KernelLaw
-    rate_factor: float
-    memory_factor: float
-    kind: str
-
-
-class Kernels:
-    """How fast one device does each kind of operation, under one engine's kernels. Laws are found once and kept."""
+class Kernels(DeviceLaws):
+    """How fast one device does each kind of operation, under one engine's kernels."""
 
     def __init__(self, accelerator: Accelerator, engine: str = "", own: OwnKernels = LIBRARIES) -> None:
-        self.accelerator = accelerator
-        self.engine = engine
-        self.own = own
-        self.family = family_of(accelerator)
-        self.integer_rate = own.integer_share * (accelerator.quantity("int8") or 0.0)
-        if self.family.least_rows > 1:
-            self.integer_rate *= THREADS_SHARE
-        self.bandwidth = accelerator.quantity("bandwidth") or 0.0
-        self.least_rows = self.family.least_rows
-        self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
+        super().__init__(accelerator, engine, own)
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
-        self._products: dict[str, ProductLaw] = {}
-        self._experts: dict[str, ExpertsLaw] = {}
-        self._prefills: dict[tuple[bool, str], PrefillLaw] = {}
-        self._decodes: dict[tuple[bool, str], DecodeLaw] = {}
-        self._streams: dict[str, StreamLaw] = {}
-        self._groups: dict[tuple[str, int], Joined] = {}
-        self._messages: dict[tuple[str, str, int], MessageLaw | None] = {}
-        self._taken: Found | None = None
         self._seconds: dict[type, Callable[..., float]] = {
             Product: self.product,
             Experts: self.experts,
@@ -110,15 +80,6 @@ class Kernels:
         """Return the seconds of one operation, on an otherwise idle device, without what an engine adds."""
         return self._seconds[type(operation)](operation)
 
-    def group(self, name: str, joined_by: Joined) -> None:
-        """Say what joins the ranks of a kind of group, where it is not what usually joins as many devices."""
-        self._groups[name, joined_by.ranks] = joined_by
-
-    def rate(self, name: str) -> float:
-        """Return the operations a second of the data sheet in a format."""
-        known = name if name in RATES else PLAIN
-        return matrix_rate(self.accelerator, known, self.family.operations_per_byte)
-
     def product(self, operation: Product) -> float:
         """Return the seconds of a matrix product."""
         _, m, n, k, kernel, weight_bytes, io_bytes = operation
@@ -129,10 +90,6 @@ class Kernels:
             worked = blend((weight_bytes + io_bytes) / law.read, 2.0 * m * n * k / law.rate, law.sharpness)
             return self.own.vector_start_s + worked
         return product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=weight_bytes + io_bytes)
-
-    def in_integers(self, kernel: str) -> bool:
-        """Whether packed weights of a kernel are multiplied as 8-bit integers, by the instructions of single warps."""
-        return self.integer_rate > 0.0 and kernel not in PLAIN_KERNELS
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
@@ -240,163 +197,6 @@ class Kernels:
             kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE}.get(type(operation), POINTWISE)
         found = self._find(kind, kernel)
         return Basis(found.law, found.kind)
-
-    def _find(self, kind: str, kernel: str) -> Found:
-        """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one."""
-        laws = kernel_laws()
-        for wanted in (kind, INSTEAD.get(kind, kind)):
-            for name in (kernel, PLAIN):
-                for family, rate, memory in self._families(anywhere=kind == MESSAGE):
-                    for engine in ("",) if self.own.fuses_casts and wanted == PRODUCT else (self.engine, ""):
-                        law = laws.get((wanted, name, family.id, engine))
-                        if law is not None:
-                            return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
-        raise KeyError(kind)
-
-    def _families(self, *, anywhere: bool) -> Iterator[tuple[KernelFamily, float, float]]:
-        """Iterate over this family and those it is like, with the factors on their shares; then over all others."""
-        family, rate, memory = self.family, 1.0, 1.0
-        yield family, rate, memory
-        while family.like:
-            rate, memory = rate * family.matrix_factor, memory * family.memory_factor
-            family = catalog().kernel_family(family.like)
-            yield family, rate, memory
-        if anywhere:  # how a link carries messages is not a matter of the family
-            yield from ((other, 1.0, 1.0) for other in catalog().kernel_families())
-
-    def _basis_kind(self, law: KernelLaw, *, same: bool) -> str:
-        if not same or law.family != self.family.id or not law.rows:
-            return CARRIED
-        return MEASURED if self.accelerator.id in self.family.measured else GENERATION
-
-    def _rate(self, found: Found) -> float:
-        rate = matrix_rate(self.accelerator, found.law.rate, self.family.operations_per_byte)
-        if not rate:  # a sheet without a rate in FP32 or TF32: matrix units take TF32 at half the rate of 16 bit
-            rate = self.rate(PLAIN) / 2
-        return rate * found.law.values.get("matrix_share", 1.0) * found.rate_factor
-
-    def _read(self, found: Found) -> float:
-        return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
-
-    def _product_law(self, kernel: str) -> ProductLaw:
-        law = self._as_product(self._find(PRODUCT, kernel))
-        if self.in_integers(kernel):
-            law = law._replace(rate=self.integer_rate)
-        return self._products.setdefault(kernel, law)
-
-    def _experts_law(self, kernel: str) -> ExpertsLaw:
-        law = self._as_experts(self._find(EXPERTS, kernel))
-        if self.in_integers(kernel):
-            law = law._replace(rate=self.integer_rate)
-        return self._experts.setdefault(kernel, law)
-
-    def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:
-        kind = LATENT_PREFILL if latent else PREFILL
-        return self._prefills.setdefault((latent, kernel), self._as_prefill(self._find(kind, kernel)))
-
-    def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
-        kind = LATENT_DECODE if latent else DECODE
-        law = self._as_decode(self._find(kind, kernel))
-        if self.own.vector_start_s:  # one kernel over parts of the keys, and one that joins them
-            law = law._replace(start_s=2.0 * self.own.vector_start_s, key_s=0.0)
-        return self._decodes.setdefault((latent, kernel), law)
-
-    def _message_law(self, kind: str, group: str, ranks: int) -> MessageLaw | None:
-        """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
-        way = self._groups.setdefault((group, ranks), joined(self.accelerator, ranks=ranks))
-        if way.machines > 1 or way.kind not in (DEVICE, HOST):
-            return None
-        found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}")
-        measured = catalog().kernel_family(found.law.family).measured
-        if catalog().accelerator(measured[0]).vendor != self.accelerator.vendor:
-            return None  # another maker's library
-        values = found.law.values
-        share = values["pair_share" if ranks == 2 else "link_share"]
-        return MessageLaw(values["start_s"], values["hop_s"], way.peak * share, values["ramp"])
-
-    def _stream_law(self, kind: str) -> StreamLaw:
-        law = self._as_stream(self._find(kind, PLAIN))
-        rate = self.own.state_share * (self.accelerator.quantity("fp32") or 0.0)
-        if kind == RECURRENCE and rate:
-            law = law._replace(start_s=self.own.vector_start_s, chunk_s=0.0, rate=rate, step_s=self.own.state_step_s)
-        return self._streams.setdefault(kind, law)
-
-    def take(self, law: KernelLaw) -> None:
-        """Use a law in place of the catalogue's, for the kernels that it names: how laws are fitted."""
-        found = Found(law, 1.0, 1.0, MEASURED)
-        for kernel in law.kernels:
-            if law.kind == PRODUCT:
-                self._products[kernel] = self._as_product(found)
-            elif law.kind == EXPERTS:
-                self._experts[kernel] = self._as_experts(found)
-            elif law.kind in (PREFILL, LATENT_PREFILL):
-                self._prefills[law.kind == LATENT_PREFILL, kernel] = self._as_prefill(found)
-            elif law.kind in (DECODE, LATENT_DECODE):
-                self._decodes[law.kind == LATENT_DECODE, kernel] = self._as_decode(found)
-            elif law.kind == MESSAGE:
-                self._taken = found
-                self._messages.clear()
-            else:
-                self._streams[law.kind] = self._as_stream(found)
-
-    def _as_product(self, found: Found) -> ProductLaw:
-        values = found.law.values
-        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
-        return ProductLaw(
-            values["start_s"],
-            values["depth_s"],
-            values["tile_s"],
-            values["split_depth"],
-            self._read(found),
-            self._rate(found),
-            values["sharpness"],
-            quantize,
-            values.get("row_s", 0.0),
-        )
-
-    def _as_experts(self, found: Found) -> ExpertsLaw:
-        values = found.law.values
-        quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
-        own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
-        return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own)
-
-    def _as_prefill(self, found: Found) -> PrefillLaw:
-        values = found.law.values
-        return PrefillLaw(
-            values["start_s"],
-            self._read(found),
-            self._rate(found),
-            values["sharpness"],
-            values["setup_keys"],
-            values["setup_width"],
-            values["last_wave"],
-            self.units,
-        )
-
-    def _as_decode(self, found: Found) -> DecodeLaw:
-        values = found.law.values
-        own = values["sharpness"], values["turn_s"]
-        return DecodeLaw(values["start_s"], values["key_s"], self._read(found), self._rate(found), *own)
-
-    def _as_stream(self, found: Found) -> StreamLaw:
-        values = found.law.values
-        own = values.get("sharpness", 1.0), values.get("step_s", 0.0), values.get("chunk_s", 0.0)
-        return StreamLaw(values["start_s"], self._read(found), self._rate(found), *own)
-
-
-def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:
-    """Return the laws of the catalogue by kind, kernel, family and engine, the last empty for those of any engine."""
-    facts = catalog()
-    if "kernel_laws" not in facts.derived:
-        facts.derived["kernel_laws"] = {
-            (law.kind, kernel, law.family, engine): law
-            for law in facts.kernel_laws()
-            for kernel in law.kernels
-            for engine in law.engines or ("",)
-        }
-    found = facts.derived["kernel_laws"]
-    assert isinstance(found, dict)
-    return found
 
 
 def kernels(accelerator: Accelerator, *, engine: str = "", own: OwnKernels = LIBRARIES) -> Kernels | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.memory.placement import Host
-from calc.performance.kernels import PLAIN_KERNELS
+from calc.performance.device_laws import PLAIN_KERNELS
 from calc.performance.operations import Attention, Collective, Experts, HostCopy, Operation, Pass, Product
 from calc.performance.schedules import HOST, Timed
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
-from calc.performance.kernels import PLAIN, PLAIN_KERNELS, Kernels
+from calc.performance.device_laws import PLAIN, PLAIN_KERNELS
+from calc.performance.kernels import Kernels
 from calc.performance.operations import (
     Attention,
     Collective,

@@ -176,7 +176,7 @@ class Ledger(NamedTuple):
 
 def hosted_price(facts: Catalog, model: object) -> Price | None:
     """Return the newest price at which a model is hosted, None where none is known."""
-    entry = facts.lookup("models", model) if isinstance(model, str) else None
+    entry = facts.listed_model(model) if isinstance(model, str) else None
     return next(iter(facts.prices("models", entry)), None) if entry else None
 
 

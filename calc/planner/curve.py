@@ -1,6 +1,7 @@
 """How a server runs by the number of sequences that it decodes: up to where it is full, and a little beyond."""
 
 from collections.abc import Callable
+from math import exp, inf, log
 
 from calc.performance.load import State, bursts_s, held, state
 from calc.planner.need import Need
@@ -9,6 +10,7 @@ from calc.planning.serving_load import Server
 ROUNDS = 40  # of looking for a number of sequences, at most
 CLOSE = 1e-3  # relative, of what is looked for
 BEYOND = 2  # numbers that are worked out beyond what the times allow, each twice the one before
+RARE = 1e-6  # a share that is as good as none
 NONE = 1e-3  # decoding sequences that are as good as none
 MOST_SLOTS = 4096  # of a rank that are told apart
 
@@ -45,6 +47,35 @@ class Curve:
         if need.ttft_s is not None:
             parts.append(self.first_s(decoding) / need.ttft_s)
         return max(parts)
+
+    def late(self, decoding: float, ttft_s: float) -> float:
+        """Return the share of requests that wait longer for their first token behind prompts that came before.
+
+        Prompts that come at random are read one after the other, each in about the same time (M/D/1): the share falls
+        with the time by a constant rate (Erlang, 1909; Tijms, A First Course in Stochastic Models, 2003).
+        """
+        found, load = self.state(decoding), self.server.load
+        spare = ttft_s - (found.first_s - found.queueing_s) - load.request_s
+        piece_s = found.extra_s + (found.decoding.total if load.mixes else 0.0)
+        busy = found.share / load.ranks * piece_s / (found.step_s * self.server.passes.expected)  # share of the time
+        if spare <= 0 or not RARE < busy < 1:
+            return float(spare <= 0 or busy >= 1)
+        falls = 2 * (1 / busy - 1)  # with the time, in prompts: the root of busy · (exp(y) − 1) = y beside 0
+        for _ in range(ROUNDS):
+            falls = log(1 + falls / busy)
+        return min((1 - busy) / (busy * exp(falls) - 1) * exp(-falls * spare / found.service_s), 1.0)
+
+    def most_in_time(self, need: Need) -> float:
+        """Return the requests a second of which the share that is asked for has its first token in time."""
+        if need.ttft_s is None:
+            return inf
+        allowed, ttft_s = 1 - need.percentile / 100, need.ttft_s
+
+        def strained(decoding: float) -> float:
+            return log(max(self.late(decoding, ttft_s), RARE) / allowed) / log(allowed / RARE) + 1
+
+        end = self.points[-1]
+        return self.state(end if strained(end) <= 1 else self.where(strained, 1.0, NONE, end)).requests_per_s
 
     def full(self, need: Need) -> float:
         """Return the most sequences decoding with which times and slots are kept; all beyond them strain it."""

@@ -1,63 +1,115 @@
 """Replicas: how many copies of a scenario share what is asked, and how much each of them is given.
 
-A replica is given so many requests that its times are kept with as many in it as there are at the percentile asked.
+A replica is given so many requests that the share asked of them keeps its times: as the chances of so many in it say,
+and then, request by request, as the run says that a report shows.
 """
 
 from math import ceil, inf
 
 from calc.planner.bound import Bound
 from calc.planner.candidates import Candidate
-from calc.planner.curve import CLOSE, Curve
+from calc.planner.curve import CLOSE, NONE, Curve
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow
 from calc.planning.occupancy import Occupancy, most_per_s
 from calc.planning.served import serve
 from calc.planning.serving_load import Server, server_of
-from calc.question import read_question
+from calc.question import Question, read_question
+from calc.units import show_number
 
+CLEAR = 0.75  # of what a replica could be given by the chances: so much keeps its times in any run
+LEAST_MEAN = 0.5  # requests in a server: one that has fewer most of the time gets no faster with fewer still
+FINE = 24  # up to twice as many replicas are added one by one, then more
 ALIKE = 1e-9  # relative, of numbers that rounding alone tells apart
 
 
-def server_on(scenario: dict[str, object]) -> Server | None:
+def server_on(read: Question) -> Server | None:
     """Return the server of a scenario with `concurrency`; None where nothing is written, or no rate is known."""
-    read = read_question(scenario)
-    serving = read.asked.serving(read.accelerator)
+    serving = read.serving()
     if serving is None or not read.demand.architecture.writes:
         return None
     served = serve(serving, read.demand, read.layout, most=False)
     return server_of(served, read.asked.output_tokens, read.asked.cached_tokens)
 
 
-def by_rate(server: Server, need: Need) -> Share | None:
-    """Return what each replica is given of the requests that come, None where it does not keep the times of one."""
-    rate, curve, ranks = need.peak_rate, Curve(server), server.ranks
-    full, waiting = curve.full(need), 0.0
-    if need.ttft_s is not None and curve.held(full) >= server.load.slots * (1 - 3 * CLOSE):
-        waiting = curve.state(full).requests_per_s * max(need.ttft_s - curve.first_s(full), 0.0)
-    most = int((curve.held(full) + waiting) * (1 + CLOSE))
-    if rate is None or most < 1:
-        return None
-    answered, share = curve.answered_per_s(), need.percentile / 100
-    capacity = ranks * most_per_s(answered_per_s=answered, most=most, share=share)
-    replicas = ceil(rate / capacity * (1 - ALIKE))
-    own = Occupancy(requests_per_s=rate / replicas / ranks, answered_per_s=answered)
-    planned = ranks * max(own.below(share, most), 1)
-    return Share(
-        replicas=replicas,
-        requests=planned,
-        mean=ranks * own.mean,
-        requests_per_s=rate / replicas,
-        capacity_per_s=capacity,
-    )
+class Fleet:
+    """Replicas of a server that share requests which come at random, each of them its part."""
 
+    def __init__(self, scenario: dict[str, object], server: Server, need: Need) -> None:
+        self.scenario, self.server, self.need = scenario, server, need
+        self.rate, self.share = need.peak_rate or 0.0, need.percentile / 100
+        self.curve = Curve(server)
 
-def too_slow(server: Server, need: Need) -> Miss:
-    """Return which time a server does not keep with one request in it."""
-    alone = server.at(1)
-    if need.step_s is not None and alone.step_s > need.step_s:
-        return Miss("speed", slow(alone.step_s, need.step_s), alone.step_s / need.step_s)
-    most = need.ttft_s or alone.first_s
-    return Miss("speed", slow(alone.first_s, most), alone.first_s / most)
+    def fewest(self) -> Share | Miss:
+        """Return what each of the fewest replicas is given that should keep the times, or which time not one keeps."""
+        if self.curve.strain(NONE, self.need) > 1:
+            return self.too_slow()
+        curve, need = self.curve, self.need
+        full, waiting = curve.full(need), 0.0
+        if need.ttft_s is not None and curve.held(full) >= curve.slots * (1 - 3 * CLOSE):
+            waiting = curve.state(full).requests_per_s * max(need.ttft_s - curve.first_s(full), 0.0)
+        most = int((curve.held(full) + waiting) * (1 + CLOSE))
+        if most < 1:
+            return self.too_slow()
+        answered = curve.answered_per_s()
+        each = most_per_s(answered_per_s=answered, most=most, share=self.share)
+        capacity = self.server.ranks * min(each, curve.most_in_time(need))
+        return self.of(ceil(self.rate / capacity * (1 - ALIKE)), most=most, capacity_per_s=capacity)
+
+    def of(self, replicas: int, *, most: int, capacity_per_s: float) -> Share:
+        """Return what each of so many replicas is given, each with as many requests in it at most."""
+        each, ranks = self.rate / replicas, self.server.ranks
+        own = Occupancy(requests_per_s=each / ranks, answered_per_s=self.curve.answered_per_s())
+        return Share(
+            replicas=replicas,
+            requests=ranks * max(own.below(self.share, most), 1),
+            mean=ranks * own.mean,
+            requests_per_s=each,
+            capacity_per_s=capacity_per_s,
+            most=most,
+        )
+
+    def confirmed(self, share: Share) -> Share | Miss:
+        """Return the same if the run that a report with `arrivals` shows keeps the times, else more replicas.
+
+        What was too much for a replica is then what it could be given at most. Far below that no run is needed.
+        """
+        each, most = share.requests_per_s or self.rate, share.capacity_per_s or self.rate
+        if each <= CLEAR * most:
+            return share._replace(kept=1.0)
+        kept = self.kept(each)
+        if kept >= self.share:
+            return share._replace(kept=kept)
+        if (share.mean or 0.0) < LEAST_MEAN * self.server.ranks:
+            return Miss(
+                "speed", f"{show_number(100 * kept, 3)} % of the requests keep the times", 1 + self.share - kept
+            )
+        more = share.replicas + max(share.replicas // FINE, 1)
+        found = self.of(more, most=share.most, capacity_per_s=0.0)
+        return found._replace(capacity_per_s=found.requests_per_s)
+
+    def kept(self, requests_per_s: float) -> float:
+        """Return the share of the requests that keep the times in the run of a report with `arrivals`."""
+        from calc.planning.serving_arrivals import kept_at_random  # services alone need it
+
+        need = self.need
+        promised = {"ttft_s": need.ttft_s, "tpot_s": need.step_s}
+        objective = {name: most for name, most in promised.items() if most is not None}
+        alone = {name: value for name, value in self.scenario.items() if name != "concurrency"}
+        read = read_question({**alone, "arrivals": {"requests_per_s": requests_per_s, "objective": objective}})
+        serving, asked = read.serving(), read.asked
+        if serving is None or asked.traffic is None:
+            return 0.0
+        served = serve(serving, read.demand, read.layout, most=False)
+        return kept_at_random(served, asked.traffic, asked.output_tokens, asked.cached_tokens)
+
+    def too_slow(self) -> Miss:
+        """Return which time a server does not keep with one request in it."""
+        step_s, first_s, need = self.curve.state(1.0).step_s, self.curve.first_s(1.0), self.need
+        if need.step_s is not None and step_s > need.step_s:
+            return Miss("speed", slow(step_s, need.step_s), step_s / need.step_s)
+        most = need.ttft_s or first_s
+        return Miss("speed", slow(first_s, most), first_s / most)
 
 
 def evenly(people: int, each: int) -> Share:

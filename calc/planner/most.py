@@ -7,7 +7,8 @@ from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
-from calc.planner.training import TrainingSearch, longest_ways
+from calc.planner.training import TrainingSearch
+from calc.planner.training_ways import longest_ways
 from calc.planning.serving import last
 from calc.question import read_asked
 from calc.scenario.reader import OUTPUT_TOKENS, Reader, whole

@@ -22,7 +22,7 @@ FIELDS = (
     "hours_a_day",
     "days",
 )
-PERCENTILE = 95.0  # of moments, where nothing is said
+PERCENTILE = 95.0  # of requests, where nothing is said
 MOST_PEAK, MOST_RATE, MOST_SPARE = 1000.0, 1e6, 1000
 MONTH_DAYS = 365 / 12
 
@@ -34,7 +34,7 @@ class Need(NamedTuple):
     requests_each_hour: float | None  # of each user
     requests_per_s: float | None  # of all, as a mean over the hours of use
     peak_over_mean: float
-    percentile: float  # of moments in which the times are kept
+    percentile: float  # of the requests that keep the times
     spare: int  # replicas beyond those that the load takes
     ttft_s: float | None
     tpot_s: float | None
@@ -95,6 +95,8 @@ class Share(NamedTuple):
     mean: float | None = None  # requests in the server; None where nothing says how often anybody asks
     requests_per_s: float | None = None  # that come to it in the busiest hour
     capacity_per_s: float | None = None  # that it could be given
+    most: int = 0  # requests in a rank with which the times are kept; 0: not known
+    kept: float | None = None  # share of the requests that keep the times, where a run has confirmed it
 
 
 def read_need(given: Mapping[str, object], amount: Callable[..., float | None]) -> Need:

@@ -12,7 +12,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, runs_of
 from calc.planner.candidates import Candidate, doubted, named_engine
-from calc.planner.fleet import by_rate, evenly, fewest, server_on, too_slow
+from calc.planner.fleet import Fleet, evenly, fewest, server_on
 from calc.planner.need import Share
 from calc.planner.options import (
     Miss,
@@ -51,6 +51,7 @@ class Search(Ranking):
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
         self.rejected: dict[str, dict[str, Any]] = {}
+        self.fleets = dict[int, Fleet]()  # of candidates that share requests, by their order
         self.estimated = self.looked = 0
         self.times = question.rank_by in OF_SPEED or question.need.timed
 
@@ -95,8 +96,10 @@ class Search(Ranking):
             bounds = [self.bounds.of(candidate, scenario) for scenario in candidate.scenarios]
             least = min(fewest(candidate, bound, self.question.need) for bound in bounds)
             return candidate._replace(share=Share(least))
-        known = candidate.share is not None and candidate.share.requests
-        return self.reported(candidate) if known else self.sized(candidate)
+        share = candidate.share
+        if share is None or not share.requests:
+            return self.sized(candidate)
+        return self.confirmed(candidate, share) if share.most and share.kept is None else self.reported(candidate)
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
@@ -129,16 +132,18 @@ class Search(Ranking):
 
     def sized(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as many replicas as share what is asked, and what each of them is given."""
-        need = self.question.need
         if miss := self.beyond_limits(candidate) or self.below_bounds(candidate):
             return miss
+        people = self.question.need.mean_rate is None
         try:
-            sized = self.shared_by_rate(candidate) if need.mean_rate is not None else self.shared_by_people(candidate)
+            sized = self.shared_by_people(candidate) if people else self.shared_by_rate(candidate)
         except ScenarioError as error:
             return cannot_be(error)
-        if isinstance(sized, Miss):
-            return sized
-        whole, most = sized.replicas + need.spare, candidate.most_replicas
+        return sized if isinstance(sized, Miss) else self.within(sized)
+
+    def within(self, sized: Candidate) -> Candidate | Miss:
+        """Return a candidate whose replicas are no more than there may be."""
+        whole, most = sized.replicas + self.question.need.spare, sized.most_replicas
         if whole > most:
             return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}", whole / most)
         return self.beyond_limits(sized) or sized
@@ -148,11 +153,17 @@ class Search(Ranking):
         found = self.fitting(candidate)
         if isinstance(found, Miss):
             return found
-        server, need = server_on(candidate.scenario), self.question.need
+        server = server_on(found[0])
         if server is None:
             return Miss("speed", "its speed is not known", inf)
-        share = by_rate(server, need)
-        return candidate.given(share) if share else too_slow(server, need)
+        fleet = self.fleets[candidate.order] = Fleet(candidate.scenario, server, self.question.need)
+        share = fleet.fewest()
+        return share if isinstance(share, Miss) else candidate.given(share)
+
+    def confirmed(self, candidate: Candidate, share: Share) -> Candidate | Miss:
+        """Return a candidate whose replicas keep the times in a run of requests at random, or one with more of them."""
+        found = self.fleets[candidate.order].confirmed(share)
+        return found if isinstance(found, Miss) else self.within(candidate.given(found))
 
     def shared_by_people(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with what each replica is given of people who wait together, as many as one serves."""

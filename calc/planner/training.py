@@ -5,7 +5,6 @@ fastest that fits is taken, with a micro-batch that is doubled while that helps.
 where nothing else fits.
 """
 
-from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -14,101 +13,30 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.estimate import estimate
-from calc.memory.budget import Layout
-from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE, Plan
+from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import prepare, step_time
-from calc.planner.candidates import Candidate, counts, devices, kinds, placed
+from calc.planner.candidates import Candidate
 from calc.planner.options import SURE, Miss, Option, cannot_be, short, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planner.steps import Steps
+from calc.planner.training_ways import methods, training_candidates, ways
 from calc.planning.bounds import chance_of_fitting, least
-from calc.planning.layout import tensor_degrees
-from calc.planning.support import what_runs
-from calc.planning.training_fit import WIDEST_TENSOR, fullest, stays_beyond
+from calc.planning.training_fit import fullest, stays_beyond
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
-from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader, whole
-from calc.training.fields import METHODS
 from calc.training.reading import read_training
 from calc.units import HOUR_S, show_number
 
 DAY_S = 24 * HOUR_S
-CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
-SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
 WAITING = ["optimizer"]  # in the host's memory
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
 MICRO_BATCHES = (2, 4, 8, 16, 32)
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
-RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
-Way = dict[str, object]
-
-
-def methods(question: Question) -> tuple[str, ...]:
-    """Return the methods that are tried."""
-    return (str(question.fields["method"]),) if "method" in question.fields else METHODS
-
-
-def training_candidates(question: Question, facts: Catalog, method: str) -> Iterator[Candidate]:
-    """Iterate over models and devices, or over layouts of the devices, to train with a method."""
-    order = 0
-    for accelerator in kinds(question, facts):
-        if not question.have and not trains(accelerator, facts):
-            continue
-        one = devices(question, facts, accelerator)
-        for count in counts(question, accelerator):
-            for model in question.models:
-                base = {**question.fields, **placed(question, accelerator, count), "model": model, "method": method}
-                for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
-                    named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
-                    yield Candidate(named, one.times(count), ({**base, **way},), order)
-                    order += 1
-
-
-def trains(accelerator: Accelerator, facts: Catalog) -> bool:
-    """Return whether PyTorch is known to run on a device that multiplies matrices."""
-    runner, weights = facts.engine(RUNNER), facts.number_format("bf16")
-    llama = known_architecture(facts, "llama-3.1-8b")
-    known = what_runs(facts=facts, engine=runner, device=accelerator, weights=weights, architecture=llama)
-    return accelerator.sixteen_bit is not None and known.on_device
-
-
-def divisions(question: Question, model: object, count: int, method: str) -> Iterator[Way]:
-    """Iterate over the ways to divide a run over all devices: layouts, sharding and checkpointing."""
-    architecture = read_asked(Reader({"model": model})).demand.architecture
-    layouts = [
-        Layout(tensor=tensor, pipeline=pipeline, data=count // tensor // pipeline)
-        for tensor in tensor_degrees(architecture)
-        if tensor <= WIDEST_TENSOR and count % tensor == 0
-        for pipeline in range(1, count // tensor + 1)
-        if count // tensor % pipeline == 0 and pipeline <= architecture.layer_count
-    ]
-    for layout in layouts if "parallelism" not in question.fields else [None]:
-        for way in ways(question, method, layout.data if layout else count):
-            piped = layout is not None and layout.pipeline > 1
-            if not (piped and way.get("sharding") in ("zero-2", "zero-3")):
-                yield way | ({"parallelism": layout._asdict()} if layout else {})
-
-
-def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
-    """Iterate over what a question leaves open of sharding and checkpointing."""
-    sharding = SHARDING[method] if ranks > 1 else ("none",)
-    for shards in sharding if "sharding" not in question.fields else [None]:
-        for checkpoints in CHECKPOINTING if "checkpointing" not in question.fields else [None]:
-            way = {"sharding": shards, "checkpointing": checkpoints}
-            yield {name: value for name, value in way.items() if value is not None}
-
-
-def longest_ways(question: Question, ranks: int) -> Iterator[Way]:
-    """Iterate over the ways that leave most room for a sequence: all is recomputed, and divided as far as can be."""
-    method = str(question.fields.get("method", METHODS[0]))
-    for way in ways(question, method, ranks):
-        if way.get("checkpointing", FULL) == FULL and way.get("sharding") in (None, "none", SHARDING[method][-1]):
-            yield way
 
 
 class TrainingSearch(Search):

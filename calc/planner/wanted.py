@@ -21,7 +21,7 @@ def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tu
         if "model" not in given:
             raise ScenarioError("model", "is needed: for which model?")
         model = given["model"]
-        return (named(model, facts) if isinstance(model, str) and facts.lookup("models", model) else model,)
+        return (named(model, facts) if isinstance(model, str) and facts.listed_model(model) else model,)
     value = given.get("model", given.get("models", ANY))
     if isinstance(value, Mapping) and "config" not in value:
         return chosen_models(value, facts)

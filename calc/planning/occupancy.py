@@ -4,11 +4,16 @@ All that are in a server share it, and how fast it answers depends on how many t
 have a product form, whatever the lengths of the requests: $p_n \\propto \\prod_{k \\le n} \\lambda / X_k$, with $X_k$
 answered a second while $k$ are in it (Cohen, The multiple phase service network with generalized processor sharing,
 1979). Beyond the last rate given, more requests wait and the rate stays.
+
+What a request meets is not one moment. Each that comes slows down those that are there, which therefore stay longer
+and slow down what comes next: with $\\rho$ such followers of each, numbers vary as $\\bar{n} / (1 - \\rho)$, which says
+how large $\\rho$ is, and means over a time as long as a request's vary up to $1 / (1 - \\rho)$ times as much again (the
+clusters of Hawkes, 1971).
 """
 
 from collections.abc import Sequence
 from itertools import accumulate
-from math import exp, log
+from math import exp, log, sqrt
 
 ROUNDS = 40  # of halving, at most
 CLOSE = 1e-4  # relative, of a rate that is looked for
@@ -46,6 +51,23 @@ class Occupancy:
         rest = self.chances[-1] * ratio / (1 - ratio)  # the chance of more than `last`
         return sum(count * chance for count, chance in enumerate(self.chances)) + rest * (last + 1 / (1 - ratio))
 
+    @property
+    def variance(self) -> float:
+        """The variance of that number."""
+        last, ratio, beyond = len(self.chances) - 1, self.ratio, 1 / (1 - self.ratio)
+        rest = self.chances[-1] * ratio * beyond * (last**2 + 2 * last * beyond + (1 + ratio) * beyond**2)
+        return sum(count**2 * chance for count, chance in enumerate(self.chances)) + rest - self.mean**2
+
+    def kept(self, most: int) -> float:
+        """Return the share of the requests that are served as fast, over all of their time, as with so many in it."""
+        if not self.settles:
+            return 0.0
+        mean = self.mean
+        wider = max(sqrt(self.variance / mean), 1.0) if most > mean else 1.0
+        at = mean + (most - mean) / wider
+        below = self.share(int(at))
+        return below + (at - int(at)) * (self.share(int(at) + 1) - below)
+
     def below(self, share: float, most: int) -> int:
         """Return the fewest requests, at most `most`, that are not exceeded for a share of the time."""
         seen = 0.0
@@ -57,7 +79,7 @@ class Occupancy:
 
 
 def most_per_s(*, answered_per_s: Sequence[float], most: int, share: float) -> float:
-    """Return the requests a second of which no more than `most` are in a server for a share of the time.
+    """Return the requests a second of which a share is served as fast as with `most` in the server.
 
     >>> round(most_per_s(answered_per_s=[1.0], most=1, share=0.75), 3)
     0.5
@@ -65,7 +87,7 @@ def most_per_s(*, answered_per_s: Sequence[float], most: int, share: float) -> f
     low, high = 0.0, max(answered_per_s)
     for _ in range(ROUNDS):
         middle = (low + high) / 2
-        kept = Occupancy(requests_per_s=middle, answered_per_s=answered_per_s).share(most) >= share
+        kept = Occupancy(requests_per_s=middle, answered_per_s=answered_per_s).kept(most) >= share
         low, high = (middle, high) if kept else (low, middle)
         if high - low < CLOSE * high:
             break

@@ -73,6 +73,12 @@ def arriving_speed(
     return report, [*arrival_steps(served, site, traffic, typical), knee_step(site, found)]
 
 
+def kept_at_random(served: Served, traffic: Traffic, output_tokens: int, cached_tokens: int) -> float:
+    """Return the share of the requests within their objective in the run that a report is of; 0 without rates."""
+    site = site_of(served, traffic, output_tokens, cached_tokens)
+    return run_of(site, traffic, count=COUNT).kept if site else 0.0
+
+
 def knee_step(site: Site, requests_per_s: float) -> Step:
     """Return the working of the knee."""
     return Step(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from calc.calculators import CALCULATORS
-from calc.calculators.cost import what
+from calc.calculators.cost_answer import what
 from calc.errors import ScenarioError
 from calc.planning.ownership import break_even_busy_hours
 from calc.plots.plot import (

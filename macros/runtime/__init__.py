@@ -23,12 +23,15 @@ UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
+FINETUNES = "finetunes"  # beside the archives, for a name that nothing else knows
 PRINT_CATALOG = """
-import sys
-from calc.catalog import snapshot
+import json, sys
+from calc.catalog.carried import carried, finetunes
+from calc.catalog.checking.loader import read_tables
 from calc.errors import CatalogError
 try:
-    print(snapshot(), end="")
+    tables = read_tables()
+    print(json.dumps([carried(tables), finetunes(tables)]), end="")
 except CatalogError as error:
     sys.exit(str(error))
 """
@@ -116,7 +119,7 @@ def _compile(root: Path, code: Path) -> None:
         (work / "job.json").write_text(json.dumps({"modules": modules, "wheel": wheel.name}))
 
         # First in the runtime as it comes, to learn what is imported and to compile it ...
-        catalog = {CATALOG: _catalog(root)}
+        catalog = {CATALOG: _catalog(root)[0]}
         _write_zip(work / "calc.zip", sources | catalog)
         _call_inside(root, work, "compile_archives")
         calc = _package(work / "compiled.zip")
@@ -144,9 +147,10 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
     info = json.loads((pyodide / "pyodide-lock.json").read_text())["info"]
     version = json.loads((pyodide / "package.json").read_text())["version"]
     _made(target)
+    catalog, finetunes = _catalog(root)
     with tempfile.TemporaryDirectory(dir=code.parent) as folder:
         work = Path(folder)
-        _write_zip(work / "calc.zip", _members(code / "calc.zip") | {CATALOG: _catalog(root)})
+        _write_zip(work / "calc.zip", _members(code / "calc.zip") | {CATALOG: catalog})
         shutil.copyfile(code / "stdlib.zip", work / "stdlib.zip")
         archives: dict[str, Any] = {}
         for name in ("stdlib", "calc"):
@@ -161,6 +165,8 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
             archives[name] = {"bytes": plain.stat().st_size} | {path.suffix[1:]: _file(path) for path in packed}
     for name in UNCHANGED:
         _write(target / name, (pyodide / name).read_bytes())
+    late = target / f"{FINETUNES}-{hashlib.sha256(finetunes).hexdigest()[:16]}.json"
+    _write(late, finetunes)
 
     facts: dict[str, Any] = {
         "pyodide": version,
@@ -168,12 +174,14 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
         "lock": {"info": {**info, "version": version}, "packages": {}},
         "files": {name: _file(target / name) for name in UNCHANGED},
         "archives": archives,
+        "late": {FINETUNES: _file(late)},
     }
     facts["build"] = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     _write(target / "manifest.mjs", _manifest(facts).encode())
     return [
         "manifest.mjs",
         *UNCHANGED,
+        late.name,
         *(entry[way]["name"] for entry in archives.values() for way in ("brotli", "gzip")),
     ]
 
@@ -183,9 +191,10 @@ def _manifest(facts: Mapping[str, Any]) -> str:
     return f"// Made by macros/runtime: what this folder holds.\n{exports}\n"
 
 
-def _catalog(root: Path) -> bytes:
-    """Return the catalogue as checked JSON; in its own process, as this one may hold an older `calc`."""
-    return _run([sys.executable, "-c", PRINT_CATALOG], root)
+def _catalog(root: Path) -> tuple[bytes, bytes]:
+    """Return the catalogue and its finetunes as checked JSON, by another process: this may hold an older `calc`."""
+    carried, finetunes = json.loads(_run([sys.executable, "-c", PRINT_CATALOG], root))
+    return carried.encode(), finetunes.encode()
 
 
 def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:

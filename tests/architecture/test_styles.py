@@ -21,7 +21,7 @@ from calc.architecture.layers import (
 from calc.catalog import catalog
 from calc.memory.training.recording import record_layer
 from calc.memory.training.run import Batch, Choices, Numerics
-from calc.performance.rank_model import NOT_PASSED
+from calc.performance.rank_matrices import NOT_PASSED
 
 
 def read(name: str, **change: object) -> Architecture:

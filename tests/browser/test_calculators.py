@@ -216,6 +216,18 @@ def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
     assert watched.complaints == []
 
 
+def test_finetunes_are_asked_for_where_nothing_else_knows_a_name(watched: Watched, site: str) -> None:
+    """The name of a finetune leads to its model, by a list that is loaded then; other names load nothing more."""
+    page = watched.page
+    (name,) = catalog().model("bge-small-en").finetunes[:1]
+    for model, verdict, lists in (("qwen3-8b", "Qwen3 8B", 0), (name, "bge-small-en", 1)):
+        page.goto(f"{site}{FIT}?{urlencode({'model': model})}")
+        live(page)
+        expect(page.locator(".calc-verdict")).to_contain_text(verdict)
+        assert len({address for address in watched.runtime_requests() if "finetunes" in address}) == lists
+    assert watched.complaints == []
+
+
 def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> None:
     """Without its WebAssembly Python cannot start: the page says so, keeps its answer, and starts on retry."""
     page = watched.page

@@ -6,7 +6,8 @@ import pytest
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS
-from calc.calculators.cost import HOURS_A_YEAR, busy_hours, hour_costs, million_hours
+from calc.calculators.cost_report import busy_hours, hour_costs, million_hours
+from calc.planning.ownership import HOURS_A_YEAR
 from calc.units import show_dollars
 
 COST = CALCULATORS["cost"]

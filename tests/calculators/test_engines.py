@@ -7,7 +7,7 @@ import pytest
 
 from calc.calculators import CALCULATORS, answer
 from calc.calculators.html import in_words
-from calc.calculators.speed import per_second
+from calc.calculators.speed_answer import per_second
 from calc.catalog import catalog
 from calc.units import show_gib, show_seconds
 

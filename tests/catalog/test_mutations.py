@@ -208,6 +208,40 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
         assert problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor)), name
 
 
+@pytest.mark.parametrize(
+    ("name", "field", "other"),
+    [
+        ("rtx-4090", "memory_rate", "memory_bus"),
+        ("rtx-4090", "clock", "operations_per_clock"),
+        ("h100-sxm-80gb", "compute_units", "clock"),
+    ],
+)
+def test_facts_that_say_nothing_alone_stand_together(name: str, field: str, other: str) -> None:
+    """A bus without the rate of its pins, operations of a clock without the clock, a clock of no units."""
+    entry = {key: fact for key, fact in TABLES["accelerators"][name].items() if key != field}
+    assert f"[{name}].{field}: is missing, and {other} says nothing without it" in problems("accelerators", name, entry)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("memory_type", "OAM"), ("form", "HBM3"), ("link", "4.0 x16"), ("pcie", "NVLink 4")]
+)
+def test_a_text_of_another_fact_is_refused(field: str, value: str) -> None:
+    """Memory is not called OAM, and a slot not NVLink."""
+    entry = changed(TABLES["accelerators"]["h100-sxm-80gb"], (field, "value"), value)
+    assert problems("accelerators", "h100-sxm-80gb", entry)[0].startswith(f"[h100-sxm-80gb].{field}")
+
+
+@pytest.mark.parametrize("factor", [1.8, 1000])
+def test_a_length_that_no_model_has_is_refused(factor: float) -> None:
+    """A context is the config's or round, and not far from the positions that the model has."""
+    for name in ("llama-3.1-8b", "opt-2.7b", "gemma-3-27b", "bert-base", "clip-vit-large-patch14"):
+        entry = TABLES["models"][name]
+        assert not problems("models", name, entry)
+        longer = int(factor * entry["context_tokens"])  # type: ignore[operator]
+        (said,) = problems("models", name, entry | {"context_tokens": longer})
+        assert said.startswith(f"[{name}].context_tokens: ")
+
+
 def test_one_file_that_is_no_toml_is_one_problem(tmp_path: Path) -> None:
     """What it would have defined is not missed in every other file."""
     shutil.copytree(DATA, tmp_path / "data")

@@ -10,6 +10,7 @@ from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
 from calc.validation import inference_memory, training_memory
 from calc.validation.scores import SkipError, read_rows
+from calc.validation.soundness import published_counts
 
 DATA = Path(__file__).parent.parent / "data"
 UNITS = {"GB": 10**9, "MB": 10**6, "GiB": 2**30, "MiB": 2**20}
@@ -49,11 +50,11 @@ def config_of(model: object) -> dict[str, Any]:
 
 def weights_cases() -> Iterator[Case]:
     """Iterate over weights: in 16 bit as transformers counts parameters, in Q4_K_M as files were published."""
-    counted = json.loads((DATA / "catalogue_parameters.json").read_text(encoding="utf-8"))
+    counted = published_counts()
     for model in SIXTEEN_BIT:
         scenario = {"model": model, "weights": "bf16"}
         ours = part_bytes(estimate(scenario), "weights")
-        yield Case(f"{model} BF16", "weights", config_of(model), scenario, 2.0 * counted[model]["total"], ours)
+        yield Case(f"{model} BF16", "weights", config_of(model), scenario, 2.0 * counted[model], ours)
     for row in json.loads((DATA / "gguf_files.json").read_text(encoding="utf-8"))["rows"]:
         known = catalog().lookup("models", row["model"])
         if row["quant"] != "Q4_K_M" or row["scope"] != "file" or row.get("differs") or known is None:

@@ -26,7 +26,8 @@ from calc.performance.operations import (
     total_sent,
     weights_read,
 )
-from calc.performance.rank_model import NOT_PASSED, RankModel, rank_model
+from calc.performance.rank_matrices import NOT_PASSED
+from calc.performance.rank_model import RankModel, rank_model
 
 ALONE = Layout()
 FAMILIES = {}

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
+from calc.performance.device_laws import CARRIED, GENERATION, MEASURED
 from calc.performance.device_rates import device_class, family_of
 from calc.performance.fabric import joined
 from calc.performance.kernel_laws import ProductLaw, blend, product_s
-from calc.performance.kernels import CARRIED, GENERATION, MEASURED, Kernels, kernels
+from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import (
     Attention,
     Collective,

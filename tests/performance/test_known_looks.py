@@ -7,7 +7,8 @@ import pytest
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.stored_weights import whole_model
-from calc.performance.rank_model import Look, rank_model
+from calc.performance.rank_layers import Look
+from calc.performance.rank_model import rank_model
 from calc.scenario.model import known_architecture
 
 FACTS = catalog()

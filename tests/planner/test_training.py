@@ -10,7 +10,8 @@ from calc.catalog import catalog
 from calc.planner.candidates import Candidate
 from calc.planner.options import SURE, Miss
 from calc.planner.question import read_question
-from calc.planner.training import TrainingSearch, tokens_a_second, training_candidates, trains, ways
+from calc.planner.training import TrainingSearch, tokens_a_second
+from calc.planner.training_ways import training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
 
 TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}

@@ -6,7 +6,7 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
-from calc.calculators.speed import price_text
+from calc.calculators.prices import price_text
 from calc.catalog import catalog
 from calc.planning.cost import newest_rent
 

@@ -1,13 +1,12 @@
 """What the facts of one accelerator say of each other: a sheet read wrongly contradicts itself."""
 
-import re
 from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check
+from calc.catalog.checking.device_rules import TOGETHER
 from calc.catalog.entries import Entry
 
 TOLERANCE = 0.02  # makers round
-SLOT = re.compile(r"[3-6]\.0 x(4|8|16)")
 FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver reports at least; a system takes more
 NARROW = ("fp8", "fp6", "fp4")
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
@@ -26,6 +25,9 @@ def check_agreement(check: Check, where: str, entry: Entry) -> None:
     for kind, field in named:
         if (kind, field) not in found:
             check.problem(f"{where}.exceptions", f"names {kind} of {field}, which agrees")
+    for field, other in TOGETHER.items():
+        if field in entry and other not in entry:
+            check.problem(f"{where}.{other}", f"is missing, and {field} says nothing without it")
     check_reported(check, where, entry)
     check_narrow(check, where, entry)
     check_link_facts(check, where, entry)
@@ -77,10 +79,8 @@ def check_narrow(check: Check, where: str, entry: Entry) -> None:
 
 def check_link_facts(check: Check, where: str, entry: Entry) -> None:
     """Check how a device is linked: without a link there is no bandwidth and nothing joined."""
-    link, slot = entry.get("link"), entry.get("pcie")
+    link = entry.get("link")
     if isinstance(link, dict) and link.get("value") == "none":
         for field in ("link_bandwidth", "link_domain"):
             if field in entry:
                 check.problem(f"{where}.{field}", "is of a device without a link")
-    if isinstance(slot, dict) and not SLOT.fullmatch(str(slot.get("value"))):
-        check.problem(f"{where}.pcie", f"must be a generation and lanes like 4.0 x16, not {slot.get('value')!r:.60}")

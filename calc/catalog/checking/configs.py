@@ -6,6 +6,9 @@ from calc.catalog.checking.check import Check, check_reference
 from calc.catalog.checking.rules import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
 from calc.catalog.entries import Entry, Tables
 
+POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
+FARTHEST = 32  # times a config's positions
+
 
 def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one model; that its config describes a known architecture is checked where architectures are known."""
@@ -15,6 +18,8 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     context = entry["context_tokens"]
     if not isinstance(context, int) or not 128 <= context <= 10**8:
         check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
+    elif odd_length(context, entry["config"]):
+        check.problem(f"{where}.context_tokens", f"{context} is neither the config's length nor one that models have")
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)
     published = entry.get("published", {})
@@ -27,6 +32,24 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check.problem(place, "is not one of the entry's repositories")
         elif check.fields(place, item, PUBLISHED_RULES):
             check_reference(check, f"{place}.source", item["source"], tables)
+
+
+def odd_length(context: int, config: object) -> bool:
+    """Return whether a length is neither in the config nor round, or far from that which is.
+
+    Round are whole times 64 or 500 tokens. Models of images have as many tokens as their pieces make, and perhaps one.
+    A context is stretched to some times the positions that a model was trained with, and less is used of many.
+    """
+    told: dict[str, list[int]] = {}
+    for _, key, value in leaves("", config):
+        if isinstance(value, int):
+            told.setdefault(key, []).append(value)
+    pieces = {(i // p) ** 2 for i in told.get("image_size", ()) for p in told.get("patch_size", ()) if p}
+    stated = {value for key in POSITIONS for value in told.get(key, ())}
+    if min(stated, default=1) < 1 or context in pieces | stated or context - 1 in pieces or context + 2 in stated:
+        return False
+    near = any(positions / FARTHEST <= context <= positions * FARTHEST for positions in stated)
+    return bool(context % 64 and context % 500) or (bool(stated) and not near)
 
 
 def leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, object]]:

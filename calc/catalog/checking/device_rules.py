@@ -40,9 +40,30 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "devices_per_package": ("count", ("package",), 2, 64),
 }
 REQUIRED_FACTS = ("memory", "bandwidth")
-# May one device read another's memory without a copy through the host's?
-PEER_TO_PEER = ("yes", "bridge only", "no")
-ROCM = ("supported", "not supported")  # by AMD's own list
+# How texts of facts are made up, so that none of another fact stands in their place.
+TEXT_FACTS = {
+    "memory_type": r"(G|LP)?DDR\dX?|LPDDR5X|HBM(\de?)?|Hi[BZ][LQ] \d\.\d|unified|DRAM",
+    "form": r"(PCIe|SXM\d|OAM|SoC|rack|superchip|module|laptop|cloud|SH5 socket)(, .+)?",
+    "link": r"none|.*(Link|ICI|Fabric|GbE|HCCS|Bus|xGMI).*",
+    "pcie": r"[3-6]\.0 x(4|8|16)",
+}
+# Facts that say nothing without another one.
+TOGETHER = {
+    "memory_bus": "memory_rate",
+    "memory_rate": "memory_bus",
+    "clock": "compute_units",
+    "operations_per_clock": "clock",
+    "link_bandwidth": "link",
+    "link_domain": "link",
+}
+TEXT_CHOICES = {
+    "peer_to_peer": (
+        "yes",
+        "bridge only",
+        "no",
+    ),  # may one device read another's memory without a copy through the host's?
+    "rocm": ("supported", "not supported"),  # by AMD's own list
+}
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
 CROSS_CHECKS = ("bandwidth", "rate", "sparse")
 # Structured sparsity doubles a marketing rate. Dense rates stay below these multiples of the full 16-bit tensor rate

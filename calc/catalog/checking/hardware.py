@@ -1,5 +1,6 @@
 """Checking what can be bought or rented: accelerators, the machines they stand in and links."""
 
+import re
 from collections.abc import Mapping
 
 from calc.catalog.checking.agreement import check_agreement
@@ -18,7 +19,6 @@ from calc.catalog.checking.device_rules import (
     MACHINE_FACTS,
     MACHINE_KINDS,
     MACHINE_RULES,
-    PEER_TO_PEER,
     PROCESSOR_FACTS,
     PROCESSOR_KINDS,
     PROCESSOR_RULES,
@@ -26,8 +26,9 @@ from calc.catalog.checking.device_rules import (
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
     REQUIRED_FACTS,
-    ROCM,
     SPARSE_RATIOS,
+    TEXT_CHOICES,
+    TEXT_FACTS,
     TOPOLOGIES,
 )
 from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
@@ -108,10 +109,10 @@ def check_fact(check: Check, where: str, field: str, fact: Entry) -> None:
     if dimension == "text":
         if not isinstance(fact["value"], str) or fact.get("unit") or fact.get("basis"):
             check.problem(where, "is a text and takes no unit or basis")
-        elif field == "peer_to_peer":
-            check.choice(f"{where}.value", fact["value"], PEER_TO_PEER)
-        elif field == "rocm":
-            check.choice(f"{where}.value", fact["value"], ROCM)
+        elif field in TEXT_CHOICES:
+            check.choice(f"{where}.value", fact["value"], TEXT_CHOICES[field])
+        elif not re.fullmatch(TEXT_FACTS[field], fact["value"]):
+            check.problem(f"{where}.value", f"{fact['value']!r:.60} is no {field.replace('_', ' ')}")
     elif check_quantity(check, where, fact, dimension, possible=(least, most)):
         basis = fact.get("basis", "")
         if basis == "sparse":

@@ -98,7 +98,7 @@ async function boot() {
     return { module: await compiling, instance };
   };
 
-  const { lock, build } = await manifest;
+  const { lock, build, late } = await manifest;
   const { loadPyodide } = await loader;
   const kept = await remembered;
   resumed = kept !== undefined;
@@ -113,6 +113,9 @@ async function boot() {
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
+  for (const [name, file] of Object.entries(late)) { // asked for when Python opens it
+    python.FS.createLazyFile("/lib", `${name}.json`, base + file.name, true, false);
+  }
   importPython = python.pyimport;
   toPython = python.toPy;
   if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");

@@ -1,0 +1,85 @@
+"""The ways to train that a question leaves open: methods, devices, layouts, sharding and checkpointing."""
+
+from collections.abc import Iterator
+
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
+from calc.memory.budget import Layout
+from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
+from calc.planner.candidates import Candidate, counts, devices, kinds, placed
+from calc.planner.question import Question
+from calc.planning.layout import tensor_degrees
+from calc.planning.support import what_runs
+from calc.planning.training_fit import WIDEST_TENSOR
+from calc.question import read_asked
+from calc.scenario.model import known_architecture
+from calc.scenario.reader import Reader
+from calc.training.fields import METHODS
+
+CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
+SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
+RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
+Way = dict[str, object]
+
+
+def methods(question: Question) -> tuple[str, ...]:
+    """Return the methods that are tried."""
+    return (str(question.fields["method"]),) if "method" in question.fields else METHODS
+
+
+def training_candidates(question: Question, facts: Catalog, method: str) -> Iterator[Candidate]:
+    """Iterate over models and devices, or over layouts of the devices, to train with a method."""
+    order = 0
+    for accelerator in kinds(question, facts):
+        if not question.have and not trains(accelerator, facts):
+            continue
+        one = devices(question, facts, accelerator)
+        for count in counts(question, accelerator):
+            for model in question.models:
+                base = {**question.fields, **placed(question, accelerator, count), "model": model, "method": method}
+                for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
+                    named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
+                    yield Candidate(named, one.times(count), ({**base, **way},), order)
+                    order += 1
+
+
+def trains(accelerator: Accelerator, facts: Catalog) -> bool:
+    """Return whether PyTorch is known to run on a device that multiplies matrices."""
+    runner, weights = facts.engine(RUNNER), facts.number_format("bf16")
+    llama = known_architecture(facts, "llama-3.1-8b")
+    known = what_runs(facts=facts, engine=runner, device=accelerator, weights=weights, architecture=llama)
+    return accelerator.sixteen_bit is not None and known.on_device
+
+
+def divisions(question: Question, model: object, count: int, method: str) -> Iterator[Way]:
+    """Iterate over the ways to divide a run over all devices: layouts, sharding and checkpointing."""
+    architecture = read_asked(Reader({"model": model})).demand.architecture
+    layouts = [
+        Layout(tensor=tensor, pipeline=pipeline, data=count // tensor // pipeline)
+        for tensor in tensor_degrees(architecture)
+        if tensor <= WIDEST_TENSOR and count % tensor == 0
+        for pipeline in range(1, count // tensor + 1)
+        if count // tensor % pipeline == 0 and pipeline <= architecture.layer_count
+    ]
+    for layout in layouts if "parallelism" not in question.fields else [None]:
+        for way in ways(question, method, layout.data if layout else count):
+            piped = layout is not None and layout.pipeline > 1
+            if not (piped and way.get("sharding") in ("zero-2", "zero-3")):
+                yield way | ({"parallelism": layout._asdict()} if layout else {})
+
+
+def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
+    """Iterate over what a question leaves open of sharding and checkpointing."""
+    sharding = SHARDING[method] if ranks > 1 else ("none",)
+    for shards in sharding if "sharding" not in question.fields else [None]:
+        for checkpoints in CHECKPOINTING if "checkpointing" not in question.fields else [None]:
+            way = {"sharding": shards, "checkpointing": checkpoints}
+            yield {name: value for name, value in way.items() if value is not None}
+
+
+def longest_ways(question: Question, ranks: int) -> Iterator[Way]:
+    """Iterate over the ways that leave most room for a sequence: all is recomputed, and divided as far as can be."""
+    method = str(question.fields.get("method", METHODS[0]))
+    for way in ways(question, method, ranks):
+        if way.get("checkpointing", FULL) == FULL and way.get("sharding") in (None, "none", SHARDING[method][-1]):
+            yield way
