@@ -61,7 +61,7 @@ class Start(NamedTuple):
 
 
 def start_of(case: Case) -> Start:
-    """Return vLLM with `max_num_seqs` as stated, or the default of the device, or of a small one where one then fits."""
+    """Return vLLM with `max_num_seqs` as stated, or the device's default, or a small one's where one then fits."""
     weights = case.budget.weights + expert_padding(case)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
@@ -82,7 +82,7 @@ def start_of(case: Case) -> Start:
 
 
 def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or the default of the device, or of a small one where one sequence then fits."""
+    """Return `max_num_seqs`: as stated, or the device's default, or a small one's where one sequence then fits."""
     return start_of(case).sequences
 
 
