@@ -210,7 +210,7 @@ def read_asked(reader: Reader) -> Asked:
         engine=engine,
         fraction=fraction,
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
-        attention=reader.choice("attention", ("flash", "eager")),
+        attention=reader.choice("attention", attention_ways(engine)),
         placement=read_placed(reader, engine, architecture),
         store=read_stored_caches(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
@@ -220,6 +220,11 @@ def read_asked(reader: Reader) -> Asked:
         pools=read_apart(reader, engine, architecture),
         correction=read_measured(reader, engine),
     )
+
+
+def attention_ways(engine: Engine | None) -> tuple[str, ...]:
+    """Return the ways of attention that an engine has: in tiles, by PyTorch's own kernels, or with scores stored."""
+    return ("flash", "sdpa", "eager") if engine and "key_walk_s_sdpa" in engine.values else ("flash", "eager")
 
 
 def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:

@@ -2,7 +2,7 @@
 
 from mkdocs.utils import get_relative_url
 
-from calc.calculators.html import element, text
+from calc.calculators.html import element, searched, text
 from macros.links import standing_on
 from macros.markdown import block
 
@@ -15,7 +15,7 @@ def filtered(table: str, *, things: str) -> str:
     The script stands beside the table, so that pages without one do not load it.
     """
     script = element("script", type="module", src=get_relative_url(SCRIPT, standing_on()))
-    return block(element("div", element("gpu-table", table, data_things=things) + script, class_="filtered"))
+    return block(element("div", searched(table, things) + script, class_="filtered"))
 
 
 def sortable(value: float | str, shown: str) -> str:

@@ -104,3 +104,12 @@ def table(
     titled = element("caption", text(caption)) if caption else ""
     inner = element("table", titled + head + body, class_=class_)
     return element("div", inner, class_="calc-scroll", tabindex=0, role="region", aria_label=caption or "Table")
+
+
+def searched(table: str, things: str) -> str:
+    """Return a table that a reader can filter and sort where scripts run; `things` are what its rows are called."""
+    rows = table.count("<tr>") - 1  # without that of the headings
+    field = element("input", type="search", autocomplete="off", spellcheck="false")
+    said = element("p", text(f"{rows} of {rows} {things}"), role="status")
+    box = element("div", element("label", text(f"Filter {things} ") + field) + said, class_="filtered-search")
+    return element("gpu-table", box + table, data_things=things)

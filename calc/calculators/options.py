@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.html import ROOT, element, table, text
+from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
 from calc.calculators.sizes import size_gib
@@ -149,4 +149,4 @@ def option_table(
         rows.append([f"{named} {start_button(option)}", *(cell(option) for _, cell in columns)])
     headings = (heading, *(words for words, _ in columns))
     listed = table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
-    return element("gpu-table", listed, data_things="options")
+    return searched(listed, "options")

@@ -217,7 +217,7 @@ def generating(asked: Mapping[str, object], filled: Mapping[str, Any]) -> str:
     elif form == "int8":
         imports += ", BitsAndBytesConfig"
         keys = ", quantization_config=BitsAndBytesConfig(load_in_8bit=True)"
-    attention = "sdpa" if filled["attention"] == "flash" else "eager"
+    attention = "eager" if filled["attention"] == "eager" else "sdpa"
     return f"""import sys
 
 from transformers import {imports}

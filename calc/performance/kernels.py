@@ -1,6 +1,7 @@
 """Seconds of an operation on a device: the law of its kind and kernel, asked for its sizes."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
@@ -137,13 +138,19 @@ class Kernels(DeviceLaws):
         keys = operation.keys + operation.queries
         if operation.window and operation.window < keys:
             keys = operation.window
-        return decode_s(
+        seconds = decode_s(
             decode,
             keys=keys,
             turns=operation.sequences * operation.kv_heads / self.units,
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
+        return max(seconds, self.walk_s(operation, keys)) if self.own.key_walk_s else seconds
+
+    def walk_s(self, operation: Attention, keys: float) -> float:
+        """Return the seconds in which compute units walk over all keys of a head, each over those of one at a time."""
+        turns = ceil(operation.sequences * operation.heads / self.units)
+        return turns * keys * (operation.key_dim + operation.value_dim) * self.own.key_walk_s
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

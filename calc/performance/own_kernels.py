@@ -12,12 +12,13 @@ class OwnKernels(NamedTuple):
     vector_start_s: float = 0.0  # of kernels for a few rows
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
+    key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
 
 
 LIBRARIES = OwnKernels()
 
 
-def own_kernels(values: Mapping[str, float]) -> OwnKernels:
-    """Return what an engine's coefficients say of its kernels."""
-    numbers = {name: values.get(name, 0.0) for name in OwnKernels._fields[1:]}
-    return OwnKernels(bool(values["fuses_casts"]), **numbers)
+def own_kernels(values: Mapping[str, float], attention: str) -> OwnKernels:
+    """Return what an engine's coefficients say of its kernels, with attention done one way."""
+    numbers = {name: values.get(name, 0.0) for name in OwnKernels._fields[1:-1]}
+    return OwnKernels(bool(values["fuses_casts"]), **numbers, key_walk_s=values.get(f"key_walk_s_{attention}", 0.0))

@@ -237,7 +237,7 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine, values)
+        found = device_kernels(accelerator, layout, engine, values, attention)
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -281,10 +281,10 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
 
 
 def device_kernels(
-    accelerator: Accelerator, layout: Layout, engine: str, values: Mapping[str, float]
+    accelerator: Accelerator, layout: Layout, engine: str, values: Mapping[str, float], attention: str
 ) -> Kernels | None:
     """Return the kernels of a device whose ranks are joined as a layout has it."""
-    found = kernels(accelerator, engine=engine, own=own_kernels(values))
+    found = kernels(accelerator, engine=engine, own=own_kernels(values, attention))
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

@@ -239,7 +239,7 @@ def pass_time(
             elif isinstance(operation, Experts):
                 factors = combined(schedule.product(operation.kernel), schedule.experts)
                 if schedule.loops_experts:
-                    count = operation.experts * (operation.matrices * factors.launches + 2.0)
+                    count = operation.experts * operation.matrices * factors.launches + 2.0 * operation.touched
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
             working = flops / (flops + moved) if flops else 0.0

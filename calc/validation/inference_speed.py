@@ -90,8 +90,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["parallelism"] = {"data": devices, "expert": devices}
     if version := version_of(row, engine):
         found["engine_version"] = version
-    if is_eager(row, engine, version):
-        found["attention"] = "eager"
+    if way := attention_of(row, engine, version):
+        found["attention"] = way
     found |= launched(row, devices) | lengths_of(row, engine)
     if row["source_key"] in SERVED:
         found = served_at_once(row) | found
@@ -102,16 +102,17 @@ def scenario_of(row: Row) -> dict[str, Any]:
     return found
 
 
-def is_eager(row: Row, engine: str, version: str) -> bool:
-    """Return whether scores were written out.
+def attention_of(row: Row, engine: str, version: str) -> str:
+    """Return how attention was done where it was not as the engine does it by default; empty else.
 
     llama.cpp had tiles switched off in 2023 and 2024; of transformers 4.35 and older those who wanted them say so.
     """
     if engine == "llama.cpp":
-        return row["source_key"] not in TILED
+        return "" if row["source_key"] in TILED else "eager"
     stated = row["engine_version"]
-    before = "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT
-    return "no FlashAttention" in stated or (before and "FA2" not in stated)
+    if "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT:
+        return "" if "FA2" in stated else "eager"
+    return "sdpa" if "no FlashAttention" in stated else ""
 
 
 def version_of(row: Row, engine: str) -> str:

@@ -93,7 +93,7 @@ class SummedPasses:
             found[0] += seconds * (1.0 - working)
             found[1] += seconds * working
             if isinstance(operation, Experts) and self.schedule.loops_experts:
-                found[2] += times * operation.experts * 2.0
+                found[2] += times * operation.touched * 2.0
                 found[3] += times * operation.experts * operation.matrices
             elif isinstance(operation, Product):
                 found[3] += times

@@ -36,9 +36,9 @@ class Balanced(HTMLParser):
         if identity:
             assert identity not in self.ids
             self.ids.add(identity)
-        if tag == "label":
+        if tag == "label" and "for" in values:
             self.labelled.add(str(values["for"]))
-        if tag in ("input", "select", "textarea"):
+        if tag in ("input", "select", "textarea") and "label" not in self.open:
             self.controls.add(str(identity))
         if tag not in VOID:
             self.open.append(tag)

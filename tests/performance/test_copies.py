@@ -69,7 +69,7 @@ def test_hybrids_under_load_run_as_published(
 
 def test_llama_cpp_updates_states_token_by_token() -> None:
     """2,048 tokens in 30 delta nets of 32 heads took a Radeon 8060S 221 ms; the share lies between it and another."""
-    own = own_kernels(catalog().engine("llama.cpp").values)
+    own = own_kernels(catalog().engine("llama.cpp").values, "flash")
     found = Kernels(catalog().accelerator("ryzen-ai-max-395-128gb"), "llama.cpp", own)
     elements = 32 * 128 * 128
     update = Recurrence("State", DELTA, 2048.0, 1.0, 2048 * 6.0 * elements, 8.0 * elements)
@@ -85,13 +85,15 @@ def test_llama_cpp_updates_states_token_by_token() -> None:
         ("awq", 1023.0, None, False),
         ("awq", 1024.0, None, True),
         ("awq", 8192.0, "4.35.0", False),
-        ("gptq-int4", 8192.0, None, False),
+        ("gptq-int4", 50.0, None, False),
+        ("gptq-int4", 51.0, None, True),
+        ("gptq-int8", 8192.0, None, False),
     ],
 )
 def test_transformers_unpacks_what_its_libraries_do_not_multiply(
     weights: str, rows: float, version: str | None, unpacked: bool
 ) -> None:
-    """bitsandbytes multiplies one row with packed NF4, AutoAWQ fewer than 1,024; others meet a matrix of 16 bit."""
+    """bitsandbytes multiplies one row with packed NF4, AutoGPTQ 50, AutoAWQ 1,023; more meet a matrix of 16 bit."""
     kernel = catalog().number_format(weights).kernel
     product = Counted(Product("up_proj", rows, 11008, 4096, kernel, 1.0, 0.0), 32)
     asked = schedule("transformers", "rtx-4090", version, weights)

@@ -86,7 +86,7 @@ def test_total_tokens_count_prompt_and_answer() -> None:
 
 
 def test_old_transformers_wrote_scores_out() -> None:
-    """transformers 4.35 took attention in tiles where a row says FA2, 4.46 by itself (release notes of 4.36)."""
+    """transformers 4.35 took attention in tiles where a row says FA2, later ones PyTorch's (release notes of 4.36)."""
     rows = {
         row["engine_version"]: row
         for row in read_rows("inference_speed.csv")
@@ -94,6 +94,8 @@ def test_old_transformers_wrote_scores_out() -> None:
     }
     old, tiled = "torch 2.1.1+cu118, transformers 4.35.2", "torch 2.1.1+cu118, transformers 4.35.2 FA2"
     assert inference_speed.scenario_of(rows[old])["attention"] == "eager"
+    without = next(row for row in read_rows("inference_speed.csv") if "no FlashAttention" in row["engine_version"])
+    assert inference_speed.scenario_of(without)["attention"] == "sdpa"
     assert "attention" not in inference_speed.scenario_of(rows[tiled])
     newest = next(row for version, row in rows.items() if "4.51" in version)
     assert "attention" not in inference_speed.scenario_of(newest)

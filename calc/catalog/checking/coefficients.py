@@ -87,6 +87,7 @@ BOUNDS: dict[str, Bound] = {
     "chunk_over_ranks": ("", 0, 1),
     "copy_factor": ("", 1, 10),
     "crossing_s": ("seconds", 0, 1e-3),
+    "key_walk_s": ("seconds", 0, 1e-6),
     "processor_read_share": SHARE,
     "processor_rate_share": SHARE,
     "processor_plain_factor": ("", 0.1, 2),

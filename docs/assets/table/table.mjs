@@ -1,21 +1,22 @@
-// Tables that a reader filters and sorts. The table is whole without this module; it adds a search field, buttons in the
-// headers and a line that says how many rows are shown. It holds no fact: what cells are worth is written in the page.
+// Tables that a reader filters and sorts. The table is whole without this module; it adds buttons to the headers, listens
+// to the search field and says how many rows are shown. It holds no fact: what cells are worth is written in the page.
 
 const SETTLE_MS = 250; // typing has settled, and a screen reader is told
 const NONE = "–"; // a cell without a value; it stands last in either order
 
-let made = 0;
 const kept = new Map(); // by caption: how a reader left a table that an answer has replaced
 
 class Table extends HTMLElement {
-  #table; #rows; #field; #status; #settling = 0;
+  #table; #rows; #words; #field; #status; #settling = 0;
   #sorted = { heading: "", order: "" };
 
   connectedCallback() {
     if (this.#table) return; // moved within the page, not new
     this.#table = this.querySelector("table");
-    this.#rows = [...this.#table.tBodies[0].rows].map((row) => ({ row, words: fold(row.textContent) }));
-    this.#addSearch();
+    this.#rows = [...this.#table.tBodies[0].rows];
+    this.#field = this.querySelector(".filtered-search input");
+    this.#status = this.querySelector(".filtered-search [role=status]");
+    this.#field.addEventListener("input", () => this.#filter());
     for (const heading of this.#headings) this.#addButton(heading);
     this.#restore();
     this.#say();
@@ -49,19 +50,6 @@ class Table extends HTMLElement {
     return this.dataset.things ?? "rows";
   }
 
-  #addSearch() {
-    const id = `gpu-table-${++made}`;
-    const label = Object.assign(document.createElement("label"), { htmlFor: id, textContent: `Filter ${this.#things}` });
-    this.#field = Object.assign(document.createElement("input"), { id, type: "search", autocomplete: "off", spellcheck: false });
-    this.#status = document.createElement("p");
-    this.#status.setAttribute("role", "status");
-    const box = document.createElement("div");
-    box.className = "filtered-search";
-    box.append(label, this.#field, this.#status);
-    this.prepend(box);
-    this.#field.addEventListener("input", () => this.#filter());
-  }
-
   #addButton(heading) {
     const button = document.createElement("button");
     button.type = "button";
@@ -73,7 +61,8 @@ class Table extends HTMLElement {
   // A row is shown if it has every word, in any column and order.
   #filter() {
     const words = fold(this.#field.value).split(/\s+/).filter(Boolean);
-    for (const { row, words: text } of this.#rows) row.hidden = !words.every((word) => text.includes(word));
+    this.#words ??= new Map(this.#rows.map((row) => [row, fold(row.textContent)]));
+    for (const [row, text] of this.#words) row.hidden = !words.every((word) => text.includes(word));
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => this.#say(), SETTLE_MS);
   }
@@ -86,29 +75,29 @@ class Table extends HTMLElement {
   }
 
   #isNumeric(heading) {
-    const keys = this.#rows.map(({ row }) => valueOf(row.cells[heading.cellIndex]));
+    const keys = this.#rows.map((row) => valueOf(row.cells[heading.cellIndex]));
     return keys.every((key) => key === null || typeof key === "number");
   }
 
   #sort(heading, order) {
-    const keys = new Map(this.#rows.map(({ row }) => [row, valueOf(row.cells[heading.cellIndex])]));
+    const keys = new Map(this.#rows.map((row) => [row, valueOf(row.cells[heading.cellIndex])]));
     const numeric = this.#isNumeric(heading);
     this.#sorted = { heading: heading.textContent, order };
     const sign = order === "ascending" ? 1 : -1;
     const compare = numeric ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
-    this.#rows.sort(({ row: one }, { row: other }) => {
+    this.#rows.sort((one, other) => {
       const [a, b] = [keys.get(one), keys.get(other)];
       if (a === null || b === null) return Number(a === null) - Number(b === null);
       return sign * compare(a, b);
     });
     for (const cell of this.#headings) cell.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", order);
-    this.#table.tBodies[0].append(...this.#rows.map(({ row }) => row));
+    this.#table.tBodies[0].append(...this.#rows);
     this.#say(`, sorted by ${heading.textContent}, ${order}`);
   }
 
   #say(more = "") {
-    const shown = this.#rows.filter(({ row }) => !row.hidden).length;
+    const shown = this.#rows.filter((row) => !row.hidden).length;
     this.#status.textContent = `${shown} of ${this.#rows.length} ${this.#things}${more}`;
   }
 }

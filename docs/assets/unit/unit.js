@@ -1,10 +1,11 @@
-// Sizes in the unit that a reader chose, kept in this browser: as they are written, all in GB, or all in GiB. Each size
-// brings both, written by Python; this exchanges them. It is no module, so that it runs before anything is painted.
+// What is decided before anything is painted, so this is no module. Sizes in the unit that a reader chose, kept in this
+// browser: as they are written, all in GB, or all in GiB. Each size brings both, written by Python; this exchanges them.
 
 (() => {
   const KEY = "gpu-unit";
   const NEXT = { "": "GB", GB: "GiB", GiB: "" };
   const SIZE = "[data-or]";
+  const TOUCHES = ["focusin", "keydown", "pointerdown", "pointermove", "scroll", "touchstart", "wheel"];
   const page = document.documentElement;
   let open = null; // the size that the parser may still be writing
 
@@ -78,6 +79,17 @@
     use(unit);
   });
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll(".guide-unit").forEach(name));
+  // Until a reader does anything, tables of hundreds of rows are laid out only as far as they can be seen.
+  function touched({ target }) {
+    if (target instanceof Element && target.matches(".md-sidebar__scrollwrap")) return; // the theme scrolls it
+    delete page.dataset.untouched;
+    for (const kind of TOUCHES) document.removeEventListener(kind, touched, true);
+  }
+
+  if (!location.hash) {
+    page.dataset.untouched = "";
+    for (const kind of TOUCHES) document.addEventListener(kind, touched, { capture: true, passive: true });
+  }
   page.dataset.sizes = ""; // the button works
   if (kept() in NEXT && kept()) use(kept());
 })();
