@@ -179,7 +179,7 @@ def test_the_longest_sequence_is_of_the_way_that_leaves_most_room() -> None:
     """A 70B trains by QLoRA on four cards of 24 GB, on none of which it fits whole: what can be divided is."""
     question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "method": "qlora"}
     have = {"accelerator": "rtx-3090", "accelerators": 4}
-    answer: Any = plan({**question, "model": "llama-2-70b", "have": EIGHT})
+    answer: Any = plan({**question, "model": "llama-2-70b", "have": have})
     (option,) = answer["options"]
     assert option["scenario"]["sharding"] == "zero-3" and option["scenario"]["checkpointing"] == "full"
     assert option["scenario"]["sequence_tokens"] >= 256
