@@ -8,9 +8,9 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import Candidate
-from calc.planner.options import SURE, Miss
+from calc.planner.options import SURE, Miss, tokens_a_second
 from calc.planner.question import read_question
-from calc.planner.training import TrainingSearch, tokens_a_second
+from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
 
