@@ -119,7 +119,7 @@ class TrainingSearch(Search):
         return lacking
 
     @staticmethod
-    def can_wait(scenario: Way) -> bool:
+    def can_wait(scenario: dict[str, object]) -> bool:
         """Return whether frameworks leave the parameters of a way in the host's memory: those that ranks share."""
         return scenario.get("sharding") == SHARDED
 
