@@ -96,7 +96,7 @@ def test_the_largest_model_by_method() -> None:
     answer: Any = plan({**TRAINING, "want": "limit", "of": "model", "have": {"accelerator": "rtx-4090"}})
     sizes = [estimate(option["scenario"])["model"]["parameters_total"] for option in answer["options"]]  # type: ignore[index]
     assert [option["scenario"]["method"] for option in answer["options"]] == ["qlora", "lora", "full"]
-    assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
+    assert sizes[0] > 1.5 * sizes[1] and sizes[1] > sizes[2]
 
 
 def test_layouts_of_a_run() -> None:
