@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check, check_reference
 from calc.catalog.checking.rules import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
-from calc.catalog.entries import Entry, Tables
+from calc.catalog.entries import DATA, Entry, Tables
 
+COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 FARTHEST = 32  # times a config's positions
 
