@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from calc.calculators.inputs import Amount, Values
-from calc.measured_output.terms import BYTES, SECONDS, TERMS
+from calc.measured_output.terms import BYTES, SECONDS, TERMS, TRAINED
 from calc.units import GIB
 
 MEASURED = "Measured"
@@ -12,8 +12,12 @@ UNITS = {BYTES: "GiB", SECONDS: "seconds"}
 
 
 def names_of(terms: Sequence[str]) -> dict[str, str]:
-    """Return the names of the inputs of terms: sizes are in GiB there."""
-    return {name: f"measured_{name.replace('_bytes', '_gib') if TERMS[name].unit == BYTES else name}" for name in terms}
+    """Return the names of the inputs of terms: sizes are in GiB there.
+
+    What was measured of a training run has names of its own: a reader's values go along from one form to the next.
+    """
+    begin = "run_" if terms == TRAINED else "measured_"
+    return {name: begin + (name.replace("_bytes", "_gib") if TERMS[name].unit == BYTES else name) for name in terms}
 
 
 def measured_inputs(terms: Sequence[str]) -> tuple[Amount, ...]:

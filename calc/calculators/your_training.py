@@ -29,7 +29,7 @@ PRESETS = (
             "micro_batch": "2",
             "sequence_tokens": "4096",
             "accelerator": "a100-sxm-80gb",
-            "measured_allocated_gib": "60.0",
+            "run_allocated_gib": "60.0",
         },
     ),
 )

@@ -28,11 +28,17 @@ def test_a_published_log_is_compared(name: str) -> None:
     assert found["html"].count(">in the range<") + found["html"].count(">outside<") == len(INDEX[name]["terms"])
 
 
+def test_what_was_measured_of_training_is_not_carried_to_serving() -> None:
+    """The two forms of measurements share the names of a run and none of what was measured."""
+    one, other = ({field.name for field in CALCULATORS[name].inputs} for name in (NAME, "your-measurement"))
+    assert "model" in one & other and not [name for name in one & other if name.startswith(("run_", "measured_"))]
+
+
 def test_a_published_run_agrees() -> None:
     """torchtune's README: all of Llama 3.2 3B in BF16, two sequences of 4,096 tokens, 60.0 GiB."""
     found = ask(
         NAME, model="llama-3.2-3b", method="full", framework="torchtune", precision="bf16", checkpointing="none",
-        micro_batch="2", sequence_tokens="4096", accelerator="a100-sxm-80gb", measured_allocated_gib="60.0",
+        micro_batch="2", sequence_tokens="4096", accelerator="a100-sxm-80gb", run_allocated_gib="60.0",
     )  # fmt: skip
     assert found["status"].startswith("It agrees: the one term measured lies in the range")
 
@@ -43,10 +49,10 @@ def test_what_differs_is_said_in_the_terms_of_training() -> None:
     report: Any = form.report(LORA)
     computed = report["memory"]["allocated_bytes"] / 2**30
     step = report["speed"]["step_s"]["typical"]
-    more = ask(NAME, **LORA, measured_allocated_gib=f"{computed + 5:.3f}", measured_step_s=f"{3 * step:.4f}")["html"]
+    more = ask(NAME, **LORA, run_allocated_gib=f"{computed + 5:.3f}", run_step_s=f"{3 * step:.4f}")["html"]
     assert "all beside parameters, gradients and optimizer states would take" in more
     assert "a step would take 3.00 times as long" in more and "data-correct" not in more
-    assert "another method, precision, optimizer or division" in ask(NAME, **LORA, measured_allocated_gib="2")["html"]
+    assert "another method, precision, optimizer or division" in ask(NAME, **LORA, run_allocated_gib="2")["html"]
 
 
 def test_trainer_and_the_notebooks_of_unsloth() -> None:
@@ -56,8 +62,8 @@ def test_trainer_and_the_notebooks_of_unsloth() -> None:
         "{'train_steps_per_second': 0.15, 'train_loss': 1.56, 'epoch': 3.0}\nPeak reserved memory = 10.951 GB.\n"
     )
     fields = paste(text)["fields"]
-    assert (fields["measured_step_s"], fields["measured_reserved_gib"]) == ("6.66667", "10.951")
-    assert fields["accelerator"] == "rtx-4090" and fields["measured_allocated_gib"] == ""
+    assert (fields["run_step_s"], fields["run_reserved_gib"]) == ("6.66667", "10.951")
+    assert fields["accelerator"] == "rtx-4090" and fields["run_allocated_gib"] == ""
 
 
 def test_answers_of_training_lead_here() -> None:
