@@ -31,7 +31,7 @@ def fact_line(record: Accelerator, field: str) -> str:
 def device_link(record: Accelerator) -> str:
     """Return a device's name as a link to all its facts; where scripts run they open in place."""
     address = get_relative_url(f"{FOLDER}/{record.id}.html", standing_on())
-    return element("a", text(record.name), class_="calc-number", href=address, data_facts=True)
+    return element("a", text(record.name), href=address, data_facts=True)
 
 
 def fact_page(record: Accelerator) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
-from calc.calculators.sizes import size_gb
+from calc.calculators.sizes import size, size_gb
 from calc.catalog import catalog
 from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.catalog.records import Accelerator, Machine, Price
-from calc.units import GIB, show_count, show_dollars, show_number
+from calc.units import GIB, show_count, show_dollars, show_gb, show_gib, show_number
 from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable
 from macros.links import calculator_link
@@ -29,6 +29,7 @@ FIELDS = {
     "fp4": "FP4",
     "power": "Power",
 }
+SIZES = ("memory", "memory_reported")
 SEGMENTS = {
     "data-center": "data centre",
     "workstation": "workstation",
@@ -53,7 +54,14 @@ def fact_cell(record: Accelerator | Machine, field: str) -> str:
     found = record.facts.get(field)
     if found is None:
         return missing()
-    return text(found.show()) if isinstance(found.value, str) else sortable(found.value, text(found.show()))
+    if isinstance(found.value, str):
+        return text(found.show())
+    return size_cell(found.value, found.show()) if field in SIZES else sortable(found.value, text(found.show()))
+
+
+def size_cell(size_bytes: float, shown: str) -> str:
+    """Return a size as a cell in the order of its value, which can be read in GB where it stands in GiB."""
+    return size(size_bytes, shown, show_gb(size_bytes) if "iB" in shown else show_gib(size_bytes))
 
 
 def link_text(record: Accelerator) -> str:
@@ -72,17 +80,17 @@ def accelerator_table() -> str:
         rows.append(
             [
                 device_link(record),
-                text(record.vendor),
-                text(SEGMENTS[record.segment]),
-                text(record.released),
                 *(fact_cell(record, field) for field in FIELDS),
+                text(record.released),
+                text(SEGMENTS[record.segment]),
+                text(record.vendor),
                 text(link_text(record)) or missing(),
                 text(record.text("rocm")) or missing(),
                 text(record.architecture),
             ]
         )
-    headings = ("Device", "Maker", "Made for", "Released", *FIELDS.values(), "Link", "ROCm", "Architecture")
-    words = (0, 1, 2, 3, len(headings) - 3, len(headings) - 2, len(headings) - 1)
+    headings = ("Device", *FIELDS.values(), "Released", "Made for", "Maker", "Link", "ROCm", "Architecture")
+    words = (0, *range(1 + len(FIELDS), len(headings)))
     caption = "Accelerators: peak rates are dense, links count both ways"
     return filtered(table(headings, rows, caption=caption, words=words), things="accelerators")
 
@@ -98,11 +106,11 @@ def memory_option_table(least_gib: int = 8) -> str:
     listed = sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True)
     rows = []
     previous = 0
-    for size in MEMORY_BINS_GIB:
-        inside = [record for record in listed if bin_of(record) == size]
-        if inside and size >= least_gib:
-            exact = all(record.quantity("memory") == size * GIB for record in inside)
-            over = f"over {previous} to {size} GiB" if previous else f"up to {size} GiB"
+    for bin_gib in MEMORY_BINS_GIB:
+        inside = [record for record in listed if bin_of(record) == bin_gib]
+        if inside and bin_gib >= least_gib:
+            exact = all(record.quantity("memory") == bin_gib * GIB for record in inside)
+            over = f"over {previous} to {bin_gib} GiB" if previous else f"up to {bin_gib} GiB"
             makers = sorted({record.vendor for record in inside}, key=lambda vendor: (vendor != "NVIDIA", vendor))
             lines = (
                 element("strong", text(maker))
@@ -110,8 +118,8 @@ def memory_option_table(least_gib: int = 8) -> str:
                 + text(", ".join(record.name for record in inside if record.vendor == maker))
                 for maker in makers
             )
-            rows.append([f"{size} GiB" if exact else over, "<br>".join(lines)])
-            previous = size
+            rows.append([f"{bin_gib} GiB" if exact else over, "<br>".join(lines)])
+            previous = bin_gib
     return block(table(("Memory", "Devices"), rows, caption="Devices by memory, as advertised", words=2))
 
 
@@ -133,8 +141,8 @@ def price_cell(price: Price | None) -> str:
 def memory_cell(machine: Machine) -> str:
     """Return the memory of all devices of a machine together, as programs see it."""
     record = catalog().accelerator(machine.accelerator)
-    size = machine.devices * record.capacity_bytes
-    return sortable(size, f"{size / GIB:,.0f} GiB")
+    whole = machine.devices * record.capacity_bytes
+    return size_cell(whole, f"{whole / GIB:,.0f} GiB")
 
 
 def machine_table(*kinds: str) -> str:

@@ -25,6 +25,7 @@ CALCULATOR_PAGES = {
     "scaling-laws": "calculators/scaling-laws/",
     "interconnect": "calculators/interconnect/",
     "your-measurement": "calculators/your-measurement/",
+    "your-training": "calculators/your-training/",
 }
 _page_url: list[str] = [""]
 

@@ -9,7 +9,7 @@ from calc.architecture.parameters import parameters_active, parameters_by_block,
 from calc.architecture.tensors import BLOCKS, Tensor
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import part_bytes, source_html
-from calc.calculators.sizes import size_binary, size_decimal
+from calc.calculators.sizes import size, size_binary, size_decimal
 from calc.catalog import catalog
 from calc.catalog.records import Model
 from calc.memory.weights_working import BLOCK_LABELS
@@ -40,7 +40,6 @@ def model_row(model: Model) -> list[str]:
     return [
         element("a", text(model.name), href=model.source),
         *size_cells(model),
-        text(model.released),
         text(model.organization),
         text(str(model.config.get("model_type", ""))),
         text(model.licence),
@@ -55,11 +54,12 @@ def size_cells(model: Model) -> list[str]:
     attention, total = architecture.attention, parameters_total(architecture)
     heads = f"{attention.heads} / {attention.kv_heads}" if attention else ""
     return [
-        text(architecture.attention_kind),
         calculator_link("will-it-fit", "", model=model.id).replace("></a>", f">{counted(total)}</a>"),
         counted(parameters_active(architecture)),
         token_cell(model, architecture),
         sortable(model.context_tokens, show_count(model.context_tokens)),
+        text(model.released),
+        text(architecture.attention_kind),
         sortable(architecture.layer_count, show_count(architecture.layer_count)),
         sortable(attention.kv_heads, heads) if attention else missing(),
     ]
@@ -76,8 +76,8 @@ def token_cell(model: Model, architecture: Architecture) -> str:
     if not caches or any(cache.part != "whole" or cache.fixed_tokens for cache in caches):
         return missing()
     tokens = min(TOKENS, model.context_tokens)
-    size = part_bytes(estimate({"model": model.id, "context_tokens": tokens}), "kv_cache") / tokens
-    shown = sortable(round(size), f"{size / KIB:,.1f} KiB")
+    each = part_bytes(estimate({"model": model.id, "context_tokens": tokens}), "kv_cache") / tokens
+    shown = size(each, f"{each / KIB:,.1f} KiB", f"{each / 1000:,.1f} kB")
     return calculator_link("kv-cache", "", model=model.id, context_tokens=tokens).replace("></a>", f">{shown}</a>")
 
 
@@ -85,14 +85,14 @@ def model_table() -> str:
     """Return the models of the catalogue with what follows from their configs, to be filtered and sorted."""
     headings = {
         "Model": True,
-        "Attention": True,
         "Parameters": False,
         "Active": False,
         "Cache of a token": False,
         "Context": False,
+        "Released": True,
+        "Attention": True,
         "Layers": False,
         "Heads / KV heads": False,
-        "Released": True,
         "Maker": True,
         "Family": True,
         "Licence": True,
@@ -100,7 +100,8 @@ def model_table() -> str:
         "Hugging Face": True,
     }
     words = [position for position, is_word in enumerate(headings.values()) if is_word]
-    rows = [model_row(model) for model in sorted(catalog().models(), key=lambda model: model.name.casefold())]
+    named = sorted(catalog().models(), key=lambda model: model.name.casefold())
+    rows = [model_row(model) for model in sorted(named, key=lambda model: model.released, reverse=True)]
     return filtered(table(headings, rows, caption="Models; caches in 16 bit", words=words), things="models")
 
 

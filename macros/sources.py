@@ -132,7 +132,7 @@ def source_table() -> str:
         rows.append([link + note, text(found.publisher), text(found.kind), dated, checked, text(uses_text(found.id))])
     headings = ("Source", "Publisher", "Kind", "Dated", "Checked", "Used by")
     whole = table(headings, rows, caption="Sources of the catalogue", class_="calc-worded claims", words=len(headings))
-    return filtered(whole, things="sources")
+    return block(element("div", filtered(whole, things="sources"), data_search_exclude=True))
 
 
 def address_table() -> str:

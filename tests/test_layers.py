@@ -25,8 +25,7 @@ FLOORS = (
     ("calculators",),
     ("plots",),
     ("__init__",),
-    ("validation",),
-    ("maintenance", "command"),
+    ("validation", "maintenance", "command"),
     ("__main__",),
 )
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

@@ -105,11 +105,6 @@ class Layer(NamedTuple):
     norms: tuple[str, ...] = ()  # over the hidden size, in the order in which they are met
     style: Style = Style()
 
-    @property
-    def own_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors that each layer has for itself."""
-        return tuple(t for t in self.tensors if not t.shared) if any(t.shared for t in self.tensors) else self.tensors
-
 
 class FileRules(NamedTuple):
     """What llama.cpp's converter and quantiser do with a family beyond what its shapes say."""

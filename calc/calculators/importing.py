@@ -18,8 +18,8 @@ HELP = (
 ACCEPTED = ".gguf,.safetensors,.json"
 PASTED_HELP = (
     "Output of llama-bench, of llama-server or llama-cli, of vllm bench serve or SGLang's benchmark, of nvidia-smi, a "
-    "start-up log of vLLM, or torch.cuda.memory_summary(); several together too. It is read by this page; nothing is "
-    "uploaded."
+    "start-up log of vLLM, a training run's log, or torch.cuda.memory_summary(); several together too. It is read by "
+    "this page; nothing is uploaded."
 )
 MOST_OF_A_LOG = 2_000_000  # bytes
 STORED = "stored"

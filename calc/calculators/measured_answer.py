@@ -16,9 +16,10 @@ from calc.calculators.rendering import (
 )
 from calc.calculators.sizes import size_binary, size_gib
 from calc.catalog import catalog
-from calc.measured_output.comparison import Compared, Figure, Run, what_it_takes
+from calc.measured_output.comparison import Compared, Figure, what_it_takes
 from calc.measured_output.corrections import corrections, mismatched
 from calc.measured_output.terms import BYTES, RATE, SECONDS, TERMS
+from calc.measured_output.training_run import TrainingRun, what_training_takes
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 SHOWN = {BYTES: size_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}
@@ -52,8 +53,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     inside = [one for one in found if one.within]
     count = f"{len(inside)} of {len(found)}"
     if len(inside) == len(found):
-        terms = "the one term" if len(found) == 1 else f"all {len(found)} terms"
-        return True, "It agrees:", f"{terms} measured lie in the range of what is computed."
+        terms = "the one term measured lies" if len(found) == 1 else f"all {len(found)} terms measured lie"
+        return True, "It agrees:", f"{terms} in the range of what is computed."
     most = max(found, key=lambda one: 0 if one.within else max(one.ratio, 1 / one.ratio if one.ratio else 1))
     said = f"{TERMS[most.id].label} is {show_number(most.ratio)} times what is computed"
     return False, "It differs:", f"{count} terms lie in their range. {said}."
@@ -93,11 +94,12 @@ def computed_html(name: str, figure: Figure) -> str:
 
 def otherwise_html(report: Report) -> str:
     """Return what would have to be otherwise for each term that was measured differently."""
+    takes = what_training_takes if isinstance(report["run"], TrainingRun) else what_it_takes
     items = []
     for one in report["compared"]:
         if abs(one.ratio - 1) > SAME:
             show = size_binary if one.id == "kv_cache_bytes" else size_gib
-            items.append(f"{text(TERMS[one.id].label)}: {text(what_it_takes(one, report, show))}.")
+            items.append(f"{text(TERMS[one.id].label)}: {text(takes(one, report, show))}.")
     if not items:
         return ""
     heading = element("p", element("strong", "For what you measured"))
@@ -107,8 +109,8 @@ def otherwise_html(report: Report) -> str:
 def correction_html(report: Report) -> str:
     """Return the offer to correct the guide's answers; empty where nothing differs that could be corrected."""
     measured, where = report["measured_terms"], report["scenario"]
-    if not measured or not where.get("accelerator") or where["engine"] == "none":
-        return ""
+    if not measured or not where.get("accelerator") or where.get("engine", "none") == "none":
+        return ""  # a training run has no engine, and its coefficients are not corrected
     if mismatched(report["figures"], measured):
         return element("p", text(HELP[False]), class_="calc-help")
     if all(abs(one.ratio - 1) <= SAME for one in report["compared"]):
@@ -134,7 +136,6 @@ def correction(report: Report) -> dict[str, Any]:
 
 def written_report(report: Report) -> str:
     """Return what a reader may send to the guide: the scenario, what was measured and computed, as Markdown."""
-    run: Run = report["run"]
     lines = [
         f"{asked_words(report)}, facts of {catalog().version}",
         "",
@@ -150,7 +151,7 @@ def written_report(report: Report) -> str:
             f"{low} to {high}",
         )
         lines.append(f"| {' | '.join(cells)} |")
-    asked: dict[str, Any] = {"scenario": run.scenario, "apart": run.apart, "measured": report["measured_terms"]}
+    asked: dict[str, Any] = {**report["run"]._asdict(), "measured": report["measured_terms"]}
     return "\n".join([*lines, "", "```json", json.dumps(asked, indent=1), "```", "", "Where it was published, or how:"])
 
 

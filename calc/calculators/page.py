@@ -38,6 +38,7 @@ class Calculators(Mapping[str, Calculator]):
         "scaling-laws",
         "interconnect",
         "your-measurement",
+        "your-training",
     )
 
     def __getitem__(self, name: str) -> Calculator:

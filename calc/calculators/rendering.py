@@ -21,6 +21,10 @@ COMPARED = (
     *("model", "weights", "engine", "accelerator", "accelerators", "prompt_tokens", "output_tokens", "cached_tokens"),
     *("sequences", "concurrency", "kv_cache", "kv_cache_v", "memory_fraction", "sequence_slots", "gpu_layers"),
 )
+COMPARED_OF_TRAINING = (
+    *("model", "method", "framework", "precision", "optimizer", "checkpointing", "cross_entropy", "micro_batch"),
+    *("gradient_accumulation", "sequence_tokens", "accelerator", "accelerators", "sharding"),
+)
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
@@ -49,14 +53,19 @@ def corrected_html(report: Report) -> str:
 
 
 def differs_html(report: Report) -> str:
-    """Return the link to where a run's own figures are compared; empty where no engine ran anything."""
+    """Return the link to where a run's own figures are compared; empty where nothing ran, or otherwise divided."""
     scenario = report["scenario"]
-    named = all(isinstance(scenario.get(name), str) for name in ("accelerator", "model", "weights"))
-    if scenario.get("engine", "none") == "none" or not named:
+    trains = scenario.get("workload") == "training"
+    named = all(isinstance(scenario.get(name), str) for name in ("accelerator", "model"))
+    divided = trains and any(ways > 1 for way, ways in scenario["parallelism"].items() if way != "data")
+    if not named or divided or not (trains or isinstance(scenario.get("weights"), str)):
         return ""
-    said = [(name, scenario[name]) for name in COMPARED if isinstance(scenario.get(name), str | int | float)]
+    if not trains and scenario.get("engine", "none") == "none":
+        return ""
+    names, page = (COMPARED_OF_TRAINING, "your-training") if trains else (COMPARED, "your-measurement")
+    said = [(name, scenario[name]) for name in names if isinstance(scenario.get(name), str | int | float)]
     query = "&".join(f"{name}={escaped(str(value))}" for name, value in said)
-    link = element("a", "Your measurement differs?", href=f"{ROOT}calculators/your-measurement/?{query}")
+    link = element("a", "Your measurement differs?", href=f"{ROOT}calculators/{page}/?{query}")
     return element("p", link, class_="calc-differs")
 
 

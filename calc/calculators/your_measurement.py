@@ -6,34 +6,22 @@ from typing import Any
 from calc.calculators import hosting, measured_answer
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values
+from calc.calculators.measured_inputs import measured_fields, measured_inputs, measured_of, names_of
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.catalog import catalog
 from calc.measured_output.comparison import Run, compared
-from calc.measured_output.terms import BYTES, SECONDS, TERMS, Reading
-from calc.units import GIB
+from calc.measured_output.terms import SERVED, Reading
 
-LENGTHS, ENGINE, MEASURED = "Lengths", "Engine", "Measured"
-MOST = 10**15
-GIB_NAMES = {name: name.replace("_bytes", "_gib") for name, term in TERMS.items() if term.unit == BYTES}
-MEASURED_NAMES = {name: f"measured_{GIB_NAMES.get(name, name)}" for name in TERMS}
-UNITS = {BYTES: "GiB", SECONDS: "seconds"}
-
-
-def measured_input(name: str) -> Amount:
-    """Return the input of what was measured of a term; empty where nothing was."""
-    term = TERMS[name]
-    unit = UNITS.get(term.unit, term.unit)
-    return Amount(MEASURED_NAMES[name], term.label, f"In {unit}.", "", least=0, most=MOST, topic=MEASURED)
-
-
+LENGTHS, ENGINE = "Lengths", "Engine"
+MEASURED_NAMES = names_of(SERVED)
 INPUTS: tuple[Input, ...] = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
     Choice("weights", "Number format of the weights", "As the run had them.", "published", kind="weights"),
     Choice("engine", "Engine", "The program that ran the model.", "usual", kind="usual-engines"),
     Choice("accelerator", "GPU", "That it ran on.", "rtx-4090", kind="accelerators"),
     Number("accelerators", "Number of GPUs", "The model is divided over them.", "1", least=1, most=4096),
-    *(measured_input(name) for name in TERMS),
+    *measured_inputs(SERVED),
     Number("prompt_tokens", "Prompt", "Tokens of each.", "2048", least=1, most=100_000_000, topic=LENGTHS),
     Number("output_tokens", "Output", "Tokens of each answer.", "256", least=1, most=100_000_000, topic=LENGTHS),
     Number(
@@ -163,10 +151,6 @@ PRESETS = (
 
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return what a form holds: the run's scenario, whether its parts were measured apart, and what was measured."""
-    measured = {}
-    for name, field in MEASURED_NAMES.items():
-        if field in values:
-            measured[name] = float(str(values[field])) * (GIB if TERMS[name].unit == BYTES else 1)
     plain = {name: value for name, value in values.items() if name not in MEASURED_NAMES.values()}
     apart, division, rate = plain.pop("apart") == "yes", plain.pop("division", None), plain.pop("requests_per_s", None)
     for name in WHOLE:
@@ -178,7 +162,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         plain["arrivals"] = {"requests_per_s": rate}
     if rate or "concurrency" in plain:
         del plain["sequences"]
-    return {"scenario": hosting.scenario(plain), "apart": apart, "measured": measured}
+    return {"scenario": hosting.scenario(plain), "apart": apart, "measured": measured_of(values, SERVED)}
 
 
 def answer(asked: dict[str, object]) -> Report:
@@ -199,11 +183,8 @@ def pasted(text: str, present: Mapping[str, str]) -> tuple[Values, str]:
     from calc.measured_output.reader import read_output  # only when something is pasted
 
     found = read_output(text, catalog())
-    fields: Values = dict.fromkeys((*MEASURED_NAMES.values(), "concurrency", "requests_per_s"), "")
-    fields |= {"sequences": "1", "cached_tokens": "0", "apart": "no"}
-    for name, value in found.terms.items():
-        size = value / GIB if TERMS[name].unit == BYTES else value
-        fields[MEASURED_NAMES[name]] = f"{size:.6g}" if size < 1e6 else f"{size:.0f}"
+    fields = measured_fields(found.terms, SERVED)
+    fields |= {"concurrency": "", "requests_per_s": "", "sequences": "1", "cached_tokens": "0", "apart": "no"}
     fields |= {name: str(value) for name, value in run_fields(found, present).items() if name in NAMES}
     notes = "".join(f" {note}." for note in found.notes)
     return fields, f"Read {found.what}.{notes}"

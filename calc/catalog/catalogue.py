@@ -73,8 +73,7 @@ class Catalog(Names):
         """Return a chip as it is sold with other memory than its entry has."""
         from calc.catalog.makers import with_other_memory
 
-        assert self._market is not None  # it has read the name
-        base, size = self._market.variants[entry_id]
+        base, size = self.market_names.variants[entry_id]
         pairs = dict(self._tables["accelerators"][base]["other_memory"])  # type: ignore[call-overload]
         return with_other_memory(self.accelerator(base), entry_id, size, pairs[size])
 

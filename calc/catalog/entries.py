@@ -8,6 +8,7 @@ from pathlib import Path
 Entry = dict[str, object]
 Tables = dict[str, dict[str, Entry]]
 DATA = Path(__file__).parent / "data"
+BETWEEN_WORDS = re.compile(r"[^a-z0-9.+/]+")
 DROPPED_WORDS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|google|gpu|tm)\b")
 
 
@@ -18,8 +19,8 @@ def fold(name: str) -> str:
     >>> fold("NVIDIA GeForce RTX 4090") == fold("rtx-4090") == "rtx4090"
     True
     """
-    folded = re.sub(r"[^a-z0-9.+/]+", " ", name.casefold().replace("(tm)", ""))
-    return re.sub(r"[^a-z0-9.+/]", "", DROPPED_WORDS.sub(" ", folded)) or re.sub(r"\s", "", folded)
+    folded = BETWEEN_WORDS.sub(" ", name.casefold().replace("(tm)", ""))
+    return DROPPED_WORDS.sub(" ", folded).replace(" ", "") or folded.replace(" ", "")
 
 
 def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:

@@ -6,6 +6,7 @@ words of the entries' names: a word that is none of form, size or remark names t
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog.entries import DROPPED_WORDS, lookup_names
@@ -53,11 +54,18 @@ def take_apart(text: str) -> Named:
     counted, cores = COUNT.search(text), CORES.search(text)
     text = CORES.sub(" ", COUNT.sub(" ", text))
     sizes = {float(size) for found in SIZE.finditer(text) for size in found.groups()[:2] if size}
-    words = [word for word in WORD.findall(SIZE.sub(" ", text)) if not SAID_BESIDE.fullmatch(word)]
-    forms = {(found.group(1) or word) for word in words if (found := FORM.fullmatch(word))}
-    rest = [word for word in words if not FORM.fullmatch(word)]
+    read = [(word, *form_of(word)) for word in WORD.findall(SIZE.sub(" ", text))]
+    forms = {form for _, form, beside in read if form and not beside}
+    rest = [word for word, form, beside in read if not form and not beside]
     count = next((int(number) for number in counted.groups() if number), None) if counted else None
     return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores=int(cores[1]) if cores else None)
+
+
+@cache  # the same few hundred words stand in all names
+def form_of(word: str) -> tuple[str, bool]:
+    """Return the form that a word is, empty for none, and whether it is only said beside a name."""
+    found = FORM.fullmatch(word)
+    return (found.group(1) or word) if found else "", bool(SAID_BESIDE.fullmatch(word))
 
 
 def count_in(name: str) -> int | None:

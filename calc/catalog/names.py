@@ -23,7 +23,6 @@ class Names:
         self._tables = tables
         self._finetunes = finetunes  # of models, where they are not in the tables: read once nothing else knows a name
         self._names: dict[str, dict[str, str]] = {}
-        self._market: MarketNames | None = None
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
 
     def ids(self, kind: str) -> list[str]:
@@ -97,14 +96,12 @@ class Names:
 
     def reading(self, name: str) -> "Reading | None":
         """Return which accelerator a market name is read as and which others it fits, None where it fits none."""
-        from calc.catalog.market_names import MarketNames, Reading, without_remarks  # only typed names need it
+        from calc.catalog.market_names import Reading, without_remarks  # only typed names need it
 
         listed = self.lookup("accelerators", name)
         if listed is not None and (name == listed or fold(name) == fold(self._shown("accelerators", listed))):
             return Reading(listed, ())
-        if self._market is None:
-            self._market = MarketNames(self._tables["accelerators"])
-        read = self._market.read(name, listed or self.lookup("accelerators", without_remarks(name)))
+        read = self.market_names.read(name, listed or self.lookup("accelerators", without_remarks(name)))
         if listed is None or read is None:
             return read if listed is None else Reading(listed, ())
         return Reading(listed, tuple(other for other in (read.id, *read.others) if other != listed))
@@ -145,6 +142,13 @@ class Names:
 
         return ModelNames(self._tables["models"])
 
+    @cached_property
+    def market_names(self) -> "MarketNames":
+        """What finds accelerators by the words of their names."""
+        from calc.catalog.market_names import MarketNames  # only typed names need it
+
+        return MarketNames(self._tables["accelerators"])
+
     @property
     def format_names(self) -> dict[str, str]:
         """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
@@ -161,7 +165,7 @@ class Names:
 
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
-        sizes = self._market.in_other_sizes(name) if self._market else []
+        sizes = self.market_names.in_other_sizes(name)
         if sizes:
             known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)
             raise ScenarioError(field, f"{name!r:.80} is not in the catalogue with that memory; it has {known}")

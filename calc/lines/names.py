@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.entries import lookup_names
-from calc.catalog.market_names import FORM, SAID_BESIDE, take_apart
+from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
+from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
@@ -83,8 +84,7 @@ class Names:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        devices = catalog.entries("accelerators").items()
-        apart = [take_apart(name) for entry_id, entry in devices for name in lookup_names(entry_id, entry)]
+        apart = [named for names in catalog.market_names.named.values() for named in names]
         self.device_words = frozenset[str]().union(*(named.words | named.forms for named in apart))
 
     def singular(self, word: str) -> str:
@@ -220,7 +220,7 @@ class Names:
         return None
 
     def of_memory(self, size_gib: float, *, apple: bool) -> Name | None:
-        """Return a device with so much memory that one gets today: a consumer's first, the most traded, the slowest."""
+        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
             device
@@ -236,7 +236,7 @@ class Names:
                 device.vendor != "NVIDIA",
                 device.availability not in CURRENT,
                 segments.index(device.segment),
-                -len(self.catalog.prices(item=device.id)),
+                price.each if (price := newest_purchase(self.catalog, device)) else inf,
                 device.quantity("bandwidth") or 0,
             ),
         )

@@ -10,11 +10,11 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from calc.catalog.checking.configs import COUNTS
 from calc.catalog.entries import DATA
 from calc.files.config_json import needed
 from calc.files.json_text import read_json
 from calc.maintenance.toml_text import append, table_text
-from calc.validation.soundness import COUNTS
 
 # Kept of a config beside what its shape follows from: what says how weights are stored, and how long a text may be.
 KEPT = (

@@ -8,11 +8,12 @@ from calc.measured_output import (
     memory_summary,
     nvidia_smi,
     serving_benchmark,
+    training_log,
     vllm_log,
 )
 from calc.measured_output.terms import Reading
 
-KINDS = (llama_bench, serving_benchmark, vllm_log, llama_log, memory_summary, nvidia_smi)
+KINDS = (llama_bench, serving_benchmark, vllm_log, llama_log, training_log, memory_summary, nvidia_smi)
 KNOWN = ", ".join(kind.WHAT for kind in KINDS)
 LONGEST = 2_000_000  # characters
 

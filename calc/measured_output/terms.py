@@ -28,7 +28,11 @@ TERMS = {
     "allocated_bytes": Term("Allocated by the framework", BYTES),
     "reserved_bytes": Term("Reserved by the framework", BYTES),
     "device_bytes": Term("Used on a device, as its driver shows", BYTES),
+    "step_s": Term("Time of a step", SECONDS),
+    "trained_tokens_per_s": Term("Tokens trained on, all devices", RATE),
 }
+TRAINED = ("step_s", "trained_tokens_per_s", "allocated_bytes", "reserved_bytes", "device_bytes")
+SERVED = tuple(name for name in TERMS if name not in TRAINED[:2])
 
 
 class Reading(NamedTuple):

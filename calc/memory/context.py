@@ -3,6 +3,8 @@
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.runtime import DEVICE, Amount, Case
 
+CONTEXT_LABEL = "Context of the driver and its libraries"
+
 
 def device_threads(engine: Engine, device: Accelerator | None) -> int:
     """Return how many threads a device can have at once; those of `context_threads` where that is not known."""
@@ -10,7 +12,7 @@ def device_threads(engine: Engine, device: Accelerator | None) -> int:
     return int(units * threads) if units and threads else engine.whole("context_threads")
 
 
-def context_bytes(engine: Engine, device: Accelerator | None) -> int:
+def context_bytes(engine: Engine, device: Accelerator | None, libraries: str = "runtime_context") -> int:
     """Return the bytes of a process's context on a device.
 
     CUDA sets memory aside for every thread that a device can have at once: a stack of 1 KiB, and as much again for what
@@ -19,22 +21,22 @@ def context_bytes(engine: Engine, device: Accelerator | None) -> int:
     engine without such rows it is what was measured on one device.
     """
     if "context_thread" not in engine.values:
-        return engine.whole("runtime_context")
-    return engine.whole("runtime_context") + device_threads(engine, device) * engine.whole("context_thread")
+        return engine.whole(libraries)
+    return engine.whole(libraries) + device_threads(engine, device) * engine.whole("context_thread")
 
 
-def context_amount(case: Case) -> Amount:
-    """Return `context_bytes` of a case's device as an amount."""
+def context_amount(case: Case, libraries: str = "runtime_context") -> Amount:
+    """Return `context_bytes` of a case's device as an amount; `libraries` names what stands beside its threads."""
     engine = case.engine
     return Amount(
         id="runtime_context",
-        label="Context of the driver and its libraries",
-        bytes=context_bytes(engine, case.accelerator),
+        label=CONTEXT_LABEL,
+        bytes=context_bytes(engine, case.accelerator, libraries),
         scope=DEVICE,
         formula=r"M_{\text{libraries}} + n_{\text{threads}} \cdot b_{\text{context}}",
         template="{} + {} × {}",
         numbers=(
-            engine.whole("runtime_context"),
+            engine.whole(libraries),
             device_threads(engine, case.accelerator),
             engine.whole("context_thread"),
         ),

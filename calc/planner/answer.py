@@ -9,14 +9,12 @@ from calc.catalog import catalog
 from calc.planner.account import Ledger
 from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
-from calc.planner.most import most
 from calc.planner.need import Share
-from calc.planner.options import Option, energy_of, tokens_per_s
+from calc.planner.options import Option, energy_of, tokens_a_second, tokens_per_s
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
-from calc.planner.training import best_training, tokens_a_second
 from calc.planning.cost import MILLION
 from calc.units import HOUR_S, show_count, show_gib, show_number
 
@@ -34,8 +32,12 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     question = read_question(asked, facts)
     search = Search(question, facts)
     if question.trains and question.of != "sequence_tokens":
+        from calc.planner.training import best_training  # most questions ask of no training run
+
         search, options, tried = yield from best_training(question, facts)
     elif question.want == "limit" and question.of != "model":
+        from calc.planner.most import most
+
         search, options, tried = yield from most(question, facts)
     else:
         every = list(candidates(question, facts))

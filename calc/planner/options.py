@@ -91,6 +91,12 @@ def energy_of(option: Option) -> float | None:
     return found["typical"] if found else None
 
 
+def tokens_a_second(option: Option) -> float | None:
+    """Return the tokens that all devices train on in a second."""
+    speed: Any = option.report["speed"]
+    return speed["tokens_per_s_per_device"]["typical"] * option.candidate.devices.number if speed else None
+
+
 def tokens_per_s(need: Need, candidate: Candidate, speed: Mapping[str, float]) -> float:
     """Return the tokens a second that rank a way: of all who are counted, or of each answer where requests come."""
     share = candidate.share

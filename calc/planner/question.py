@@ -16,8 +16,6 @@ from calc.planner.wanted import ANY, read_engines, read_models, read_weights
 from calc.scenario.fields import FIELDS, HOST_ENGINE, USUAL
 from calc.scenario.reader import Reader, whole
 from calc.service.devices import read_devices
-from calc.training.fields import FIELDS as TRAINING_FIELDS
-from calc.training.fields import METHODS
 
 WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
@@ -74,13 +72,21 @@ class Question(NamedTuple):
         return self.fields.get("workload") == TRAINING
 
 
+def names_of(given: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the fields that a question may have: its own, and those of the scenario that it asks of."""
+    if given.get("workload") != TRAINING:
+        return tuple(dict.fromkeys((*OWN, *FIELDS)))
+    from calc.training import fields  # most questions ask of no training run
+
+    return tuple(dict.fromkeys((*OWN, *fields.FIELDS)))
+
+
 def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     """Return a question, checked; raises ScenarioError for what is wrong with it or not answered."""
     if not isinstance(question, Mapping):
         raise ScenarioError("", "a question is an object of fields; needed is at least want")
     given = {name: value for name, value in question.items() if value is not None}
-    allowed = dict.fromkeys((*OWN, *(TRAINING_FIELDS if given.get("workload") == "training" else FIELDS)))
-    check_names(given, "", tuple(name for name in allowed if name not in HAVE))
+    check_names(given, "", tuple(name for name in names_of(given) if name not in HAVE))
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)
@@ -140,6 +146,8 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
         raise ScenarioError("need", "of training takes days alone: in how many the run has to end")
     if given.get("rank_by") == "latency":
         raise ScenarioError("rank_by", "must not be latency: nobody waits for a token of a training run")
+    from calc.training.fields import METHODS
+
     one_of(given.get("method", METHODS[0]), "method", METHODS)
     ends = need.days is not None or limits.price_per_run is not None
     if of == "training_tokens" and not ends:

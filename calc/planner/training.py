@@ -17,7 +17,7 @@ from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import prepare, step_time
 from calc.planner.candidates import Candidate
-from calc.planner.options import SURE, Miss, Option, cannot_be, short, too_heavy
+from calc.planner.options import SURE, Miss, Option, cannot_be, short, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
@@ -204,12 +204,6 @@ class TrainingSearch(Search):
             return None
         tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
         return tokens / step_time(prepared, self.facts.training_step.values).total
-
-
-def tokens_a_second(option: Option) -> float | None:
-    """Return the tokens that all devices train on in a second."""
-    speed: Any = option.report["speed"]
-    return speed["tokens_per_s_per_device"]["typical"] * option.candidate.devices.number if speed else None
 
 
 def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSearch, list[Option], int]]:

@@ -63,6 +63,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "engine_version": None,
             "parallelism": None,
             "batched_tokens": None,
+            "graphs": None,
         }
         yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
 

@@ -2,8 +2,8 @@
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
 share of the device, the sequences that it is set up for, attention by data ranks, fewer sequences, a shorter context,
-smaller pieces of prompts, the next number formats of the weights, experts or layers in host memory, more devices,
-another device. Where something does not run at all, other layouts and engines come before all of these.
+smaller pieces of prompts, no recorded graphs, the next number formats of the weights, experts or layers in host memory,
+more devices, another device. Where something does not run at all, other layouts and engines come before all of these.
 """
 
 from collections.abc import Iterator
@@ -48,6 +48,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
         *of_sequences(wanted),
         *of_context(wanted),
         *of_pieces(wanted),
+        *of_graphs(wanted),
         *of_weights(wanted),
         *of_experts(wanted),
         *of_layers(wanted),
@@ -145,6 +146,15 @@ def of_pieces(wanted: Wanted) -> Iterator[Repair]:
             room = wanted.room(wanted.demand, serving=smaller)
             yield from fitting(room, {"batched_tokens": tokens}, message, SPEED)
             return
+
+
+def of_graphs(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over the engine without recorded graphs, where it holds memory for some."""
+    serving = wanted.serving
+    if serving is not None and serving.engine.graphs and serving.engine.values.get("cuda_graphs"):
+        plain = serving.engine._replace(graphs=False)
+        room = wanted.room(wanted.demand, serving=under(serving, engine=plain.valued(plain.values)))
+        yield from fitting(room, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
 
 
 def of_weights(wanted: Wanted) -> Iterator[Repair]:

@@ -8,14 +8,13 @@ from statistics import median
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
-from calc.catalog.entries import DATA
+from calc.catalog.checking.configs import COUNTS
 from calc.errors import CatalogError
 from calc.performance.kernels import Kernels
 from calc.scenario.model import check_models, known_architecture
 from calc.validation.kernel_samples import sample
 from calc.validation.ranges import MEASURED, RANGES, written_measured, written_ranges
 
-COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 LEAST_ROWS = 6  # of a law in the sample, for its errors to say something
 SLACK, MORE = 2.0, 0.1  # times the error of the fit, and beside it, that a sample of few rows may be off
 

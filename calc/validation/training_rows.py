@@ -102,7 +102,7 @@ def as_usual(scenario: dict[str, object]) -> dict[str, object]:
     if usual["cross_entropy"] == "compiled":
         usual["cross_entropy"] = "full"
     if usual["optimizer"] == "adamw-foreach-2.0":
-        usual["optimizer"] = "adamw"
+        usual["optimizer"] = "adamw-foreach"
     return usual
 
 

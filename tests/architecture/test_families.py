@@ -70,3 +70,29 @@ def test_a_fuzzed_config_gives_a_report_or_a_scenario_error(family: str, change:
     model: Any = report["model"]
     assert sum(model["blocks"].values()) == model["parameters_total"] >= model["parameters_active"] > 0
     assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"num_query_heads": [12, 12]}, "num_query_heads"),
+        ({"num_kv_heads": [0] * 16}, "num_kv_heads"),
+        ({"ffn_multipliers": 4.0}, "ffn_multipliers"),
+        ({"ffn_multipliers": [-1.0] * 16}, "ffn_multipliers"),
+        ({"ffn_with_glu": False}, "ffn_with_glu"),
+    ],
+)
+def test_layers_of_openelm_need_a_size_each(change: dict[str, Any], field: str) -> None:
+    """Its lists have an entry for each layer, and what no published model has is refused."""
+    config = dict(catalog().model("openelm-270m").config) | change
+    with pytest.raises(ScenarioError) as caught:
+        read_config(Config(config))
+    assert caught.value.field == f"model.config.{field}"
+
+
+def test_an_inner_width_is_not_rounded_far_down() -> None:
+    """Of 347 and 280 the nearest multiple of 256 is 256, over a tenth less than the first, which gets one step more."""
+    sizes = {"model_type": "openelm", "model_dim": 560, "head_dim": 70, "vocab_size": 1000, "num_transformer_layers": 1}
+    for factor, width in ((0.62, 512), (0.5, 256)):
+        lists = {"num_query_heads": [8], "num_kv_heads": [2], "ffn_multipliers": [factor]}
+        assert read_config(Config(sizes | lists)).kinds[0].mlp_width == width

@@ -68,8 +68,9 @@ def test_a_live_plot_says_what_calc_does(
 def test_a_plot_does_not_change_when_it_comes_alive(
     watched: Watched, site: str, calculator: str, plot: str, _changed: Any
 ) -> None:
-    """Vega in the page writes the words that vl-convert wrote, and fetches nothing from elsewhere."""
+    """In a narrow column Vega writes the words that vl-convert wrote, and fetches nothing from elsewhere."""
     page = watched.page
+    page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site}calculators/{calculator}/")
     built = texts(page, plot)
     assert built
@@ -77,6 +78,24 @@ def test_a_plot_does_not_change_when_it_comes_alive(
     assert texts(page, plot) == built
     assert [request for request in watched.requests if not request.startswith(site)] == []
     assert watched.complaints == []
+
+
+def test_a_live_plot_is_as_wide_as_its_column(watched: Watched, site: str) -> None:
+    """Where there is room the drawing takes it, with letters of the same size, and nothing below it moves."""
+    page = watched.page
+    page.goto(site + "calculators/will-it-fit/")
+    figure = page.locator("gpu-plot[data-plot=memory-over-context] .plot-drawing")
+    letters = "svg => svg.querySelector('text').getBoundingClientRect().height"
+    before, size = figure.bounding_box(), figure.locator("svg").evaluate(letters)
+    reach(page, "memory-over-context")
+    after, drawn = figure.bounding_box(), figure.locator("svg").bounding_box()
+    assert before and after and drawn
+    assert drawn["width"] == pytest.approx(after["width"], abs=1) and after["width"] > 500
+    assert after["height"] == pytest.approx(before["height"], abs=2)
+    assert figure.locator("svg").evaluate(letters) == pytest.approx(size, rel=0.05)
+    page.set_viewport_size({"width": 700, "height": 800})
+    expect(figure.locator("svg")).not_to_have_attribute("viewBox", "")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: str) -> None:

@@ -1,5 +1,6 @@
 """Cost and energy in the page: the table is the arithmetic of its working, and what is not known is said."""
 
+import datetime
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from calc import ScenarioError
 from calc.calculators import CALCULATORS
 from calc.calculators.cost_report import busy_hours, hour_costs, million_hours
+from calc.catalog import catalog
+from calc.planning.cost import newest_purchase
 from calc.planning.ownership import HOURS_A_YEAR
 from calc.units import show_dollars
 
@@ -57,8 +60,11 @@ def test_pue_multiplies_all_electricity_and_nothing_else() -> None:
 
 def test_the_catalogue_s_prices_have_their_day_and_say_that_they_are_old() -> None:
     """Left empty, prices come with seller and day."""
-    html = COST.render(COST.report({}))
-    assert "2026-01-05" in html and "older than 120 days" in html
+    price = newest_purchase(catalog(), catalog().accelerator("rtx-5090"))
+    assert price is not None
+    html = COST.render(COST.report({"accelerator": "rtx-5090"}))
+    old = price.is_stale(datetime.date.today().isoformat())
+    assert price.checked in html and ("older than 120 days" in html) == old
     assert "your price" in COST.render(report())
 
 

@@ -33,8 +33,8 @@ def test_an_edit_is_seen(data: Path, tmp_path: Path) -> None:
     kept = tmp_path / "catalog.tables"
     assert checked_tables(data, kept)["models"]["tiny"]["context_tokens"] == 2048
     file = data / "models/m.toml"
-    file.write_text(file.read_text().replace("context_tokens = 2048", "context_tokens = 2049"))
-    assert checked_tables(data, kept)["models"]["tiny"]["context_tokens"] == 2049
+    file.write_text(file.read_text().replace("context_tokens = 2048", "context_tokens = 4096"))
+    assert checked_tables(data, kept)["models"]["tiny"]["context_tokens"] == 4096
 
 
 def test_a_mistake_is_found_every_time(data: Path, tmp_path: Path) -> None:

@@ -231,6 +231,28 @@ def test_a_text_of_another_fact_is_refused(field: str, value: str) -> None:
     assert problems("accelerators", "h100-sxm-80gb", entry)[0].startswith(f"[h100-sxm-80gb].{field}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "field", "value"),
+    [
+        ("machines", "azure-nc40-h100", "topology", "switched"),
+        ("machines", "gb200-nvl72", "kind", "server"),
+        ("machines", "dgx-h100", "topology", "single"),
+        ("accelerators", "tpu-v4", "availability", "announced"),
+    ],
+)
+def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, field: str, value: str) -> None:
+    """One device is joined to none, 72 stand in a rack, and what came years ago is not announced."""
+    (said,) = problems(kind, name, changed(TABLES[kind][name], (field,), value))
+    assert said.startswith(f"[{name}].{field}: ")
+
+
+def test_nobody_rents_out_what_is_announced() -> None:
+    """A price by the hour of a device that cannot be had is another device's, or the device can be had."""
+    name, entry = next((name, entry) for name, entry in TABLES["prices"].items() if entry["kind"] == "on-demand")
+    (said,) = problems("prices", name, entry | {"of": "accelerators", "item": "rubin-288gb", "market": "specialist"})
+    assert said.startswith(f"[{name}].kind: ")
+
+
 @pytest.mark.parametrize("factor", [1.8, 1000])
 def test_a_length_that_no_model_has_is_refused(factor: float) -> None:
     """A context is the config's or round, and not far from the positions that the model has."""

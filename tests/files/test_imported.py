@@ -226,6 +226,13 @@ def test_the_language_model_of_a_multimodal_config() -> None:
     assert "the family 'seesall' is not modelled" in refused
 
 
+def test_a_limit_that_is_none_is_left_out() -> None:
+    """Configs of Nemotron H and Mamba 2 write `"time_step_limit": [0.0, Infinity]`, which JSON has no word for."""
+    written = json.dumps(LLAMA_CONFIG | {"time_step_limit": [0.0, float("inf")]}).encode()
+    assert b"Infinity" in written
+    assert bring(config_json=(written, len(written))).model["config"] == LLAMA_CONFIG
+
+
 WRONG: dict[str, tuple[bytes, str]] = {
     "": (b"", "is empty"),
     "text": (b"Hello, this is no file", "is neither a config.json nor a GGUF or safetensors file"),

@@ -78,11 +78,12 @@ def test_config_table_shows_what_the_file_says() -> None:
 
 
 def test_every_model_of_the_catalogue_has_a_row() -> None:
-    """The table is whole without scripts, in the order of names, and each row leads to a config."""
+    """The table is whole without scripts, the newest first, and each row leads to a config."""
     html = model_table()
     table = rows(html)
     assert len(table) == len(catalog().ids("models"))
-    assert [row[0].casefold() for row in table] == sorted(row[0].casefold() for row in table)
+    released = [row[5] for row in table]
+    assert released == sorted(released, reverse=True) and released[0] > "2026"
     assert html.count("<gpu-table") == 1
     assert 'type="module" src="../../assets/table/table.mjs"' in html
     total = parameters_total(known_architecture(catalog(), "llama-3.1-8b"))

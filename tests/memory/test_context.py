@@ -31,5 +31,13 @@ def test_a_device_without_known_threads() -> None:
     facts = catalog()
     llama = facts.engine("llama.cpp")
     assert context_bytes(llama, facts.accelerator("mi300x")) == context_bytes(llama, facts.accelerator("h100-sxm-80gb"))
-    vllm = facts.engine("vllm")
-    assert context_bytes(vllm, facts.accelerator("rtx-4090")) == vllm.whole("runtime_context")
+    sglang = facts.engine("sglang")
+    assert context_bytes(sglang, facts.accelerator("rtx-4090")) == sglang.whole("runtime_context")
+
+
+def test_vllm_s_context_is_of_the_device_s_threads_too() -> None:
+    """78.68 of 79.19 GiB are free on an H100 before a model is loaded; on an A2 of 10 units 0.1 GiB is gone."""
+    facts = catalog()
+    vllm = facts.engine("vllm").of_version(None)
+    assert context_bytes(vllm, facts.accelerator("h100-sxm-80gb")) / 2**30 == pytest.approx(0.51, abs=0.02)
+    assert context_bytes(vllm, facts.accelerator("a2-16gb")) < 0.1 * 2**30

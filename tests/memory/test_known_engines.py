@@ -166,6 +166,34 @@ def test_where_neither_applies(scenario: dict[str, object], field: str) -> None:
     assert caught.value.field == field
 
 
+GRAPHS: list[tuple[str, str, int, float]] = [  # model, version, sequences that may run, GiB that the log names
+    ("qwen2.5-7b", "0.10.0", 256, 0.51),
+    ("llama-3.1-8b", "0.10.1", 256, 0.52),
+    ("llama-3.1-8b", "0.15.0", 256, 0.55),
+    ("qwen3-8b", "0.13.0", 256, 0.54),
+    ("gemma-3-27b", "0.10.2", 1024, 1.02),
+]
+
+
+@pytest.mark.parametrize(("model", "version", "slots", "logged"), GRAPHS)
+def test_graphs_of_v1_grow_with_layers_and_sizes(model: str, version: str, slots: int, logged: float) -> None:
+    """What start logs of vLLM 0.10 to 0.15 say that graphs took, within a tenth."""
+    asked = {"model": model, "engine": "vllm", "engine_version": version, "sequence_slots": slots}
+    report: Any = estimate({**asked, "accelerator": "rtx-pro-6000-blackwell"})
+    graphs = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "cuda_graphs")
+    assert graphs / 2**30 == pytest.approx(logged, rel=0.1)
+
+
+def test_the_first_v1_let_1024_sequences_run_on_small_cards() -> None:
+    """vLLM 0.8.0 to 0.8.3 did, whose sampler then took four times as much (pull request 16158)."""
+    logits = {}
+    for version in ("0.7.3", "0.8.1", "0.8.4"):
+        asked = {"model": "qwen2.5-7b", "engine": "vllm", "engine_version": version, "accelerator": "rtx-3090"}
+        parts: Any = estimate(asked)["memory"]
+        logits[version] = next(part["bytes"] for part in parts["parts"] if part["id"] == "logits")
+    assert logits["0.7.3"] == logits["0.8.4"] == pytest.approx(logits["0.8.1"] / 4, rel=1e-6)
+
+
 def test_graphs_are_captured_in_these_sizes() -> None:
     """1, 2, 4, every 8 up to 248, and every 16 from 256 to 512 (vLLM's `_set_cudagraph_sizes`)."""
     sizes = [1, 2, 4, *range(8, 256, 8), *range(256, 513, 16)]

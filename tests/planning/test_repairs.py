@@ -119,6 +119,7 @@ def test_what_a_change_takes_out_of_the_scenario() -> None:
         "batched_tokens",
         "experts_on_host",
         "host",
+        "graphs",
     )
     assert other["repairs"][0]["change"] == {"engine": "vllm", **dict.fromkeys(taken)}
 
@@ -143,6 +144,16 @@ def test_what_the_engine_is_set_up_for() -> None:
     assert changes["sequence_slots"]["cost"] == "nothing" and changes["batched_tokens"]["cost"] == "speed"
     one_more = {**CASES[10], "sequence_slots": changes["sequence_slots"]["change"]["sequence_slots"] + 1}
     assert estimate(one_more)["memory"]["fits"] is False
+
+
+def test_graphs_that_are_not_recorded_leave_room() -> None:
+    """A text that is a little too long for an RTX 4090 fits without graphs, at the price of speed; once only."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 45056}
+    tight: Any = estimate(asked)
+    found = [repair for repair in tight["repairs"] if "graphs" in repair["change"]]
+    assert [(repair["change"], repair["cost"]) for repair in found] == [({"graphs": False}, "speed")]
+    plain: Any = estimate({**asked, "graphs": False, "context_tokens": 65536})
+    assert plain["repairs"] and not any("graphs" in repair["change"] for repair in plain["repairs"])
 
 
 def test_a_layout_that_starts_comes_first() -> None:

@@ -32,8 +32,10 @@ def test_the_room_holds_tokens() -> None:
 
 def test_a_cache_comes_back_over_pcie() -> None:
     """8,192 tokens are a GiB; two cards reach 56.57 GB/s of PCIe 5.0 x16; two ranks take half as long."""
-    back = report()["speed"]["cache_restore_s"]["typical"]
+    ends = report()["speed"]["cache_restore_s"]
+    back = ends["typical"]
     assert back == pytest.approx(GIB / 56.57e9)
+    assert ends["low"] < back < ends["high"] and ends["low"] * ends["high"] == pytest.approx(back**2)
     assert report(parallelism={"tensor": 2})["speed"]["cache_restore_s"]["typical"] == pytest.approx(back / 2)
     assert report(pcie="4.0 x8")["speed"]["cache_restore_s"]["typical"] > 2 * back
 

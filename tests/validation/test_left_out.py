@@ -10,15 +10,15 @@ from calc.validation import ranges
 from calc.validation.left_out import KINDS, UNKNOWN, kept
 from calc.validation.residuals import Residual
 
-# The median error of sources left out, each once, may not pass these; the goals of inference and training speed are
-# 15 % and 12 %, of memory 4 % and 6 %.
+# The median error of sources left out, each once, may not pass these: the goals of inference and training speed, which
+# are met, and a little more than what is reached of memory, whose goals are 4 % and 6 %.
 MEDIANS = {
     "inference-memory": 0.05,
-    "inference-speed": 0.29,
+    "inference-speed": 0.15,
     "training-memory": 0.06,
     "training-memory-unnamed": 0.07,
     "training-memory-unknown": 0.14,
-    "training-speed": 0.2,
+    "training-speed": 0.12,
 }
 
 

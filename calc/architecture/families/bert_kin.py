@@ -3,7 +3,7 @@
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
-from calc.architecture.families.encoder import BERT, bert_like, encoder, reader
+from calc.architecture.families.encoder import BERT, bert_like, encoder, reader, text_head
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
@@ -64,6 +64,24 @@ def jina_embeddings_v3(config: Config) -> Architecture:
     hidden = config.hidden()
     table = embeddings(config, hidden, positions=False, types=True)
     return kin(config, table=table, rotary=True, last=linear("pooler", "other", hidden, hidden, bias=True))
+
+
+@family("longformer", defaults={**BERT, "vocab_size": 30522})
+def longformer(config: Config) -> Architecture:
+    """Longformer (arXiv:2004.05150): RoBERTa with projections of their own for the tokens that see all others.
+
+    Attention is counted as all tokens pay it, in full.
+    """
+    hidden = config.hidden()
+    heads, _, size = heads_of(config, hidden)
+    seen = Attention(heads, heads, size, causal=False, rotary=False, wide_softmax=False)
+    mixer = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    for name in ("query", "key", "value"):
+        mixer = mixer._replace(
+            tensors=mixer.tensors + linear(f"self_attn.{name}_global", "attention", hidden, hidden, bias=True)
+        )
+    table = embeddings(config, hidden, positions=True, types=True)
+    return kin(config, table=table, mixer=mixer, last=text_head(config, hidden, pooled=True))
 
 
 @family("mpnet", defaults={**BERT, "vocab_size": 30527, "relative_attention_num_buckets": 32})

@@ -95,6 +95,12 @@ def qwen2(config: Config) -> Architecture:
     return llama_like(config, qkv_bias=True, pattern=pattern)._replace(files=FileRules(seventy=True))
 
 
+@family("mimo")
+def mimo(config: Config) -> Architecture:
+    """MiMo 7B (arXiv:2505.07608): Qwen 2's layout, biases where its config asks for them."""
+    return llama_like(config, qkv_bias=config.flag("attention_bias", default=True))
+
+
 QWEN3_VL = {
     "vocab_size": 151936,
     "hidden_size": 4096,

@@ -6,7 +6,7 @@ from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, so
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
 from calc.architecture.families.registry import family
-from calc.architecture.families.vision import BLOCK, CLIP, clip_tower, patch_count, patches, siglip_tower
+from calc.architecture.families.vision import BLOCK, CLIP, clip_tower, siglip_tower
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
@@ -79,18 +79,25 @@ def text_feed(config: Config, hidden: int, width: int, activation: str) -> FeedF
     return gated._replace(tensors=(*gated.tensors, bias), activation="gelu")
 
 
+HEADS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+
+
 def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
     """Return what stands behind an encoder of text: a pooler, and one that classifies or ranks has its classes, too.
 
-    RoBERTa's classes have a matrix of their own in the pooler's place, of the same size.
+    RoBERTa's and DistilBERT's classes have a matrix of their own in the pooler's place, of the same size. What says
+    something of each token (its class, or whether an answer begins or ends there) has no pooler.
     """
-    tensors = linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
     named = config.values.get("architectures")
-    if isinstance(named, list) and any("ForSequenceClassification" in str(name) for name in named):
-        labels = config.values.get("id2label")
-        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
-        tensors += linear("classifier", "head", classes, hidden, bias=True)
-    return tensors
+    head = next((end for end in HEADS for name in named if end in str(name)), "") if isinstance(named, list) else ""
+    if not head:
+        return linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
+    if head == "ForQuestionAnswering":
+        return linear("qa_outputs", "head", 2, hidden, bias=True)
+    labels = config.values.get("id2label")
+    classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+    before = linear("pooler", "other", hidden, hidden, bias=True) if head == "ForSequenceClassification" else ()
+    return before + linear("classifier", "head", classes, hidden, bias=True)
 
 
 BERT = {
@@ -107,6 +114,12 @@ BERT = {
 @family("bert", defaults=BERT)
 def bert(config: Config) -> Architecture:
     """BERT: positions and token types learned, and a pooler on the first token."""
+    return bert_like(config, pooled=True, types=True)
+
+
+@family("big_bird", defaults={**BERT, "vocab_size": 50358, "max_position_embeddings": 4096, "hidden_act": "gelu_new"})
+def big_bird(config: Config) -> Architecture:
+    """BigBird (arXiv:2007.14062): BERT's layout for long texts; attention is counted as all of them pay it, in full."""
     return bert_like(config, pooled=True, types=True)
 
 
@@ -199,65 +212,3 @@ def siglip(config: Config) -> Architecture:
     last += (Tensor("logit_scale", "other", (1,)), Tensor("logit_bias", "other", (1,)))
     tower = siglip_tower(vision, pooling=True)
     return text_tower(text, config, tower=tower, last=last, activation="gelu_pytorch_tanh", causal=False)
-
-
-VIT = {
-    "hidden_size": 768,
-    "intermediate_size": 3072,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "image_size": 224,
-    "patch_size": 16,
-}
-
-
-@family("vit", "deit", defaults=VIT)
-@family("dinov2", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4})
-def vit(config: Config) -> Architecture:
-    """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler."""
-    kind = config.text("model_type", "")
-    hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
-    heads, _, size = heads_of(config, hidden)
-    seen = Attention(heads, heads, size, causal=False, rotary=False)
-    attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
-    first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
-    table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
-    places = patch_count(config) + (2 if kind == "deit" else 1)
-    table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
-    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
-    extra: Tensors = ()
-    width = config.integer("intermediate_size")
-    if kind == "dinov2":
-        config.refuse("use_swiglu_ffn", (False,), "its widths are rounded in another way")
-        width = max(int(config.number("mlp_ratio", default=4) * hidden), 1)
-        extra = tuple(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2))
-    block = layer(
-        reader(attention),
-        dense(hidden, width, gated=False, bias=True, activation=config.text("hidden_act", "gelu")),
-        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
-        *extra,
-        style=GPT_STYLE,
-    )
-    return Architecture(
-        family=kind,
-        hidden_size=hidden,
-        vocab_size=0,
-        embeddings=table,
-        kinds=(block,),
-        pattern=(0,) * config.layers(),
-        head=norm("layernorm", hidden, bias=True, block="final_norm") + image_head(config, kind, hidden),
-        tied=False,
-        context_tokens=None,
-        output_size=0,
-    )
-
-
-def image_head(config: Config, kind: str, hidden: int) -> Tensors:
-    """Return what stands behind an encoder of images: its classes, or a pooler, or nothing."""
-    named = config.values.get("architectures")
-    if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
-        labels = config.values.get("id2label")
-        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
-        inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
-        return linear("classifier", "head", classes, inputs, bias=True)
-    return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)

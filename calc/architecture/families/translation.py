@@ -6,7 +6,7 @@ from calc.architecture.decoders import assemble
 from calc.architecture.families.encoder import reader
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, BEFORE, LAYER_NORM, OUTPUT, PROMPT, Architecture, Attention, Style
-from calc.architecture.tensors import Tensor, linear, norm
+from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
 ENCODER, DECODER = "encoder", "decoder"
 
@@ -90,21 +90,30 @@ def classes_of(config: Config, default: int) -> int:
     return config.integer("num_labels", default=0, least=0, most=2**20)
 
 
-@family("bart", defaults=BART)
-def bart(config: Config) -> Architecture:
-    """BART (arXiv:1910.13461): learned positions with two rows to spare, LayerNorms after the blocks, biases."""
+def bart_like(
+    config: Config, *, style: str, spare: int, learned: bool = True, embed_norm: bool = False
+) -> Architecture:
+    """Read an encoder and a decoder in BART's layout, whose LayerNorms stand before or after the blocks.
+
+    Where they stand before, each side ends in one. `spare` rows of the table of positions are not positions; it counts
+    where its waves are computed and stored, too, and not where they are only computed.
+    """
     hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
     attention = heads_over(config, hidden, "encoder_attention_heads")
     classes = classes_of(config, 3)
-    last: tuple[Tensor, ...] = ()
+    last: Tensors = ()
     if classes:
         last = linear("classification_head.dense", "head", hidden, hidden, bias=True)
         last += linear("classification_head.out_proj", "head", classes, hidden, bias=True)
-    table: tuple[Tensor, ...] = ()
+    table: Tensors = ()
     for name in (ENCODER, DECODER):
-        positions = config.integer("max_position_embeddings") + 2
-        table += (Tensor(f"{name}.embed_positions.weight", "other_embedding", (positions, hidden)),)
-        table += norm(f"{name}.layernorm_embedding", hidden, bias=True)
+        if learned:
+            positions = config.integer("max_position_embeddings") + spare
+            table += (Tensor(f"{name}.embed_positions.weight", "other_embedding", (positions, hidden)),)
+        if embed_norm:
+            table += norm(f"{name}.layernorm_embedding", hidden, bias=True)
+        if style == BEFORE:
+            last += norm(f"{name}.norm", hidden, bias=True, block="final_norm")
     whole = translator(
         config,
         hidden=hidden,
@@ -114,7 +123,7 @@ def bart(config: Config) -> Architecture:
             dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True, activation=activation),
             dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True, activation=activation),
         ),
-        style=Style(LAYER_NORM, AFTER, config.number("dropout", default=0.1, most=1) > 0),
+        style=Style(LAYER_NORM, style, config.number("dropout", default=0.1, most=1) > 0),
         embeddings=table,
         last=last,
     )
@@ -122,6 +131,36 @@ def bart(config: Config) -> Architecture:
         return whole
     kinds = tuple(kind._replace(caches=()) for kind in whole.kinds)  # one pass over the text, and nothing to go on with
     return whole._replace(tied=False, output_size=classes, kinds=kinds)
+
+
+@family("bart", defaults=BART)
+def bart(config: Config) -> Architecture:
+    """BART (arXiv:1910.13461): learned positions with two rows to spare, LayerNorms after the blocks, biases."""
+    return bart_like(config, style=AFTER, spare=2, embed_norm=True)
+
+
+@family("mbart", defaults=BART)
+def mbart(config: Config) -> Architecture:
+    """mBART (arXiv:2001.08210): BART with LayerNorms before the blocks."""
+    return bart_like(config, style=BEFORE, spare=2, embed_norm=True)
+
+
+@family("marian", defaults={**BART, "vocab_size": 58101})
+def marian(config: Config) -> Architecture:
+    """Marian, the OPUS translators: BART without a norm of embeddings, and with stored waves in place of positions."""
+    return bart_like(config, style=AFTER, spare=0)
+
+
+@family("pegasus", defaults=BART)
+def pegasus(config: Config) -> Architecture:
+    """Pegasus (arXiv:1912.08777): Marian with LayerNorms before the blocks."""
+    return bart_like(config, style=BEFORE, spare=0)
+
+
+@family("m2m_100", defaults={**BART, "vocab_size": 128112, "activation_function": "relu"})
+def m2m_100(config: Config) -> Architecture:
+    """M2M-100 and NLLB-200 (arXiv:2010.11125, 2207.04672): Pegasus with waves that nothing stores."""
+    return bart_like(config, style=BEFORE, spare=0, learned=False)
 
 
 T5 = {"vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8}

@@ -8,6 +8,7 @@ from calc.catalog.entries import Entry
 
 TOLERANCE = 0.02  # makers round
 FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver reports at least; a system takes more
+MOST_ANNOUNCED = 12  # months after its release in which a device is sold nowhere
 NARROW = ("fp8", "fp6", "fp4")
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
 
@@ -28,6 +29,7 @@ def check_agreement(check: Check, where: str, entry: Entry) -> None:
     for field, other in TOGETHER.items():
         if field in entry and other not in entry:
             check.problem(f"{where}.{other}", f"is missing, and {field} says nothing without it")
+    check_announced(check, where, entry)
     check_reported(check, where, entry)
     check_narrow(check, where, entry)
     check_link_facts(check, where, entry)
@@ -58,6 +60,15 @@ def number(entry: Entry, field: str) -> float:
 def differ(first: float, second: float) -> bool:
     """Return whether two figures are known and further apart than the tolerance."""
     return bool(first and second) and abs(first / second - 1) > TOLERANCE
+
+
+def check_announced(check: Check, where: str, entry: Entry) -> None:
+    """Check that what is announced is not long out: a year after it came, somebody sells it or rents it out."""
+    released, looked = str(entry.get("released", ""))[:7], str(entry.get("checked", ""))[:7]
+    if entry.get("availability") == "announced" and len(released) == len(looked) == 7:
+        months = 12 * (int(looked[:4]) - int(released[:4])) + int(looked[5:]) - int(released[5:])
+        if months > MOST_ANNOUNCED:
+            check.problem(f"{where}.availability", f"is announced, and out since {released}")
 
 
 def check_reported(check: Check, where: str, entry: Entry) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check, check_reference
 from calc.catalog.checking.rules import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
-from calc.catalog.entries import Entry, Tables
+from calc.catalog.entries import DATA, Entry, Tables
 
+COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 FARTHEST = 32  # times a config's positions
 
@@ -37,8 +38,9 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 def odd_length(context: int, config: object) -> bool:
     """Return whether a length is neither in the config nor round, or far from that which is.
 
-    Round are whole times 64 or 500 tokens. Models of images have as many tokens as their pieces make, and perhaps one.
-    A context is stretched to some times the positions that a model was trained with, and less is used of many.
+    Round are whole times 64 or 500 tokens. Models of images have as many tokens as their pieces make, and perhaps one
+    more, and such that only register. A context is stretched to some times the positions that a model was trained with,
+    and less is used of many.
     """
     told: dict[str, list[int]] = {}
     for _, key, value in leaves("", config):
@@ -46,7 +48,8 @@ def odd_length(context: int, config: object) -> bool:
             told.setdefault(key, []).append(value)
     pieces = {(i // p) ** 2 for i in told.get("image_size", ()) for p in told.get("patch_size", ()) if p}
     stated = {value for key in POSITIONS for value in told.get(key, ())}
-    if min(stated, default=1) < 1 or context in pieces | stated or context - 1 in pieces or context + 2 in stated:
+    seen = {context, context - 1, *(context - 1 - count for count in told.get("num_register_tokens", ()))}
+    if min(stated, default=1) < 1 or seen & pieces or context in stated or context + 2 in stated:
         return False
     near = any(positions / FARTHEST <= context <= positions * FARTHEST for positions in stated)
     return bool(context % 64 and context % 500) or (bool(stated) and not near)

@@ -99,6 +99,7 @@ PROCESSOR_FACTS: dict[str, FactRule] = {
 }
 PROCESSOR_KINDS = ("desktop", "laptop", "workstation", "server", "board")
 MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
+MOST_IN_A_BOX = 16  # devices of one machine; what holds more is a rack
 # How devices reach each other: there is one; through the host, a bridge of two, switches, a link to each other one,
 # their neighbours, or the network between machines.
 TOPOLOGIES = ("single", "pcie", "bridge", "switched", "mesh", "torus", "network")

@@ -19,6 +19,7 @@ from calc.catalog.checking.device_rules import (
     MACHINE_FACTS,
     MACHINE_KINDS,
     MACHINE_RULES,
+    MOST_IN_A_BOX,
     PROCESSOR_FACTS,
     PROCESSOR_KINDS,
     PROCESSOR_RULES,
@@ -201,9 +202,19 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         check.problem(f"{where}.devices", f"must be from 1 to 100,000, not {devices}")
     if not entry.get("accelerator") and not (entry.get("claim") and entry.get("memory")):
         check.problem(f"{where}.accelerator", "is missing; a machine without one needs its maker's claim and memory")
+    elif isinstance(devices, int) and devices:
+        check_shape(check, where, entry, devices)
     check.number(f"{where}.network_count", entry.get("network_count", 0), 0, 64)
     if bool(entry.get("network")) != bool(entry.get("network_count")):
         check.problem(f"{where}.network_count", "a network needs its number of ports, and ports need a network")
+
+
+def check_shape(check: Check, where: str, entry: Entry, devices: int) -> None:
+    """Check that a machine's kind and topology are those of so many devices."""
+    if (entry["topology"] == "single") != (devices == 1):
+        check.problem(f"{where}.topology", f"{entry['topology']!r} is not how {devices} devices are joined")
+    if (entry["kind"] == "rack") != (devices > MOST_IN_A_BOX):
+        check.problem(f"{where}.kind", f"{entry['kind']!r} is not what holds {devices} devices")
 
 
 def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -17,6 +17,7 @@ PRICE_KINDS = (
     "retail",
     "hosted",
 )
+BEFORE_SALE = ("list", "launch")  # prices of what cannot be had yet
 PRICE_PER = {  # of what, per what: a possible range in any currency that is like a dollar
     ("accelerators", "hour"): (0.005, 50),
     ("machines", "hour"): (0.05, 1_000),
@@ -54,6 +55,9 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
     if entry["of"] in ("accelerators", "machines", "models"):
         check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
+        item = tables[str(entry["of"])].get(str(entry.get("item")), {})
+        if item.get("availability") == "announced" and entry["kind"] not in BEFORE_SALE:
+            check.problem(f"{where}.kind", f"nobody asks a price of this kind for {entry['item']}, which is announced")
     if (entry["of"] == "electricity") != (entry["per"] == "kWh"):
         check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
     if (entry["of"] == "models") != (entry["per"] == "million tokens"):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
+from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.runtime import (
     ALLOCATED,
     Amount,
@@ -26,8 +27,8 @@ def vllm(case: Case) -> Runtime:
     $M_{pool} = f \\cdot M_{device} - M_{weights} - M_{profile} - M_{links}$. The profiling run passes as many tokens
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
     share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
-    Where the default of sequences leaves no room for a single one, the first of the smaller limits that does is taken,
-    as an operator would set it; a limit that is stated is kept.
+    Where a large device's default of sequences leaves no room for a single one, that of a small one is taken, as an
+    operator would set it, and as images start whose sampler is FlashInfer's; a limit that is stated is kept.
     """
     found = start_of(case)
     amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
@@ -60,7 +61,7 @@ class Start(NamedTuple):
 
 
 def start_of(case: Case) -> Start:
-    """Return vLLM with `max_num_seqs` as stated, or the default of the device or of a small one, as one fits."""
+    """Return vLLM with `max_num_seqs` as stated, or the device's default, or a small one's where one then fits."""
     weights = case.budget.weights + expert_padding(case)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
@@ -76,18 +77,12 @@ def start_of(case: Case) -> Start:
 
     if case.slots is not None:
         return start(case.slots)
-    counts = [
-        max(count, case.sequences)
-        for count in (default_sequences(case.engine, case.accelerator), case.engine.whole("sequences"), 1)
-    ]
-    usual = start(counts[0])
-    if usual.has_room(case):
-        return usual
-    return next((fewer for fewer in map(start, counts[1:]) if fewer.has_room(case)), usual)
+    usual, small = (start(running_sequences(case)), start(max(case.engine.whole("sequences"), case.sequences)))
+    return small if small.has_room(case) and not usual.has_room(case) else usual
 
 
 def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or the default of the device or of a small one, as one sequence fits."""
+    """Return `max_num_seqs`: as stated, or the device's default, or a small one's where one sequence then fits."""
     return start_of(case).sequences
 
 
@@ -281,15 +276,17 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
         corrected(case, profile_amounts(case, sequences)),
         corrected(case, links_amounts(case)),
         corrected(case, [graph_amount(case, sequences)])[0],
-        corrected(case, [context_amount(case)])[0],
+        corrected(case, [driver_amount(case)])[0],
     )
 
 
-def context_amount(case: Case) -> Amount:
+def driver_amount(case: Case) -> Amount:
     """Return what a process holds before it loads a model; with what joins it to others where there are any."""
     linked = case.layout.tensor * case.layout.pipeline > 1 and "runtime_context_linked" in case.engine.values
     coefficient = "runtime_context_linked" if linked else "runtime_context"
-    return constant(case, "runtime_context", "Context of the driver and its libraries", coefficient)
+    if "context_thread" in case.engine.values:
+        return context_amount(case, coefficient)
+    return constant(case, "runtime_context", CONTEXT_LABEL, coefficient)
 
 
 def links_amounts(case: Case) -> list[Amount]:

@@ -29,8 +29,18 @@ class Held(NamedTuple):
 
     def plus(self, other: "Held", count: int = 1) -> "Held":
         """Return the group with `count` times another one added."""
-        sums = [mine + count * theirs for mine, theirs in zip(self, other, strict=True)]
-        return Held(*sums)._replace(largest=max(self.largest, other.largest))
+        elements, trained, updated, added, gradients, base, states, largest, tensors = other
+        return Held(  # spelled out, as a run's repairs come here ten thousand times
+            elements=self.elements + count * elements,
+            trained=self.trained + count * trained,
+            updated=self.updated + count * updated,
+            added_bytes=self.added_bytes + count * added,
+            gradient_bytes=self.gradient_bytes + count * gradients,
+            base_bytes=self.base_bytes + count * base,
+            state_bytes=self.state_bytes + count * states,
+            largest=max(self.largest, largest),
+            tensors=self.tensors + count * tensors,
+        )
 
 
 class Method(NamedTuple):
@@ -126,12 +136,17 @@ class Inventory(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def held_together(
-    tensors: Same[tuple[Tensor, ...]], method: Method, tensor_parallel: int, expert_parallel: int
+    tensors: Same[tuple[Tensor, ...]],
+    method: Method,
+    tensor_parallel: int,
+    expert_parallel: int,
+    shared: bool | None = None,
 ) -> Held:
-    """Return what a device holds of several tensors."""
+    """Return what a device holds of several tensors: of all, of those that layers share, or of the others."""
     total = Held()
     for tensor in tensors.value:
-        total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
+        if shared is None or shared == bool(tensor.shared):
+            total = total.plus(held(tensor, method, tensor_parallel, expert_parallel))
     return total
 
 
@@ -139,20 +154,24 @@ def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert
     """Return what a device of the stage holds."""
     architecture = stage.architecture
 
-    def together(tensors: tuple[Tensor, ...]) -> Held:
-        return held_together(Same(tensors), method, tensor_parallel, expert_parallel)
+    def together(tensors: tuple[Tensor, ...], shared: bool | None = None) -> Held:
+        return held_together(Same(tensors), method, tensor_parallel, expert_parallel, shared=shared)
 
     kinds = [kind for kind, _ in stage.kind_counts()]
+    common = Held()
+    for kind in kinds:
+        if any(tensor.shared for tensor in kind.tensors):
+            common = common.plus(together(kind.tensors, True))
     table = architecture.embeddings[0]
-    head = architecture.head if stage.is_last else ()
+    head = together(architecture.head) if stage.is_last else Held()
     if stage.is_last and architecture.tied and not stage.is_first:
-        head += (table,)
+        head = head.plus(held(table, method, tensor_parallel, expert_parallel))
     copies, shape = local_share(table, tensor_parallel, expert_parallel)
     return Inventory(
-        layers=tuple((kind, together(kind.own_tensors)) for kind in kinds),
-        shared=together(tuple(tensor for kind in kinds for tensor in kind.tensors if tensor.shared)),
+        layers=tuple((kind, together(kind.tensors, False)) for kind in kinds),
+        shared=common,
         embedding=together(architecture.embeddings) if stage.is_first else Held(),
-        head=together(head),
+        head=head,
         table=copies * prod(shape),
         tied=architecture.tied and stage.is_first and stage.is_last,
     )

@@ -108,7 +108,7 @@ async function boot() {
     stdLibURL,
     lockFileContents: lock,
     packageBaseUrl: base,
-    // All that starting makes is kept; looking for garbage in it takes a fifth of the time.
+    // All that starting and the first answers make is kept; looking for garbage in it takes a fifth of the time.
     fsInit: (FS, { sitePackages }) => FS.writeFile(`${sitePackages}/sitecustomize.py`, "import gc; gc.disable()"),
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
@@ -121,8 +121,10 @@ async function boot() {
   if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
   calculators = importPython("calc.calculators");
   if (resumed) return;
-  python.runPython("import gc; gc.freeze(); gc.enable()");
-  keep = async () => (await memory).remember(build, python.makeMemorySnapshot());
+  keep = async () => {
+    python.runPython("import gc; gc.freeze(); gc.enable()");
+    await (await memory).remember(build, python.makeMemorySnapshot());
+  };
 }
 
 // A browser may have no room for it, or keep nothing at all: then each start is as the first one was.

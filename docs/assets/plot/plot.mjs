@@ -14,6 +14,7 @@ class Plot extends HTMLElement {
   #listening = new AbortController();
   #wanted = null; // the fields of the calculator that the plot does not show yet
   #settling = 0; #seen = false;
+  #scale = 0; #least = 0; // pixels of a unit of the drawing, and the units that it is wide in a narrow column
 
   connectedCallback() {
     this.#listening = new AbortController();
@@ -23,6 +24,9 @@ class Plot extends HTMLElement {
     listen(document, "gpu-answer", ({ target }) => this.#follow(target));
     const { calculator } = this;
     listen(document, "gpu-unit", () => this.#redraw());
+    const sized = new ResizeObserver(() => this.#fit());
+    sized.observe(this.querySelector(".plot-drawing"));
+    this.#listening.signal.addEventListener("abort", () => sized.disconnect());
     if (calculator?.answered) this.#follow(calculator);
     this.#startWhenLookedAt();
   }
@@ -92,7 +96,9 @@ class Plot extends HTMLElement {
     const place = document.createElement("div");
     const view = new View(parse(specification, undefined, { ast: true }), { expr: expressionInterpreter, renderer: "svg" });
     view.tooltip((_, event, item, value) => this.#tell(event, value)).hover();
-    await view.initialize(place).runAsync();
+    this.#least ||= view.width();
+    this.#scale ||= this.querySelector(".plot-drawing svg").clientWidth / this.#least;
+    await view.width(this.#wide).initialize(place).runAsync();
     if (!this.isConnected) { view.finalize(); return; }
     this.#view = view;
     for (const name of [...place.attributes].map((attribute) => attribute.name)) place.removeAttribute(name);
@@ -100,6 +106,16 @@ class Plot extends HTMLElement {
     this.#name(this.querySelector("figcaption").textContent, specification.description);
     this.toggleAttribute("data-live", true);
     if (this.#wanted) this.#ask();
+  }
+
+  // As wide as the column, with letters and a height as before: nothing below it moves. What is not shown has no width.
+  get #wide() {
+    const { clientWidth } = this.querySelector(".plot-drawing");
+    return clientWidth && this.#scale ? Math.max(this.#least, clientWidth / this.#scale) : this.#least;
+  }
+
+  #fit() {
+    if (this.#view && this.#view.width() !== this.#wide) this.#view.width(this.#wide).runAsync();
   }
 
   // What the drawing is called and says; Vega's own words for its parts are not read.

@@ -1,0 +1,190 @@
+"""Parts of passes worked by hand: what an optimizer moves, adapters, casts, experts, crossings and factors."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from calc.catalog import catalog
+from calc.catalog.records import StoredWeights
+from calc.memory.budget import Layout
+from calc.memory.placement import Placement
+from calc.memory.training.plan import Plan
+from calc.performance.device_laws import LATENT_DECODE, LATENT_PREFILL
+from calc.performance.fabric import networks, port_rate
+from calc.performance.forward import experts_of
+from calc.performance.host_part import crossings
+from calc.performance.kernels import Kernels
+from calc.performance.operations import Attention, Product
+from calc.performance.passes import Passes
+from calc.performance.rank_layers import blocks_of
+from calc.performance.rank_matrices import ExpertMatrices
+from calc.performance.rank_model import rank_model
+from calc.performance.training_clock import ATTENTION, BACKWARD
+from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
+from calc.performance.training_step import Pace
+from calc.question import read_asked
+from calc.scenario.model import known_architecture
+from calc.scenario.reader import Reader
+from calc.training.reading import read_training
+
+FACTS = catalog()
+LLAMA = 8_030_261_248  # parameters of Llama 3.1 8B
+
+
+def plan_of(**changes: Any) -> Plan:
+    """Return a run of Llama 3.1 8B as a plan."""
+    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 1024, "accelerator": "h100-sxm-80gb"}
+    return read_training(asked | changes, FACTS).plan
+
+
+@pytest.mark.parametrize(
+    ("precision", "read", "written"), [("fp32", 4 * 4, 3 * 4), ("bf16-mixed", 2 * 4 + 4, 2 * 4 + 4 + 2)]
+)
+def test_what_adam_moves(precision: str, read: int, written: int) -> None:
+    """In FP32 it reads weight, gradient, two moments, and writes all but the gradient; a master adds its copy."""
+    plan = plan_of(precision=precision, optimizer="adamw")
+    gradient = 0 if precision == "fp32" else plan.method.gradient_bytes
+    assert optimizer_bytes(plan, plan.stages[0]) == (read + written + gradient) * LLAMA
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype", "kernel"),
+    [("bf16", "fp32", "fp32"), ("bf16", "bf16", "bf16"), ("bf16-mixed", "fp32", "bf16")],
+)
+def test_adapters_multiply_in_their_own_type(precision: str, dtype: str, kernel: str) -> None:
+    """In FP32 beside a base in 16 bit, unless autocast turns them into it too."""
+    plan = plan_of(method="lora", precision=precision, adapter_dtype=dtype)
+    found = [one for one, _ in adapters(plan, plan.stages[0]) if isinstance(one, Product)]
+    each = 4 if kernel == "fp32" else 2
+    assert {one.kernel for one in found} == {kernel}
+    assert all(one.weight_bytes == each * one.n * one.k for one in found)
+
+
+def test_adapters_of_experts_see_the_tokens_sent_to_them() -> None:
+    """Two of eight experts for each token: twice the rows."""
+    plan = plan_of(model="mixtral-8x7b", method="lora", lora={"rank": 8, "targets": "all-linear"})
+    rows = {
+        one.m for one, _ in adapters(plan, plan.stages[0]) if isinstance(one, Product) and ".experts" in f".{one.name}"
+    }
+    assert rows == {2.0 * plan.batch.rows}
+
+
+def test_casts_of_a_layer() -> None:
+    """Inputs of attention, of its output and of the MLP are 4,096 wide, that of down 14,336; four bytes for each."""
+    plan = plan_of(precision="fp8-mixed")
+    found = casts(plan, computed(plan, plan.stages[0]), backward=False)
+    (item,) = found
+    assert item.operation.bytes == 32 * 1024 * plan.micro_batch * 4 * (3 * 4096 + 14336)
+
+
+def test_only_megatron_joins_query_key_and_value() -> None:
+    """Its matrices for them are one, and so are gate and up; PyTorch's own layers have a matrix for each."""
+    names = []
+    for layout in ({"tensor": 2}, {"data": 2}):
+        plan = plan_of(parallelism=layout)
+        names.append({one.name for one, _ in computed(plan, plan.stages[0]) if isinstance(one, Product)})
+    apart = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"}
+    assert {"self_attn.q_proj+k_proj+v_proj", "mlp.gate_proj+up_proj"} <= names[0] and not apart & names[0]
+    assert apart <= names[1]
+
+
+def test_what_experts_read_and_write() -> None:
+    """Each row's input for gate and up, their outputs, down's input and output, in two bytes."""
+    group = ExpertMatrices("experts", 8, 8, 2, 14336, 4096, 3, "bf16", 8 * 3 * 14336 * 4096 * 2.0)
+    model: Any = SimpleNamespace(layout=SimpleNamespace(expert=1, tensor=1), element_bytes=2)
+    found = experts_of(group, model, 100.0)
+    assert found.io_bytes == 200 * (2 * 4096 + 4 * 14336) * 2
+    assert found.touched == pytest.approx(8 * (1 - (1 - 2 / 8) ** 100))
+
+
+@pytest.mark.parametrize(("model", "most"), [("llama-3.1-8b", 2), ("whisper-small", 3), ("mamba-2.8b", 1)])
+def test_blocks_that_add_to_the_stream(model: str, most: int) -> None:
+    """Attention and MLP; a decoder's attention over its encoder; a mixer alone."""
+    assert max(blocks_of(kind) for kind in known_architecture(FACTS, model).kinds) == most
+
+
+@pytest.mark.parametrize(
+    ("model", "placement", "times"),
+    [
+        ("llama-3.1-8b", Placement(22), 1),
+        ("llama-3.1-8b", Placement(32), 0),
+        ("mixtral-8x7b", Placement(host_experts=10), 20),
+        ("mixtral-8x7b", Placement(22, host_experts=15), 11),
+    ],
+)
+def test_crossings_to_the_host(model: str, placement: Placement, times: int) -> None:
+    """Once after the layers of the host, and there and back around each layer whose experts it keeps."""
+    demand = read_asked(Reader({"model": model})).demand
+    assert crossings(demand, placement) == times
+
+
+def test_the_factor_of_a_pass() -> None:
+    """Steps have that of decoding, prompts that of prefill, and a pass of both lies between by its shares."""
+    passes: Any = SimpleNamespace(
+        is_step=lambda segment: segment == "step",
+        correction=SimpleNamespace(decode=2.0, prefill=3.0),
+        computed=lambda *_: SimpleNamespace(total=1.0),
+    )
+    whole: Any = SimpleNamespace(total=4.0)
+    told = [Passes.factor(passes, whole, segments) for segments in (("step",), ("prompt",), ("step", "prompt"))]  # type: ignore[arg-type]
+    assert told == [2.0, 3.0, 2.75]
+
+
+def test_attention_backward_has_its_own_share() -> None:
+    """A factor of 0.5 makes the way back twice as fast as the share says."""
+    plan = plan_of()
+    values = dict(FACTS.training_step.values)
+    pace = Pace(plan, "hopper", values)
+    assert pace.shares[BACKWARD] == pytest.approx(pace.shares[ATTENTION] / pace.of("attention_backward"))
+
+
+@pytest.mark.parametrize(("queries", "kind"), [(1.0, LATENT_DECODE), (100.0, LATENT_PREFILL)])
+def test_latent_attention_has_laws_of_its_own(queries: float, kind: str) -> None:
+    """Of many new tokens, and of one."""
+    kernels = Kernels(FACTS.accelerator("h100-sxm-80gb"), "vllm")
+    one = Attention("latent", 1.0, queries, 1000.0, 128, 1, 576, 512, True, None, True, "bf16", 1e6)
+    basis = kernels.basis(one)
+    wanted = {LATENT_DECODE: {LATENT_DECODE}, LATENT_PREFILL: {LATENT_PREFILL, "prefill"}}[kind]
+    assert basis is not None and basis.law.kind in wanted
+
+
+def test_a_cache_in_8_bit_is_read_by_its_own_kernel() -> None:
+    """Where its law was fitted it is taken, and not that of 16 bit."""
+    kernels = Kernels(FACTS.accelerator("h100-sxm-80gb"), "sglang")
+    times = {
+        kernel: kernels.attention(
+            Attention("decode", 64.0, 1.0, 8192.0, 32, 8, 128, 128, True, None, False, kernel, 64 * 8192 * 4096.0)
+        )
+        for kernel in ("bf16", "fp8")
+    }
+    assert times["bf16"] != times["fp8"]
+
+
+def test_an_architecture_has_the_slowest_network_that_is_bought_with_it() -> None:
+    """What clouds rent out counts where nothing is sold."""
+    slowest: dict[str, float] = {}
+    for machine in FACTS.machines():
+        if machine.network and machine.kind != "cloud":
+            ports = machine.network_count / (1 if machine.topology == "network" else machine.devices)
+            family = FACTS.accelerator(machine.accelerator).architecture
+            rate = port_rate((FACTS.link(machine.network), ports))
+            slowest[family] = min(rate, slowest.get(family, rate))
+    assert len(slowest) > 3
+    for family, rate in slowest.items():
+        assert port_rate(networks()[family]) == pytest.approx(rate)
+
+
+def test_a_file_s_own_bytes_are_read() -> None:
+    """What a file says of its layers and its head is what a pass reads, whatever its formats are; norms stay small."""
+    plan, plain = plan_of(), FACTS.number_format("bf16")
+    model = rank_model(
+        stage=plan.stages[0],
+        weights=StoredWeights(10**9, 4 * 10**9, 5 * 10**8),
+        group=None,
+        keys=plain,
+        values=plain,
+        element_bytes=2,
+        layout=Layout(),
+    )
+    assert model.weight_bytes == pytest.approx(4.5e9, rel=1e-3)
