@@ -29,7 +29,7 @@ def test_an_engine_s_share_stands_where_it_ends() -> None:
     assert float(place) == pytest.approx(100 * memory["limit_bytes"] / memory["capacity_bytes"], abs=0.01)
     assert memory["limit_bytes"] == pytest.approx(memory["device_bytes"], abs=4)  # the pool fills the share
     assert name == f"vLLM may take {show_gib(memory['limit_bytes'])}"
-    assert "Free 1.37 GiB" in in_words(html)
+    assert "Free 1.51 GiB" in in_words(html)
 
 
 def test_what_goes_beyond_has_both_limits() -> None:

@@ -238,9 +238,11 @@ def test_a_text_of_another_fact_is_refused(field: str, value: str) -> None:
         ("machines", "gb200-nvl72", "kind", "server"),
         ("machines", "dgx-h100", "topology", "single"),
         ("accelerators", "tpu-v4", "availability", "announced"),
+        ("processors", "core-ultra-7-155h", "vendor", "no-such-thing"),
+        ("runs", "chinchilla", "year", 3640),
     ],
 )
-def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, field: str, value: str) -> None:
+def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, field: str, value: object) -> None:
     """One device is joined to none, 72 stand in a rack, and what came years ago is not announced."""
     (said,) = problems(kind, name, changed(TABLES[kind][name], (field,), value))
     assert said.startswith(f"[{name}].{field}: ")

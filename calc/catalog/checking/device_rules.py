@@ -97,6 +97,7 @@ PROCESSOR_FACTS: dict[str, FactRule] = {
     "operations_per_clock": ("operations", ("8-bit, of a core",), 4, 4096),
     "power": ("watts", ("package",), 5, 5000),
 }
+PROCESSOR_VENDORS = ("AMD", "Ampere", "Broadcom", "Cix", "Intel")
 PROCESSOR_KINDS = ("desktop", "laptop", "workstation", "server", "board")
 MACHINE_KINDS = ("server", "rack", "workstation", "desktop", "laptop", "cloud")
 MOST_IN_A_BOX = 16  # devices of one machine; what holds more is a rack

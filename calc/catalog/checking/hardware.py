@@ -23,6 +23,7 @@ from calc.catalog.checking.device_rules import (
     PROCESSOR_FACTS,
     PROCESSOR_KINDS,
     PROCESSOR_RULES,
+    PROCESSOR_VENDORS,
     PROTOCOL_ALGORITHMS,
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
@@ -223,5 +224,6 @@ def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> N
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
+    check.choice(f"{where}.vendor", entry["vendor"], PROCESSOR_VENDORS)
     check.number(f"{where}.cores", entry["cores"], 1, 1024)
     check_facts(check, where, entry, PROCESSOR_FACTS, tables=tables)

@@ -118,6 +118,8 @@ def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.choice(f"{where}.engines", engine, tables["engines"])
     if "rows" in entry:
         check.number(f"{where}.rows", entry["rows"], 1, 10**5)
+    if bool(entry.get("rows")) != ("error" in entry):
+        check.problem(f"{where}.error", "belongs to a law that was fitted to rows, and to no other")
     if "error" in entry:
         check.number(f"{where}.error", entry["error"], 0.0001, 1)
     if not entry.get("rows") and not entry.get("reason"):

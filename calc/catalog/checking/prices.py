@@ -62,6 +62,8 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
     if (entry["of"] == "models") != (entry["per"] == "million tokens"):
         check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
+    if (entry["of"] == "models") != (entry["kind"] == "hosted"):
+        check.problem(f"{where}.kind", "models are hosted, and nothing else is")
     if (entry["of"] == "models") != ("output_price" in entry):
         check.problem(f"{where}.output_price", "a hosted model has a price of what it writes, and nothing else has one")
     if "market" in entry or (entry["of"], entry["kind"]) == ("accelerators", "on-demand"):

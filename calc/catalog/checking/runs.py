@@ -38,6 +38,7 @@ RUN_RULES: Rules = {
     "checked": (str,),
 }
 POSSIBLE = {
+    "year": (1950, 2100),
     "parameters": (1e6, 1e14),
     "active_parameters": (1e6, 1e14),
     "tokens": (1e8, 1e15),
