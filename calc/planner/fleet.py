@@ -116,7 +116,7 @@ def evenly(people: int, each: int) -> Share:
     """Return what each replica is given of people who wait together, where it serves so many.
 
     >>> evenly(10, 4)
-    Share(replicas=3, requests=4, mean=None, requests_per_s=None, capacity_per_s=None)
+    Share(replicas=3, requests=4, mean=None, requests_per_s=None, capacity_per_s=None, most=0, kept=None)
     """
     replicas = ceil(people / each)
     return Share(replicas, ceil(people / replicas))

@@ -37,6 +37,7 @@ kernels = ["bf16"]
 rate = "bf16"
 values = { start_s = 2e-06, memory_share = 0.8 }
 rows = 5
+error = 0.1
 source = "ieee-754"
 checked = 2026-11-22
 """
