@@ -1,6 +1,8 @@
 """What stands around the guide: the workflows that test and publish it, and the licences of what it passes on."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,29 @@ def test_what_is_published_was_tested() -> None:
     assert set(jobs["deploy"]["needs"]) == {"test", "build"}
     writing = [name for name, job in jobs.items() if "write" in job.get("permissions", {}).values()]
     assert writing == ["deploy"]
+
+
+@pytest.mark.parametrize(("due", "open_issue", "said"), [("", "", None), ("- x", "", "create"), ("- x", "7", "edit 7")])
+def test_what_is_due_stands_in_one_issue(tmp_path: Path, due: str, open_issue: str, said: str | None) -> None:
+    """Once a month, by hand too: nothing due opens nothing, what is due opens an issue, and the open one is kept."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/stale.yml").read_text(encoding="utf-8"))
+    (when,) = workflow[True]["schedule"]  # YAML reads "on" as true
+    assert re.fullmatch(r"\d+ \d+ \d+ \* \*", when["cron"]) and "workflow_dispatch" in workflow[True]
+    job = workflow["jobs"]["stale"]
+    assert job["permissions"]["issues"] == "write"
+    listing, step = job["steps"][-2:]
+    assert listing["run"].startswith("python3 -m calc.maintenance stale > stale.md")
+    (tmp_path / "stale.md").write_text(due, encoding="utf-8")
+    gh = tmp_path / "gh"
+    gh.write_text(f'#!/bin/sh\n[ "$2" = list ] && echo "{open_issue}" || echo "$@" >> said\n', encoding="utf-8")
+    gh.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TITLE": step["env"]["TITLE"]}
+    subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=env, check=True)
+    done = (tmp_path / "said").read_text(encoding="utf-8") if (tmp_path / "said").exists() else None
+    if said is None:
+        assert done is None
+    else:
+        assert done is not None and done.startswith(f"issue {said}") and "--body-file stale.md" in done
 
 
 def test_licences_of_what_is_passed_on() -> None:
