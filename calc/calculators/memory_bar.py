@@ -6,6 +6,7 @@ from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 
 HEIGHT, LINE, WORDS = 24, 2, 16  # pixels: of the bar, of a limit's line, and of the words of a limit
+SAID = "Memory of the fullest device"
 NOT_HELD = "outside_share"  # of a device that would do, not of this one
 
 
@@ -29,10 +30,9 @@ def bars_html(report: Report) -> str:
     frame = element("rect", x=0, y=WORDS, width="100%", height=HEIGHT, class_="part-frame")
     named = limits(report, total)
     drawn += frame + "".join(limit(name, size, scale, below=below) for name, size, below in named)
-    summary = ", ".join([f"{label} {size_gib(size)}" for _, label, size in parts] + [name for name, _, _ in named])
-    words = f"Memory of the fullest device: {summary}"
     height = WORDS + HEIGHT + (WORDS if any(below for _, _, below in named) else 0)
-    drawing = element("svg", drawn, width="100%", height=height, role="img", aria_label=words)
+    # A group and no picture: its limits and the list below are read, with sizes in the unit that a reader chose.
+    drawing = element("svg", drawn, width="100%", height=height, role="group", aria_label=SAID)
     return element("div", drawing + element("ul", legend, class_="calc-legend"), class_="calc-bars")
 
 

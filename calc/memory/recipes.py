@@ -96,6 +96,8 @@ def names_of(tensor: Tensor, beside: Tensors) -> list[str]:
     choices = [(part, "gate") if part == "router" else OTHER_NAMES.get(part, (part,)) for part in parts]
     if parts[0] == "self_attn" and "qkv" not in parts[-1]:
         choices[0] = tuple(name for name in choices[0] if name != "linear_attn")
+    if parts[0] == "linear_attn" and any(other.name.startswith("linear_attn.in_proj") for other in beside):
+        choices[0] = ("linear_attn",)  # classes with such projections keep self_attn for their full attention
     return [".".join(chosen) for chosen in product(*choices)]
 
 

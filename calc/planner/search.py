@@ -238,7 +238,7 @@ class Search(Ranking):
         """Return the option that a report is of, or what it lacks."""
         memory = report["memory"]
         spare, upper = room_of(memory)
-        chance = chance_of_fitting(spare_bytes=spare, upper_bytes=upper)
+        chance = chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
         if memory["fits"] is not True or chance < LEAST_CHANCE:
             return short(max(-spare, 0), memory["capacity_bytes"])
         speed = report["speed"] or {}

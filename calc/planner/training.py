@@ -202,8 +202,8 @@ class TrainingSearch(Search):
                 return short(capacity, capacity)
             self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
         needed = self.needs[key]
-        spare = capacity - needed.typical
-        if spare >= 0 and chance_of_fitting(spare_bytes=spare, upper_bytes=needed.high - needed.typical) >= chance:
+        spare, upper = capacity - needed.typical, needed.high - needed.typical
+        if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
             return None
         return short(max(-spare, 0), capacity)
 

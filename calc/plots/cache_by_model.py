@@ -13,15 +13,15 @@ from calc.plots.plot import (
     across,
     layer,
     logarithmic,
+    powers,
     series,
     specification,
     tooltip,
     upward,
 )
-from calc.units import MIB, show_count
+from calc.units import GIB, show_count
 
 LENGTHS = tuple(2**power for power in range(9, 18))
-BINARY = "datum.value < 1024 ? format(datum.value, ',~g') + ' MiB' : format(datum.value / 1024, ',~g') + ' GiB'"
 KEPT = ("kv_cache", "recurrent_state")
 
 
@@ -33,7 +33,7 @@ def draw(*, models: tuple[tuple[str, str], ...]) -> Plot:
         {
             "series": name,
             "tokens": tokens,
-            "mib": size / MIB,
+            "gib": size / GIB,
             "length": f"{show_count(tokens)} tokens",
             "shown": size_binary(size),
         }
@@ -61,7 +61,7 @@ def kept(model: str, tokens: int) -> int:
 def drawing(names: list[str]) -> Spec:
     """Return the specification: lines with dots, told apart in a legend, as several of them end close together."""
     x = across("tokens", "Tokens in the sequence", scale=logarithmic(2), axis=WHOLE)
-    y = upward("mib", "Memory", scale=logarithmic(2), axis={"labelExpr": BINARY, "tickCount": 5})
+    y = upward("gib", "Memory, GiB", scale=logarithmic(), axis=powers())
     told = tooltip(series="Model", length="Sequence", shown="Keeps")
     told_apart = series(shapes=True, names=names, legend={"columns": 1})
     return specification(

@@ -8,6 +8,7 @@ from calc.memory.module_rules import condensed
 
 LLAMA = catalog().model("llama-3.1-8b").config
 QWEN = catalog().model("qwen3-30b-a3b").config
+HYBRID = catalog().model("qwen3-next-80b-a3b").config
 
 
 def weights(config: dict[str, object], **quantization: object) -> tuple[str, int]:
@@ -127,6 +128,15 @@ def test_lists_that_name_every_layer(names: list[str]) -> None:
     assert weights(QWEN, **method, ignore=listed) == ("NVFP4, attention in BF16", as_stated(QWEN, asked))
     for short in (["re:.*self_attn.*"], ["*.self_attn*"], condensed({"ignore": listed})["ignore"]):
         assert weights(QWEN, **method, ignore=short)[1] == as_stated(QWEN, asked)
+
+
+def test_attention_left_out_of_a_hybrid_leaves_its_delta_nets_in() -> None:
+    """Qwen3 Next's class calls them `linear_attn`; a list that names `self_attn` is for its full attention alone."""
+    method = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+    lists: tuple[list[str], ...] = ([], ["*.self_attn*"], ["*.linear_attn*"], ["*.self_attn*", "*.linear_attn*"])
+    none, full, delta, both = (weights(HYBRID, **method, ignore=names)[1] for names in lists)
+    assert none < full < both
+    assert (full - none) + (delta - none) == both - none
 
 
 def test_some_layers_alone() -> None:

@@ -18,7 +18,6 @@ from calc.planner.need import Share
 from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
 from calc.planner.search import Search
-from calc.planning.bounds import chance_of_fitting
 from calc.scenario.model import known_architecture
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
@@ -331,14 +330,6 @@ def test_wrong_questions(question: dict[str, object], field: str) -> None:
     with pytest.raises(ScenarioError) as error:
         plan(question)
     assert error.value.field == field
-
-
-def test_chance_follows_the_range() -> None:
-    """Half of all fit where nothing is spare, nine of ten where the upper end of four in five is."""
-    assert chance_of_fitting(spare_bytes=0, upper_bytes=1) == pytest.approx(0.5)
-    assert chance_of_fitting(spare_bytes=1, upper_bytes=1) == pytest.approx(0.9)
-    assert chance_of_fitting(spare_bytes=-1, upper_bytes=1) == pytest.approx(0.1)
-    assert [chance_of_fitting(spare_bytes=spare, upper_bytes=0) for spare in (-1, 0)] == [0.0, 1.0]
 
 
 def test_unlike_devices_work_together() -> None:

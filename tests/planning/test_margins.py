@@ -4,6 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calc import estimate
 from calc.catalog import catalog
@@ -95,13 +97,19 @@ def test_the_range_of_a_speed(engine: str) -> None:
 @pytest.mark.parametrize(("spare", "upper", "chance"), [(0, 0, 1.0), (1, 0, 1.0), (-1, 0, 0.0), (0, 9, 0.5)])
 def test_the_chance_of_fitting(spare: int, upper: int, chance: float) -> None:
     """What has no range fits or does not; with one, just no room to spare is even odds."""
-    assert chance_of_fitting(spare_bytes=spare, upper_bytes=upper) == chance
+    assert chance_of_fitting(room_bytes=100, spare_bytes=spare, upper_bytes=upper) == chance
 
 
-def test_the_chance_at_the_end_of_the_range() -> None:
-    """A range of 80 % has a tenth beyond each of its ends."""
-    assert chance_of_fitting(spare_bytes=50, upper_bytes=50) == pytest.approx(0.9, abs=1e-3)
-    assert chance_of_fitting(spare_bytes=-50, upper_bytes=50) == pytest.approx(0.1, abs=1e-3)
+@given(needed=st.floats(1e8, 1e12), ratio=st.floats(1.01, 5), shares=st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)))
+def test_the_chance_follows_the_range(needed: float, ratio: float, shares: tuple[float, float]) -> None:
+    """A tenth is beyond the range's upper end, as much below its mirror image, and more room never fits less."""
+
+    def chance(room: float) -> float:
+        return chance_of_fitting(room_bytes=room, spare_bytes=room - needed, upper_bytes=needed * (ratio - 1))
+
+    assert chance(needed * ratio) == pytest.approx(0.9)
+    assert chance(needed / ratio) == pytest.approx(0.1)
+    assert chance(needed * min(shares)) <= chance(needed * max(shares))
 
 
 def test_what_is_said_of_what_may_not_run() -> None:

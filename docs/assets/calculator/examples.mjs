@@ -1,0 +1,35 @@
+// Worked examples fill in the form; when a field is changed the list says that the values are the reader's own.
+
+import { initial } from "./values.mjs";
+
+const OWN = "own"; // values that are no worked example
+
+export class Examples {
+  #list; #values;
+
+  constructor(calculator, values) {
+    this.#list = /** @type {HTMLSelectElement} */ (calculator.querySelector(".calc-example select"));
+    this.#values = values;
+  }
+
+  offer(listen, use) {
+    this.#list.parentElement.hidden = false;
+    listen(this.#list, "input", (event) => event.stopPropagation());
+    listen(this.#list, "change", (event) => {
+      event.stopPropagation();
+      if (this.#list.value !== OWN) use(this.#fields(this.#list.value));
+    });
+  }
+
+  // Show the example whose values the form has.
+  name() {
+    const now = JSON.stringify(this.#values.controls.map((control) => [control.name, this.#values.of(control)]));
+    const known = [...this.#list.options].find(({ value }) => value !== OWN && JSON.stringify(Object.entries(this.#fields(value))) === now);
+    this.#list.value = known?.value ?? OWN;
+  }
+
+  #fields(written) {
+    const values = JSON.parse(written);
+    return Object.fromEntries(this.#values.controls.map((control) => [control.name, values[control.name] ?? initial(control)]));
+  }
+}
