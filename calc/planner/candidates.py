@@ -42,6 +42,7 @@ class Candidate(NamedTuple):
     order: int
     most_replicas: int = 1  # that there may be, spare ones included
     rate: float | None = None  # tokens a second of a training run, where it was timed
+    tight: bool = False  # a training run that is likely to fit and not certain
     share: Share | None = None  # what each replica is given, where they share what is asked
     speed: dict[str, float] | None = None  # typical figures of the first scenario, which fits and runs; None: not known
 

@@ -83,7 +83,7 @@ class Search(Ranking):
             if isinstance(answer, Option):
                 heappush(line, (self.is_last(answer), self.value(answer), order, answer.candidate, answer))
             elif isinstance(answer, Candidate):
-                heappush(line, (open_, self.at_best(answer), order, answer, None))
+                heappush(line, (open_ or answer.tight, self.at_best(answer), order, answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():

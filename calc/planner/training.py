@@ -111,7 +111,7 @@ class TrainingSearch(Search):
                 answer = self.of_ways(candidate, scenarios, chance)
                 if isinstance(answer, Candidate):
                     grows = chance == SURE and "micro_batch" not in base
-                    best = self.larger(answer) if grows else answer
+                    best = self.larger(answer) if grows else answer._replace(tight=chance < SURE)
                     return self.too_long(best) or best
                 lacking = min(lacking, answer, key=lambda miss: miss.ratio)
             if "offload" in base:

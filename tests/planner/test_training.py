@@ -157,6 +157,7 @@ def test_what_may_not_fit_comes_last() -> None:
     answer: Any = plan({**TRAINING, "want": "hardware", "model": "qwen3-32b", "count": 20})
     sure = [option["chance"] >= 0.95 for option in answer["options"]]
     assert sure == sorted(sure, reverse=True) and any(sure)
+    assert answer["searched"]["estimated"] <= len(answer["options"]) + 2  # no report of what is not shown
 
 
 def test_a_large_model_on_two_small_cards() -> None:
