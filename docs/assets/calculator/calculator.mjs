@@ -173,7 +173,7 @@ class Calculator extends HTMLElement {
     this.#saying.errors(answer.errors ?? [], this.#values.controls);
     this.#values.offer(answer.options ?? []);
     if (answer.ok) this.#answer.hidden = false;
-    if (answer.ok && answer.html !== this.#shown) this.#replace(answer.html);
+    if (answer.ok && answer.html !== this.#shown) this.#replace(answer);
     if (answer.ok) this.#saying.now(answer.status);
     this.#saying.say(`${this.#told} ${answer.status}`.trim());
     this.#told = "";
@@ -181,11 +181,11 @@ class Calculator extends HTMLElement {
   }
 
   // Parts that were open stay open, and the focus stays where it was.
-  #replace(html) {
-    this.#shown = html;
+  #replace(answer) {
+    this.#shown = answer.html;
     const open = new Set([...this.#answer.querySelectorAll("details[open]")].map((part) => part.dataset.key));
     const focused = this.#answer.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.key;
-    this.#answer.innerHTML = html;
+    this.#answer.innerHTML = answer.html;
     bringTables(this.#answer);
     offerReport(this.#answer);
     for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
