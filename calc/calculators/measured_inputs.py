@@ -1,9 +1,12 @@
-"""Inputs of what was measured: one for each term, in the unit that programs print."""
+"""What was measured: an input for each term, in the unit that programs print, what is pasted, and what is shown."""
 
 from collections.abc import Mapping, Sequence
 
 from calc.calculators.inputs import Amount, Values
-from calc.measured_output.terms import BYTES, SECONDS, TERMS, TRAINED
+from calc.calculators.rendering import Report
+from calc.catalog import catalog
+from calc.measured_output.comparison import Figure, compared
+from calc.measured_output.terms import BYTES, SECONDS, TERMS, TRAINED, Reading
 from calc.units import GIB
 
 MEASURED = "Measured"
@@ -52,3 +55,18 @@ def measured_fields(found: Mapping[str, float], terms: Sequence[str]) -> Values:
         size = found.get(term, 0.0) / (GIB if TERMS[term].unit == BYTES else 1)
         fields[name] = "" if term not in found else f"{size:.6g}" if size < 1e6 else f"{size:.0f}"
     return fields
+
+
+def read_pasted(text: str) -> tuple[Reading, str]:
+    """Return what a pasted text says, and a sentence on it; raises ScenarioError."""
+    from calc.measured_output.reader import read_output  # only when something is pasted
+
+    found = read_output(text, catalog())
+    notes = "".join(f" {note}." for note in found.notes)
+    return found, f"Read {found.what}.{notes}"
+
+
+def set_beside(report: Report, *, run: object, figures: Mapping[str, Figure], measured: Mapping[str, float]) -> Report:
+    """Return the report on a run, with what was measured of it beside its figures."""
+    found = {"run": run, "figures": figures, "measured_terms": measured, "compared": compared(figures, measured)}
+    return {**report, **found}

@@ -6,11 +6,17 @@ from typing import Any
 from calc.calculators import hosting, measured_answer
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values
-from calc.calculators.measured_inputs import measured_fields, measured_inputs, measured_of, names_of
+from calc.calculators.measured_inputs import (
+    measured_fields,
+    measured_inputs,
+    measured_of,
+    names_of,
+    read_pasted,
+    set_beside,
+)
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
-from calc.catalog import catalog
-from calc.measured_output.comparison import Run, compared
+from calc.measured_output.comparison import Run
 from calc.measured_output.terms import SERVED, Reading
 
 LENGTHS, ENGINE = "Lengths", "Engine"
@@ -170,9 +176,7 @@ def answer(asked: dict[str, object]) -> Report:
     run = Run(dict(asked["scenario"]), bool(asked["apart"]))  # type: ignore[call-overload]
     measured: dict[str, float] = asked["measured"]  # type: ignore[assignment]
     reports = run.reports()
-    figures = run.figures(reports=reports)
-    found = {"run": run, "figures": figures, "measured_terms": measured, "compared": compared(figures, measured)}
-    return {**reports[0], **found}
+    return set_beside(reports[0], run=run, figures=run.figures(reports=reports), measured=measured)
 
 
 def pasted(text: str, present: Mapping[str, str]) -> tuple[Values, str]:
@@ -180,14 +184,11 @@ def pasted(text: str, present: Mapping[str, str]) -> tuple[Values, str]:
 
     What was measured before is forgotten; of the run what the text does not say stays as it is.
     """
-    from calc.measured_output.reader import read_output  # only when something is pasted
-
-    found = read_output(text, catalog())
+    found, said = read_pasted(text)
     fields = measured_fields(found.terms, SERVED)
     fields |= {"concurrency": "", "requests_per_s": "", "sequences": "1", "cached_tokens": "0", "apart": "no"}
     fields |= {name: str(value) for name, value in run_fields(found, present).items() if name in NAMES}
-    notes = "".join(f" {note}." for note in found.notes)
-    return fields, f"Read {found.what}.{notes}"
+    return fields, said
 
 
 def run_fields(found: Reading, present: Mapping[str, str]) -> dict[str, object]:

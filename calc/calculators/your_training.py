@@ -6,10 +6,15 @@ from typing import Any
 from calc.calculators import fine_tune, measured_answer
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Input, Values
-from calc.calculators.measured_inputs import measured_fields, measured_inputs, measured_of, names_of
+from calc.calculators.measured_inputs import (
+    measured_fields,
+    measured_inputs,
+    measured_of,
+    names_of,
+    read_pasted,
+    set_beside,
+)
 from calc.calculators.rendering import Report, spoken
-from calc.catalog import catalog
-from calc.measured_output.comparison import compared
 from calc.measured_output.terms import TRAINED
 from calc.measured_output.training_run import TrainingRun, training_figures
 
@@ -46,9 +51,7 @@ def answer(asked: dict[str, object]) -> Report:
     run = TrainingRun(dict(asked["scenario"]))  # type: ignore[call-overload]
     measured: dict[str, float] = asked["measured"]  # type: ignore[assignment]
     report = run.report()
-    figures = training_figures(report)
-    found = {"run": run, "figures": figures, "measured_terms": measured, "compared": compared(figures, measured)}
-    return {**report, **found}
+    return set_beside(report, run=run, figures=training_figures(report), measured=measured)
 
 
 def pasted(text: str, _present: Mapping[str, str]) -> tuple[Values, str]:
@@ -56,12 +59,9 @@ def pasted(text: str, _present: Mapping[str, str]) -> tuple[Values, str]:
 
     What was measured before is forgotten; of the run what the text does not say stays as it is.
     """
-    from calc.measured_output.reader import read_output  # only when something is pasted
-
-    found = read_output(text, catalog())
+    found, said = read_pasted(text)
     fields: dict[str, Any] = {name: str(value) for name, value in found.fields.items() if name in NAMES}
-    notes = "".join(f" {note}." for note in found.notes)
-    return measured_fields(found.terms, TRAINED) | fields, f"Read {found.what}.{notes}"
+    return measured_fields(found.terms, TRAINED) | fields, said
 
 
 CALCULATOR = Calculator(
