@@ -1,7 +1,8 @@
-"""Builds the browser runtime: Pyodide, its trimmed standard library and `calc` as bytecode, under docs/assets/runtime/.
+"""Builds the browser runtime: Pyodide and its standard library, trimmed, and `calc` as bytecode.
 
-`build` is called before every site build. It compiles only when Python changed, swaps one member when the catalogue
-changed, and otherwise returns at once. `inside.py` says what is compiled and where.
+`build` is called before every site build, and keeps docs/assets/runtime/. It compiles only when Python changed, swaps
+one member when the catalogue changed, and otherwise returns at once. `inside.py` says what is compiled and where,
+`exports.py` what is left of Pyodide.
 """
 
 import hashlib
@@ -16,10 +17,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from macros.runtime.exports import trimmed
+
 __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
-UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+LOADER, SCRIPT, WASM = PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
@@ -121,15 +124,16 @@ def _compile(root: Path, code: Path) -> None:
         # First in the runtime as it comes, to learn what is imported and to compile it ...
         catalog = {CATALOG: _catalog(root)[0]}
         _write_zip(work / "calc.zip", sources | catalog)
-        _call_inside(root, work, "compile_archives")
+        _call_inside(root, work, "compile_archives", (root / "node_modules/pyodide").resolve())
         calc = _package(work / "compiled.zip")
         library = _members(work / "stdlib.zip")
         spare = {name for name in library if name.partition("/")[0].removesuffix(".pyc") in SPARED}
 
         # ... then in the runtime as it will be shipped, which proves it, and shows what nothing imports any more.
+        shipped = _trimmed(root, work / "pyodide")
         _write_zip(work / "calc.zip", calc | catalog)
         _write_zip(work / "stdlib.zip", {name: content for name, content in library.items() if name not in spare})
-        used = _call_inside(root, work, "used_members", work / "stdlib.zip")
+        used = _call_inside(root, work, "used_members", shipped, work / "stdlib.zip")
         _write_zip(work / "calc.zip", calc)
         _write_zip(work / "stdlib.zip", {name: library[name] for name in (f"{module}.pyc" for module in used)})
 
@@ -137,8 +141,23 @@ def _compile(root: Path, code: Path) -> None:
         for old in code.parent.glob("code-*"):
             shutil.rmtree(old)
         code.mkdir()
-        for name in ("calc.zip", "stdlib.zip"):
-            (work / name).rename(code / name)
+        for path in (work / "calc.zip", work / "stdlib.zip", *(shipped / name for name in PYODIDE)):
+            path.rename(code / path.name)
+
+
+def _trimmed(root: Path, folder: Path) -> Path:
+    """Make a folder with Pyodide as it is shipped, without what only packages ask for, and return it."""
+    for name in (*PYODIDE, "pyodide-lock.json"):
+        shutil.copy(root / "node_modules/pyodide" / name, _made(folder))
+    try:
+        script, code = trimmed(
+            (folder / SCRIPT).read_text(), (folder / LOADER).read_text(), (folder / WASM).read_bytes()
+        )
+    except ValueError as error:
+        raise RuntimeBuildError(f"Pyodide cannot be trimmed: {error}; macros/runtime/exports.py does that") from error
+    (folder / SCRIPT).write_text(script)
+    (folder / WASM).write_bytes(code)
+    return folder
 
 
 def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]:
@@ -163,8 +182,8 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
                 for path in packed:
                     _write(path, (work / path.name).read_bytes())
             archives[name] = {"bytes": plain.stat().st_size} | {path.suffix[1:]: _file(path) for path in packed}
-    for name in UNCHANGED:
-        _write(target / name, (pyodide / name).read_bytes())
+    for name in PYODIDE:
+        _write(target / name, (code / name).read_bytes())
     late = target / f"{FINETUNES}-{hashlib.sha256(finetunes).hexdigest()[:16]}.json"
     _write(late, finetunes)
 
@@ -172,7 +191,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
         "pyodide": version,
         "python": info["python"],
         "lock": {"info": {**info, "version": version}, "packages": {}},
-        "files": {name: _file(target / name) for name in UNCHANGED},
+        "files": {name: _file(target / name) for name in PYODIDE},
         "archives": archives,
         "late": {FINETUNES: _file(late)},
     }
@@ -180,7 +199,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
     _write(target / "manifest.mjs", _manifest(facts).encode())
     return [
         "manifest.mjs",
-        *UNCHANGED,
+        *PYODIDE,
         late.name,
         *(entry[way]["name"] for entry in archives.values() for way in ("brotli", "gzip")),
     ]
@@ -197,8 +216,8 @@ def _catalog(root: Path) -> tuple[bytes, bytes]:
     return carried.encode(), finetunes.encode()
 
 
-def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:
-    arguments = [HERE / "runtime.mjs", "call", function, work, (root / "node_modules/pyodide").resolve(), *stdlib]
+def _call_inside(root: Path, work: Path, function: str, pyodide: Path, *stdlib: Path) -> list[str]:
+    arguments = [HERE / "runtime.mjs", "call", function, work, pyodide, *stdlib]
     _run([str(_node(root)), *map(str, arguments)], root)
     result: list[str] = json.loads((work / "result.json").read_text())
     return result
