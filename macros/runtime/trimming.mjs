@@ -12,6 +12,7 @@ import { transformSync } from "esbuild";
 const GLUE = "pyodide.asm.mjs";
 const WASM = "pyodide.asm.wasm";
 const LINES = /var ([\w$,]+);(function assignWasmExports\(wasmExports\)\{)([^}]*)/; // their names, and a line for each export
+const OFFERED = /Module\["([\w$]+)"\]=\1;/g; // functions of the glue's own
 const IMPORTS = /(wasmImports=\{)([^}]*)/;
 // What Pyodide is compiled with, and no more: a browser shall not need what is newer.
 const FEATURES = ["bulk-memory", "exception-handling", "extended-const", "multivalue", "mutable-globals",
@@ -29,6 +30,12 @@ function said(module, glue, lines) {
   const linked = new Set(WebAssembly.Module.imports(module).filter(({ module }) => module === "GOT.func").map(({ name }) => name));
   return new Set(WebAssembly.Module.exports(module).map(({ name }) => name)
     .filter((name) => words.has(name) || words.has(called.get(name)) || linked.has(name)));
+}
+
+// Return the glue without what it offers and nobody takes: as a field, by its own code or the loader's.
+function unoffered(glue) {
+  const fields = new Set([...(glue.replace(OFFERED, "") + read("pyodide.mjs")).matchAll(/(?:\.|\[")([\w$]+)/g)].map(([, name]) => name));
+  return glue.replace(OFFERED, (statement, name) => fields.has(name) ? statement : "");
 }
 
 function exported(line) {
@@ -53,7 +60,7 @@ reach(kept);
 const left = lines.filter((line) => kept.has(exported(line)));
 const gone = new Set(lines.filter((line) => !kept.has(exported(line))).flatMap((line) => line.match(/[\w$]+(?==)/g)));
 const imported = new Set(WebAssembly.Module.imports(within(target, WASM)).map(({ name }) => name));
-const trimmed = glue
+const trimmed = unoffered(glue)
   .replace(LINES, (_, _names, head) => `var ${names.split(",").filter((name) => !gone.has(name))};${head}${left.join(";")}`)
   .replace(IMPORTS, (_, head, entries) => head + entries.split(",").filter((entry) => imported.has(entry.split(":")[0])));
 fs.writeFileSync(path.join(target, GLUE), transformSync(trimmed, { format: "esm", minify: true, legalComments: "inline" }).code);

@@ -77,8 +77,11 @@ def start_of(case: Case) -> Start:
 
     if case.slots is not None:
         return start(case.slots)
-    usual, small = (start(running_sequences(case)), start(max(case.engine.whole("sequences"), case.sequences)))
-    return small if small.has_room(case) and not usual.has_room(case) else usual
+    usual = start(running_sequences(case))
+    if usual.has_room(case):
+        return usual
+    small = start(max(case.engine.whole("sequences"), case.sequences))
+    return small if small.has_room(case) else usual
 
 
 def sequence_limit(case: Case) -> int:
@@ -252,7 +255,7 @@ def captured(tokens: int) -> int:
     (4, 35, 51)
     """
     most = min(tokens, 512)
-    few = sum(size <= most for size in (1, 2, 4))
+    few = min(most.bit_length(), 3)  # of 1, 2 and 4
     return few + min(most, 248) // 8 + max((most - 240) // 16, 0)  # every 8 until 248, every 16 from 256 on
 
 
