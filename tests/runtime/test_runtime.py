@@ -176,7 +176,7 @@ def test_a_pyodide_of_another_make_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pyodide.asm.mjs").write_text("export default async function createPyodideModule() {}")
     node = macros.runtime._node(ROOT)
     assert node is not None
-    with pytest.raises(RuntimeBuildError, match="is not written as macros/runtime/trimming.mjs knows it"):
+    with pytest.raises(RuntimeBuildError, match="is not written as macros"):
         macros.runtime._run([node, str(ROOT / "macros/runtime/trimming.mjs"), str(tmp_path), str(tmp_path)], ROOT)
 
 
