@@ -18,8 +18,8 @@ from typing import Any
 LIBRARY = f"/lib/python{sys.version_info[0]}{sys.version_info[1]}.zip"
 WORK = Path("/work")
 UNCHECKED = 0b01  # bytecode with a hash of its source, which is not looked at
-# What Pyodide's event loop is made of. The loop is the browser's: nothing here awaits sockets, streams or processes, which
-# the front of the standard library imports, a tenth of all that a start reads.
+# What Pyodide's event loop is made of. The loop is the browser's: nothing here awaits sockets, streams or processes,
+# which the front of the standard library imports, a tenth of all that a start reads.
 ASYNCIO = b"""
 from asyncio.coroutines import *
 from asyncio.events import *
