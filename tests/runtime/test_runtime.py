@@ -165,13 +165,26 @@ def test_the_folder_is_what_the_manifest_says(runtime: Path, manifest: dict[str,
     assert all((runtime / entry["name"]).stat().st_size == entry["bytes"] for entry in listed)
 
 
+def test_pyodide_is_trimmed(manifest: dict[str, Any]) -> None:
+    """What only a compiled package would link to is gone: half of the glue, and a tenth of the WebAssembly."""
+    for name, at_most in (("pyodide.asm.mjs", 0.55), ("pyodide.asm.wasm", 0.92), ("pyodide.mjs", 1)):
+        assert manifest["files"][name]["bytes"] <= at_most * (ROOT / "node_modules/pyodide" / name).stat().st_size
+
+
+def test_a_pyodide_of_another_make_is_refused(tmp_path: Path) -> None:
+    """Where the glue is not written as the trimming knows it, a build says so and ships nothing half trimmed."""
+    (tmp_path / "pyodide.asm.mjs").write_text("export default async function createPyodideModule() {}")
+    node = macros.runtime._node(ROOT)
+    assert node is not None
+    with pytest.raises(RuntimeBuildError, match="is not written as macros"):
+        macros.runtime._run([node, str(ROOT / "macros/runtime/trimming.mjs"), str(tmp_path), str(tmp_path)], ROOT)
+
+
 def test_is_small(manifest: dict[str, Any]) -> None:
-    """The library stays within 0.47 MB and with `calc` in 1.26, Pyodide without its exports: a page loads 4.1 MB."""
+    """The library stays within 0.41 MB and with `calc` in 1.17, which keeps what Python needs within 3.9 MB."""
     sizes = {name: entry["brotli"]["bytes"] for name, entry in manifest["archives"].items()}
-    assert sizes["stdlib"] < 470_000
-    assert sum(sizes.values()) < 1_260_000
-    assert manifest["files"]["pyodide.asm.wasm"]["bytes"] < 9_300_000  # 2.66 MB in Brotli
-    assert manifest["files"]["pyodide.asm.mjs"]["bytes"] < 700_000  # 0.14 MB
+    assert sizes["stdlib"] < 410_000
+    assert sum(sizes.values()) < 1_170_000
 
 
 def test_does_nothing_when_nothing_changed(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +200,7 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "calc").mkdir()
     for name in ("pyproject.toml", "package-lock.json"):
         (tmp_path / name).touch()
-    with pytest.raises(RuntimeBuildError, match=r"Pyodide not found: run `python3 guide.py build`"):
+    with pytest.raises(RuntimeBuildError, match=r"Pyodide and binaryen not found: run `python3 guide.py build`"):
         build(tmp_path)
 
 
