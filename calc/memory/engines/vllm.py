@@ -99,11 +99,17 @@ def state_block(case: Case) -> int:
     if not (case.budget.recurrent_state and case.engine.values.get("state_blocks")):
         return 0
     demand = case.demand
-    return paged_block(case.stage, demand.keys, demand.values, demand.activation_bytes, case.layout.tensor)
+    return paged_block(
+        stage=case.stage,
+        keys=demand.keys,
+        values=demand.values,
+        activation_bytes=demand.activation_bytes,
+        ranks=case.layout.tensor,
+    )
 
 
 @lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def paged_block(stage: Stage, keys: NumberFormat, values: NumberFormat, activation_bytes: int, ranks: int) -> int:
+def paged_block(*, stage: Stage, keys: NumberFormat, values: NumberFormat, activation_bytes: int, ranks: int) -> int:
     """Return the bytes of a block of a stage's cache in all layers of a group."""
     pages = vllm_pages(
         stage=stage,
