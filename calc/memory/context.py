@@ -28,17 +28,15 @@ def context_bytes(engine: Engine, device: Accelerator | None, libraries: str = "
 def context_amount(case: Case, libraries: str = "runtime_context") -> Amount:
     """Return `context_bytes` of a case's device as an amount; `libraries` names what stands beside its threads."""
     engine = case.engine
+    loaded, threads = engine.whole(libraries), device_threads(engine, case.accelerator)
+    each = engine.whole("context_thread")
     return Amount(
         id="runtime_context",
         label=CONTEXT_LABEL,
-        bytes=context_bytes(engine, case.accelerator, libraries),
+        bytes=loaded + threads * each,
         scope=DEVICE,
         formula=r"M_{\text{libraries}} + n_{\text{threads}} \cdot b_{\text{context}}",
         template="{} + {} × {}",
-        numbers=(
-            engine.whole(libraries),
-            device_threads(engine, case.accelerator),
-            engine.whole("context_thread"),
-        ),
+        numbers=(loaded, threads, each),
         source=engine.coefficient("context_thread").source,
     )

@@ -29,16 +29,19 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
     slots = serving.most_running * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
+    if not serving.bounded and most:
+        raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
+    found = serving.fullest(demand, layout)
     if not serving.bounded:
-        if most:
-            raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
-        return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
-    count = serving.most_sequences(demand, layout) * layout.data
+        return Served(serving, demand, layout, *found, None)
+    count, asked = serving.most_sequences(demand, layout, found) * layout.data, demand
     if most:
         demand = demand._replace(sequences=max(min(count, slots), 1))
     elif serving.concurrency is not None:
         demand = demand._replace(sequences=min(demand.sequences, max(count, 1)))
-    return Served(serving, demand, layout, *serving.fullest(demand, layout), count)
+    if demand.sequences != asked.sequences:
+        found = serving.fullest(demand, layout)
+    return Served(serving, demand, layout, *found, count)
 
 
 def bounded(served: Served) -> int | None:

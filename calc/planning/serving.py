@@ -14,7 +14,7 @@ from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences, is_large_device
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
-from calc.memory.runtime import Case, Runtime, make_case, visible_bytes
+from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
 from calc.planning.support import sold_in_multiples
@@ -170,9 +170,9 @@ class Serving:
             return experts + looked_up_bytes(self.case(demand, Layout(), rest))
         return experts + host_layer_bytes(self.case(demand, Layout(), away))
 
-    def missing(self, demand: Demand, layout: Layout) -> int:
+    def missing(self, demand: Demand, layout: Layout, fullest: Runtime | None = None) -> int:
         """Return the bytes missing on the fullest device, or on the host if more are missing there."""
-        device = self.fullest(demand, layout)[1].missing
+        device = (fullest or self.fullest(demand, layout)[1]).missing
         known = self.host.memory_bytes if self.host else None
         return device if known is None else max(device, self.host_bytes(demand) - known)
 
@@ -221,16 +221,22 @@ class Serving:
         layouts = candidates(demand, devices, self.engine)
         return next((layout for layout in layouts if self.fits(demand, layout)), None)
 
-    def most_sequences(self, demand: Demand, layout: Layout) -> int:
-        """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is."""
+    def most_sequences(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime] | None = None) -> int:
+        """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is.
+
+        `known` is the fullest stage with those that are asked for.
+        """
         if not self.bounded:
             return 0
         alone = layout._replace(data=1)
+        case, runtime = known or self.fullest(demand, layout)
 
         def missing(count: int) -> int:
-            return self.missing(demand._replace(sequences=count), alone)
+            same = layout == alone and count == demand.sequences
+            return self.missing(demand._replace(sequences=count), alone, runtime if same else None)
 
-        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1)
+        each = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES) // case.sequences
+        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1, each=each)
 
 
 def last(holds: Callable[[int], bool], guess: int = 1) -> int:
