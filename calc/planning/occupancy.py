@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import exp, log, sqrt
 
-from calc.planning.false_position import CLOSE, where
+CLOSE = 1e-3  # relative, of a rate that is looked for
 
 
 class Occupancy:
@@ -83,9 +83,9 @@ def most_per_s(*, answered_per_s: Sequence[float], most: int, share: float) -> f
     >>> round(most_per_s(answered_per_s=[1.0], most=1, share=0.75), 2)
     0.5
     """
-    most_s = max(answered_per_s)
-
-    def missed(requests_per_s: float) -> float:
-        return 1 - Occupancy(requests_per_s=requests_per_s, answered_per_s=answered_per_s).kept(most)
-
-    return where(missed, (1 - share) * (1 - CLOSE), CLOSE * most_s, most_s)
+    low, high = 0.0, max(answered_per_s)
+    while high - low > CLOSE * high:
+        middle = (low + high) / 2
+        kept = Occupancy(requests_per_s=middle, answered_per_s=answered_per_s).kept(most) >= share
+        low, high = (middle, high) if kept else (low, middle)
+    return low
