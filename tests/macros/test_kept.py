@@ -147,6 +147,6 @@ def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest
 def test_a_page_has_no_empty_lines_of_the_templates() -> None:
     """They and indentation go; a break between words stays one, and what is shown as it is written stays whole."""
     code = "<pre>a\n\n  b</pre>"
-    assert without_blanks(f"<ul>\n  \n    <li>one\n    two\n\n</ul>\n\n{code}\n") == (
+    assert without_blanks(f"<ul>\n  \n    <li>one\n    two\n\n</ul>\n{code}\n") == (
         f"<ul>\n<li>one\n    two\n</ul>\n{code}\n"
     )
