@@ -1,8 +1,11 @@
 """The guide without a network: what was opened once is there again, and answers."""
 
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from calc.catalog import catalog
 from tests.browser.conftest import BOOT_MS, Watched, live
 
 pytestmark = pytest.mark.browser
@@ -37,6 +40,12 @@ def test_what_was_opened_answers_without_a_network(first: Watched, site: str) ->
     page.get_by_label("Context", exact=True).fill("16384")
     page.wait_for_selector("gpu-calculator[data-state=ready]", timeout=BOOT_MS)
     expect(page.locator(".calc-verdict")).to_contain_text("16,384 tokens", timeout=BOOT_MS)
+    # A name that only the list of finetunes has: the list is not here, and Python lives on.
+    (name,) = catalog().model("bge-small-en").finetunes[:1]
+    page.goto(f"{site}calculators/will-it-fit/?{urlencode({'model': name})}")
+    expect(page.locator("#will-it-fit-model-error")).to_contain_text("not in the catalogue", timeout=BOOT_MS)
+    page.goto(f"{site}calculators/will-it-fit/?context_tokens=32768")
+    expect(page.locator(".calc-verdict")).to_contain_text("32,768 tokens", timeout=BOOT_MS)
 
 
 def test_a_page_never_opened_says_so(first: Watched, site: str) -> None:
