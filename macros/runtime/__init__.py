@@ -28,10 +28,10 @@ FINETUNES = "finetunes"  # beside the archives, for a name that nothing else kno
 PRINT_CATALOG = """
 import json, sys
 from calc.catalog.carried import carried, finetunes
-from calc.catalog.checking.loader import read_tables
+from calc.catalog.checking.checked import checked_tables
 from calc.errors import CatalogError
 try:
-    tables = read_tables()
+    tables = checked_tables()
     print(json.dumps([carried(tables), finetunes(tables)]), end="")
 except CatalogError as error:
     sys.exit(str(error))
