@@ -11,6 +11,7 @@ from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
 from calc.planning.cost import newest_purchase
+from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
@@ -102,15 +103,17 @@ class Names:
                 yield Name(start, end, kind, found)
 
     def repository(self, line: Line) -> tuple[Name, object] | None:
-        """Return a model that is written as its repository, claimed, and the number format that the name says."""
+        """Return a model that is written as its repository, claimed, and the number format that it is known to have."""
         for match in line.found(REPOSITORY):
             name = line.text[match.start() : match.end()]
             try:
                 model = self.catalog.model(name)
             except ScenarioError:
                 continue
-            said = self.catalog.named_format(name)
             line.claim(*match.span())
+            if name in model.published:  # in a format of its own, which no name says
+                return Name(*match.span(), kind="models", id=name), PUBLISHED
+            said = self.catalog.named_format(name)
             return Name(*match.span(), kind="models", id=model.id), said.weights if said else None
         return None
 
@@ -255,7 +258,7 @@ class Names:
             if found is None:
                 continue
             behind = next((piece for piece in pieces if piece.start >= end), None)
-            if behind and SIZE.fullmatch(behind.text) and line.free(end, behind.end):
+            if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
@@ -263,7 +266,7 @@ class Names:
         return None
 
     def model(self, line: Line) -> Name | None:
-        """Return the model that has the words of a part of a line, one of them a size; it is claimed."""
+        """Return the model that has the words of a part of a line, claimed; without a size, if there is but one."""
         pieces = words(line)
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:
