@@ -25,13 +25,18 @@ class Warn(NamedTuple):
     """Something that a reader should know, tied to the scenario field that causes it.
 
     Its severity is "info" for what was taken or is otherwise than one may think, "caution" for what costs speed, room
-    or certainty, and "wrong" for what cannot be as it is asked.
+    or certainty, and "wrong" for what cannot be as it is asked. `sizes_bytes` are those in the message, in order.
     """
 
     code: str
     message: str
     field: str
     severity: str = CAUTION
+    sizes_bytes: tuple[int, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the warning as the contract writes it."""
+        return {**self._asdict(), "sizes_bytes": list(self.sizes_bytes)}
 
 
 class Part(NamedTuple):

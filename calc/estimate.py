@@ -111,7 +111,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
         **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
         "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
-        "warnings": [warning._asdict() for warning in (*doubts(reader, layout.devices), *risks)],
+        "warnings": [warning.as_dict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
 
@@ -287,10 +287,10 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
             )
             found.append(Warn("format-not-native", message, "weights"))
         if accelerator.segment == "soc" and "memory_usable" in accelerator.facts:
-            whole_memory = show_gib(accelerator.quantity("memory") or 0)
-            message = f"of the {whole_memory} that {accelerator.name} shares with its system programs get "
-            message += f"{show_gib(accelerator.capacity_bytes)}; memory_limit says otherwise"
-            found.append(Warn("memory-shared", message, "accelerator", INFO))
+            sizes = (round(accelerator.quantity("memory") or 0), accelerator.capacity_bytes)
+            message = f"of the {show_gib(sizes[0])} that {accelerator.name} shares with its system programs get "
+            message += f"{show_gib(sizes[1])}; memory_limit says otherwise"
+            found.append(Warn("memory-shared", message, "accelerator", INFO, sizes_bytes=sizes))
         elif accelerator.segment == "soc":
             message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"
             found.append(Warn("memory-shared", message, "accelerator"))

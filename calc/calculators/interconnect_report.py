@@ -77,7 +77,7 @@ def answer(fields: dict[str, Any]) -> Report:
         "compute_seconds": work.seconds if work else None,
         "others": others(listed, accelerator, devices, sent[0][1].joined),
         "steps": [step.as_dict() for step in steps],
-        "warnings": [warning._asdict() for warning in warnings(accelerator, link, sent[0][1].joined)],
+        "warnings": [warning.as_dict() for warning in warnings(accelerator, link, sent[0][1].joined)],
     }
 
 

@@ -14,10 +14,9 @@ from calc.calculators.options import (
     money_column,
     nearest_miss,
     option_table,
-    with_sizes,
 )
 from calc.calculators.rendering import format_words, verdict_html
-from calc.calculators.sizes import size_gib
+from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question

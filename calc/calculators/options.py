@@ -8,11 +8,11 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
 from calc.calculators.rendering import format_words
-from calc.calculators.sizes import size_gib
+from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
 from calc.scenario.fields import PUBLISHED
-from calc.units import show_count, show_gib, show_number, show_tokens_per_s
+from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
@@ -155,12 +155,3 @@ def option_table(
 def nearest_miss(miss: Any) -> str:
     """Return what the nearest miss of a reason is, and what it lacks, its sizes in either unit."""
     return f"{case_name(miss['scenario'])}: {with_sizes(miss['lacks'], miss['sizes_bytes'])}"
-
-
-def with_sizes(said: str, sizes_bytes: Sequence[int]) -> str:
-    """Return a text of the planner with its sizes, in their order, as elements that are read in either unit."""
-    found = ""
-    for size_bytes in sizes_bytes:
-        before, shown, said = said.partition(show_gib(size_bytes))
-        found += before + (size_gib(size_bytes) if shown else "")
-    return found + said

@@ -8,6 +8,7 @@ from typing import Any
 
 from calc.calculators.html import ROOT, element, escaped, table, text
 from calc.calculators.mathml import mathml
+from calc.calculators.sizes import with_sizes
 from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
@@ -163,17 +164,15 @@ def by_severity(warnings: list[Report]) -> list[Report]:
 
 
 def warnings_html(warnings: list[Report]) -> str:
-    """Return the warnings, open, the gravest first, each with its severity as a word."""
-    items = "".join(
-        element(
-            "li",
-            f"{element('strong', SEVERITIES[warning['severity']] + ':')} {text(warning['message'])}.",
-            data_code=warning["code"],
-            data_severity=warning["severity"],
-        )
-        for warning in by_severity(warnings)
-        if warning["code"] != "corrected"  # which has a mark of its own
-    )
+    """Return the warnings, open, the gravest first, each with its severity as a word and its sizes in either unit."""
+    items = ""
+    for warning in by_severity(warnings):
+        if warning["code"] == "corrected":  # which has a mark of its own
+            continue
+        severity = element("strong", SEVERITIES[warning["severity"]] + ":")
+        message = text(with_sizes(warning["message"], warning["sizes_bytes"]))
+        kind = {"data_code": warning["code"], "data_severity": warning["severity"]}
+        items += element("li", f"{severity} {message}.", **kind)
     return element("ul", items, class_="calc-warnings") if items else ""
 
 

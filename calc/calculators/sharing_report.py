@@ -144,4 +144,4 @@ def warnings(tenants: list[Tenant], names: list[str]) -> Iterator[Report]:
         served = Served(tenant.serving, tenant.demand, layout, case, runtime=runtime, most=None)
         for warning in serving_warnings(served):
             if warning.code in ("format-of-another-engine", "engine-not-on-device", "share-too-small"):
-                yield {**warning._asdict(), "message": f"{name}: {warning.message}"}
+                yield {**warning.as_dict(), "message": f"{name}: {warning.message}"}

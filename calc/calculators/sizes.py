@@ -4,6 +4,8 @@ As HTML it stays what it is, wherever `calc.calculators.html.text` takes the wor
 without elements, for what is spoken, copied or put into an attribute.
 """
 
+from collections.abc import Sequence
+
 from calc.calculators.html import element
 from calc.units import show_binary, show_decimal, show_gb, show_gib
 
@@ -36,3 +38,12 @@ def size_binary(size_bytes: float) -> str:
 def size_decimal(size_bytes: float) -> str:
     """Return a size in the largest decimal unit, which can be read in the largest binary one."""
     return size(size_bytes, show_decimal(size_bytes), show_binary(size_bytes))
+
+
+def with_sizes(said: str, sizes_bytes: Sequence[int]) -> str:
+    """Return a text with its sizes in GiB, in their order, as elements that are read in either unit."""
+    found = ""
+    for size_bytes in sizes_bytes:
+        before, shown, said = said.partition(show_gib(size_bytes))
+        found += before + (size_gib(size_bytes) if shown else "")
+    return found + said

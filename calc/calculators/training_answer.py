@@ -1,6 +1,6 @@
 """The answer of both training calculators: verdict, phases, parts, and the repairs or the room."""
 
-from calc.calculators.engines import devices, division
+from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.memory_bar import bars_html
@@ -140,7 +140,7 @@ def verdict(report: Report) -> tuple[bool, str, str]:
         close = " Some such runs need more than it has." if high > memory["capacity_bytes"] else ""
         return True, f"It fits, with {spare} to spare:", f"{each}.{close}"
     close = " Some such runs would fit." if low <= memory["capacity_bytes"] else ""
-    return False, f"It does not fit, {spare} are missing:", f"{each}.{close}"
+    return False, f"It does not fit, {spare} are missing:", f"{each}.{close}{first_repair(report)}"
 
 
 def figures_html(report: Report) -> str:

@@ -38,7 +38,7 @@ def starting(scenario: Mapping[str, object], replicas: object) -> Answer:
         "files": [{"name": name, "text": text} for name, text in found.files],
         "slurm": slurm(found) if several else None,
         "kubernetes": kubernetes(found, vendor=device.vendor, replicas=copies) if device is not None else None,
-        "warnings": [warning._asdict() for warning in warnings],
+        "warnings": [warning.as_dict() for warning in warnings],
     }
 
 
@@ -64,7 +64,7 @@ def training_start(found: Trained) -> Answer:
         "files": [{"name": name, "text": text} for name, text in found.files],
         "slurm": "\n".join(batch) + "\n" if found.machines > 1 else None,
         "kubernetes": None,
-        "warnings": [warning._asdict() for warning in found.warnings],
+        "warnings": [warning.as_dict() for warning in found.warnings],
     }
 
 

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from calc.catalog import catalog
+from calc.derivation import INFO, Warn
 from calc.planner.account import Ledger
 from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
@@ -179,15 +180,15 @@ def frontier(question: Question, search: Search, options: list[Option]) -> list[
 
 def warnings(question: Question, search: Search, options: list[Option]) -> list[Answer]:
     """Return what a reader should know of the answer as a whole."""
-    found: list[Answer] = []
+    found: list[Warn] = []
     if not options:
         reasons = ", ".join(f"{reason} ({entry['count']})" for reason, entry in search.rejected.items())
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
-        found.append({"code": "no-option", "message": message, "field": "want", "severity": "caution"})
+        found.append(Warn("no-option", message, "want"))
     if question.want == "limit" and options and not search.rejected:
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
-        found.append({"code": "limit-not-met", "message": message, "field": "of", "severity": "info"})
+        found.append(Warn("limit-not-met", message, "of", INFO))
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
         message = "options whose price is in no source come last"
-        found.append({"code": "price-not-known", "message": message, "field": "rank_by", "severity": "info"})
-    return found
+        found.append(Warn("price-not-known", message, "rank_by", INFO))
+    return [warning.as_dict() for warning in found]

@@ -104,7 +104,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
         "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
         "price": None if price is None else price.report(),
         "steps": [step.as_dict() for step in steps],
-        "warnings": [warning._asdict() for warning in doubts(flops, own_size, answers, chosen)],
+        "warnings": [warning.as_dict() for warning in doubts(flops, own_size, answers, chosen)],
     }
 
 

@@ -177,5 +177,6 @@ def host_warnings(reader: Reader, host: Host, placement: Placement, host_bytes: 
     if isinstance(host_bytes, int) and host.memory_bytes is not None and host_bytes > host.memory_bytes:
         message = f"{show_gib(host_bytes)} stay in the host's memory, which has {show_gib(host.memory_bytes)}: "
         message += "what is mapped is read from the disk again with every token, and with --no-mmap it does not start"
-        found.append(Warn("host-memory-short", message, "host.memory", WRONG))
+        sizes = (host_bytes, host.memory_bytes)
+        found.append(Warn("host-memory-short", message, "host.memory", WRONG, sizes_bytes=sizes))
     return found

@@ -55,7 +55,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
             step.as_dict()
             for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps)
         ],
-        "warnings": [warning._asdict() for warning in risks(asked, facts)],
+        "warnings": [warning.as_dict() for warning in risks(asked, facts)],
         "catalog": facts.version,
     }
 

@@ -148,3 +148,20 @@ def test_a_long_table_is_laid_out_when_a_reader_does_something(watched: Watched,
     assert page.evaluate("window.shifted") < 0.005
     page.mouse.move(300, 300)
     expect(rows.nth(COUNT - 1)).to_be_visible()
+
+
+def test_the_reader_s_case_is_marked_in_tables(watched: Watched, site: str) -> None:
+    """What was chosen in a calculator is found again: its model and its device, one row each; no row without a case."""
+    page = watched.page
+    page.goto(site + "reference/models/")
+    expect(page.locator("tr[aria-current]")).to_have_count(0)
+    page.evaluate("""sessionStorage.setItem("gpu-case", '{"model": "llama-3.1-8b", "accelerator": "rtx-4090"}')""")
+    for name, own in (("models", "Llama 3.1 8B"), ("accelerators", "GeForce RTX 4090")):
+        page.goto(f"{site}reference/{name}/")
+        marked = page.locator("gpu-table tr[aria-current=true] > :first-child")
+        expect(marked).to_have_text(own)
+        assert (
+            page.evaluate("cell => getComputedStyle(cell, '::after').content", marked.element_handle())
+            == '" your case"'
+        )
+    assert watched.complaints == []

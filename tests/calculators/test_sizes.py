@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from calc.calculators import answer
 from calc.calculators.html import SIZE, element, in_words, text
-from calc.calculators.sizes import size_binary, size_decimal, size_gb, size_gib
+from calc.calculators.rendering import warnings_html
+from calc.calculators.sizes import size_binary, size_decimal, size_gb, size_gib, with_sizes
+from calc.estimate import estimate
 from calc.units import show_binary, show_decimal, show_gb, show_gib
 
 SIZES = {size_gib: (show_gib, show_gb), size_gb: (show_gb, show_gib)}
@@ -58,3 +60,22 @@ def test_sentences_are_said_in_the_unit_that_was_chosen(unit: str) -> None:
     assert found["html"] == json.loads(answer(json.dumps(asked | {"unit": ""})))["html"]
     note = json.loads(answer(json.dumps(asked | {"take": "markdown", "address": "x"})))["text"]
     assert found["status"] in note
+
+
+@pytest.mark.parametrize(
+    ("code", "scenario"),
+    [
+        ("host-memory-short", {"model": "qwen3-30b-a3b", "accelerator": "rtx-3060-12gb", "host": {"memory": "8 GiB"}}),
+        ("memory-shared", {"model": "llama-3.1-8b", "accelerator": "m4-max-64gb"}),
+    ],
+)
+def test_sizes_in_warnings_are_said_in_either_unit(code: str, scenario: dict[str, object]) -> None:
+    """The report has them as bytes beside the sentence, in its order; the page has each with its other unit."""
+    host = {"engine": "llama.cpp", "weights": "q4_k_m", "experts_on_host": "all"} if "host" in scenario else {}
+    report = estimate({**scenario, **host, "context_tokens": 8192})
+    (warning,) = [warning for warning in report["warnings"] if warning["code"] == code]  # type: ignore[attr-defined]
+    written = with_sizes(warning["message"], warning["sizes_bytes"])
+    found = SIZE.findall(written)
+    assert [int(size_bytes) for size_bytes, _, _ in found] == list(warning["sizes_bytes"]) and len(found) == 2
+    assert in_words(written) == warning["message"] and "iB" not in in_words(written, "GB")
+    assert written in warnings_html([warning])

@@ -40,7 +40,9 @@ def test_full_training_has_no_rank_and_no_base() -> None:
 def test_where_it_does_not_fit_repairs_are_shown() -> None:
     """The 70B on two 24 GB cards: what would make it fit, with effect and price."""
     cards = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": "2", "sharding": "zero-3"}
-    html = ask("fine-tune", **cards)["html"]
+    found = ask("fine-tune", **cards)
+    html = found["html"]
+    assert " Offload the parameters: it fits, with " in found["status"]
     assert "Each of these alone makes it fit, cheapest first" in html
     assert "Offload the parameters" in html and "of host memory" in html
     assert "Largest micro-batch" not in html
