@@ -12,6 +12,7 @@ from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
 from calc.planning.cost import newest_purchase
+from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
@@ -118,7 +119,7 @@ class Names:
         for match in line.found(NAMED):
             if own := self.published.get(match[0].rpartition("/")[2]):
                 line.claim(*match.span())
-                return Name(*match.span(), kind="models", id=own), "published"
+                return Name(*match.span(), kind="models", id=own), PUBLISHED
         for match in line.found(REPOSITORY):
             name = line.text[match.start() : match.end()]
             try:
@@ -271,7 +272,7 @@ class Names:
             if found is None:
                 continue
             behind = next((piece for piece in pieces if piece.start >= end), None)
-            if behind and SIZE.fullmatch(behind.text) and line.free(end, behind.end):
+            if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
@@ -279,7 +280,7 @@ class Names:
         return None
 
     def model(self, line: Line) -> Name | None:
-        """Return the model that has the words of a part of a line, one of them a size; it is claimed."""
+        """Return the model that has the words of a part of a line, claimed; without a size, if there is but one."""
         pieces = words(line)
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:
