@@ -34,7 +34,7 @@ def test_what_was_opened_answers_without_a_network(first: Watched, site: str) ->
     live(page)
     kept(page, "/assets/runtime/", 5)
     kept(page, "/calculators/will-it-fit/")
-    kept(page, "stylesheets/main")
+    kept(page, "assets/theme/guide.css")
     page.context.set_offline(True)
     page.reload()
     page.get_by_label("Context", exact=True).fill("16384")
