@@ -219,8 +219,9 @@ READ = {
     "--max-num-batched-tokens --kv-cache-dtype --quantization --speculative-config --enable-lora --max-loras "
     "--max-lora-rank --distributed-executor-backend",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
-    "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing --use_liger_kernel "
-    "--use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type --use_bnb_nested_quant",
+    "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
+    "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
+    "--use_bnb_nested_quant",
     "transformers": "",
     "mlx": "",
 }
