@@ -65,7 +65,7 @@ def with_other_memory(base: Accelerator, entry_id: str, size: float, usable: flo
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "published": {}, **entry}
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "variants": {}, "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
