@@ -1,10 +1,12 @@
 """Seconds of any step of a server, from a table of a few: a run under load takes thousands of steps."""
 
 from bisect import bisect_right
+from math import ceil, sqrt
 
 from calc.performance.passes import Passes
 
 RATIO = 1.5  # between the sequences, and tokens, of neighbours in the table
+NO_GROWTH = 1e-9  # of a step, over the time until something comes, that rounding would make nothing of
 FEWEST_TOKENS = 16  # of prompts in a step that the table begins with
 
 
@@ -26,16 +28,19 @@ class StepTimes:
         self.sizes = sorted({*geometric(FEWEST_TOKENS, most), min(prompt_tokens, most)})
         self.cells: dict[tuple[int, int], float] = {}
         self.rows: dict[int, tuple[float, float]] = {}
+        self.between: dict[int, tuple[float, float]] = {}
+        self.steps: dict[int, float] = {}
+        self.lines: dict[tuple[int, int], tuple[float, float]] = {}
         self.slopes: dict[int, float] = {}
         self.counts = geometric(1, 1)
 
     def decode(self, sequences: int) -> tuple[float, float]:
         """Return the seconds of a step of so many sequences without context, and those for each token of their mean."""
-        found = self.rows.get(sequences)
+        found = self.between.get(sequences)
         if found is None:
             low, high, share = self.around(sequences)
             (fixed, slope), (more, steeper) = self.row(low), self.row(high)
-            found = self.rows[sequences] = fixed + share * (more - fixed), slope + share * (steeper - slope)
+            found = self.between[sequences] = fixed + share * (more - fixed), slope + share * (steeper - slope)
         return found
 
     def prompts(self, sequences: int, tokens: int, before: float) -> float:
@@ -43,19 +48,26 @@ class StepTimes:
 
         Where prompts have steps of their own these are the seconds of one. Stages of a pipeline work on several.
         """
-        beside = sequences if self.mixes else 0
+        key = sequences if self.mixes else 0, tokens
+        fixed, slope = self.lines.get(key) or self.line(*key)
+        return max(fixed + slope * before, 0.0) / self.stages
+
+    def line(self, beside: int, tokens: int) -> tuple[float, float]:
+        """Return the seconds of prompts beside so many sequences: without a look back, and for each token of it."""
         place = min(max(bisect_right(self.sizes, tokens), 1), len(self.sizes) - 1)
         small, large = self.sizes[place - 1], self.sizes[place]
         share = max((tokens - small) / (large - small), 0.0)
         low, high, part = self.around(beside)
-        seconds = 0.0
+        seconds = slope = 0.0
         for size, weight in ((small, 1.0 - share), (large, share)):
             if weight:
-                alike = self.cell(low, size)
+                alike, steep = self.cell(low, size), self.slope(size)
                 if part:
                     alike += part * (self.cell(high, size) - alike)
-                seconds += weight * (alike + self.slope(size) * (before - size / 2.0))
-        return max(seconds, 0.0) / self.stages
+                seconds += weight * (alike - steep * size / 2.0)
+                slope += weight * steep
+        self.lines[beside, tokens] = seconds, slope
+        return seconds, slope
 
     def around(self, sequences: int) -> tuple[int, int, float]:
         """Return the neighbours of a number of sequences in the table, and its place between them."""
@@ -72,23 +84,28 @@ class StepTimes:
 
     def row(self, sequences: int) -> tuple[float, float]:
         """Return a row of the table: seconds without context, and for each token of it."""
-        half, more = round(self.context / 2), round(self.context * 1.5) + 1
-        parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
-        first, second = (
-            self.passes.time(self.passes.step(sequences=sequences / parts, context=length)).total / self.passes.expected
-            for length in (half, more)
-        )
-        slope = max(second - first, 0.0) / (more - half)
-        return first - slope * half, slope
+        if sequences not in self.rows:
+            half, more = round(self.context / 2), round(self.context * 1.5) + 1
+            parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
+            first, second = (self.step_s(sequences / parts, length) / self.passes.expected for length in (half, more))
+            slope = max(second - first, 0.0) / (more - half)
+            self.rows[sequences] = first - slope * half, slope
+        return self.rows[sequences]
+
+    def step_s(self, sequences: float, context: int) -> float:
+        """Return the seconds of a step without prompts."""
+        return self.passes.time(self.passes.step(sequences=sequences, context=context)).total
 
     def cell(self, sequences: int, tokens: int) -> float:
         """Return the seconds that a prompt takes beside decoding sequences."""
         key = sequences, tokens
         if key not in self.cells:
-            piece = self.passes.prompt(sequences=1, tokens=tokens, before=0)
+            piece, context = self.passes.prompt(sequences=1, tokens=tokens, before=0), round(self.context)
             if sequences:
-                step = self.passes.step(sequences=sequences, context=round(self.context))
-                extra = self.passes.time(step, piece).total - self.passes.time(step).total
+                step = self.passes.step(sequences=sequences, context=context)
+                if sequences not in self.steps:
+                    self.steps[sequences] = self.step_s(sequences, context)
+                extra = self.passes.time(step, piece).total - self.steps[sequences]
             else:
                 extra = self.passes.time(piece).total
             self.cells[key] = max(extra, 0.0)
@@ -100,6 +117,14 @@ class StepTimes:
             far = self.passes.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
             self.slopes[tokens] = max(far - self.cell(0, tokens), 0.0) / round(self.before)
         return self.slopes[tokens]
+
+
+def steps_until(gap_s: float, first_s: float, growth_s: float) -> int:
+    """Return the steps of decoding after which a time has come, one at least; each is longer than the last."""
+    if growth_s * gap_s < NO_GROWTH * first_s:
+        return max(ceil(gap_s / first_s), 1)
+    linear = first_s - growth_s / 2.0
+    return max(ceil((sqrt(linear**2 + 2.0 * growth_s * gap_s) - linear) / growth_s), 1)
 
 
 def geometric(first: int, last: int) -> list[int]:

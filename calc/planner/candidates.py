@@ -56,6 +56,11 @@ class Candidate(NamedTuple):
         """The scenario that is tried next."""
         return self.scenarios[0]
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """What no other candidate and scenario has."""
+        return self.order, len(self.scenarios)
+
     def given(self, share: Share) -> "Candidate":
         """Return the candidate with what each replica is given in its first scenario."""
         field = "concurrency" if "concurrency" in self.scenario else "sequences"

@@ -12,7 +12,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, runs_of
 from calc.planner.candidates import Candidate, doubted, named_engine
-from calc.planner.fleet import Fleet, evenly, fewest, server_on
+from calc.planner.fleet import Fleet, evenly, fewest
 from calc.planner.need import Share
 from calc.planner.options import (
     Miss,
@@ -30,6 +30,7 @@ from calc.planner.steps import Steps, finished
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.served import Served
 from calc.planning.serving import last
+from calc.planning.serving_load import server_of
 from calc.planning.serving_speed import typical_speed
 from calc.question import Question as Scenario
 from calc.question import read_question
@@ -51,7 +52,7 @@ class Search(Ranking):
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
         self.rejected: dict[str, dict[str, Any]] = {}
-        self.fleets = dict[int, Fleet]()  # of candidates that share requests, by their order
+        self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
         self.estimated = self.looked = 0
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
@@ -105,7 +106,7 @@ class Search(Ranking):
         share = candidate.share
         if share is None or not share.requests:
             return self.sized(candidate)
-        return self.confirmed(candidate, share) if share.most and share.kept is None else self.reported(candidate)
+        return self.confirmed(candidate, share) if share.most and not share.confirmed else self.reported(candidate)
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
@@ -156,19 +157,35 @@ class Search(Ranking):
 
     def shared_by_rate(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with what each replica is given of the requests that come."""
-        found = self.fitting(candidate)
-        if isinstance(found, Miss):
-            return found
-        server = server_on(found[0])
-        if server is None:
-            return Miss("speed", "its speed is not known", inf)
-        fleet = self.fleets[candidate.order] = Fleet(candidate.scenario, server, self.question.need)
+        known = self.fleets.get(candidate.place)
+        fleet = known or self.fleet_of(candidate)
+        if isinstance(fleet, Miss):
+            return fleet
+        if known is None:
+            least = fleet.at_least()
+            if isinstance(least, Miss):
+                return least
+            self.fleets[candidate.place] = fleet
+            if candidate.replicas < least <= candidate.most_replicas:
+                return candidate._replace(share=Share(least))  # others may be better than it is at best
         share = fleet.fewest()
         return share if isinstance(share, Miss) else candidate.given(share)
 
+    def fleet_of(self, candidate: Candidate) -> Fleet | Miss:
+        """Return the replicas of a candidate's first scenario, of which it is open how many there are."""
+        found = self.fitting(candidate)
+        if isinstance(found, Miss):
+            return found
+        asked, served = found[0].asked, found[1]
+        writes = served.demand.architecture.writes
+        server = server_of(served, asked.output_tokens, asked.cached_tokens) if writes else None
+        if server is None:
+            return Miss("speed", "its speed is not known", inf)
+        return Fleet(candidate.scenario, served, server, self.question.need)
+
     def confirmed(self, candidate: Candidate, share: Share) -> Candidate | Miss:
         """Return a candidate whose replicas keep the times in a run of requests at random, or one with more of them."""
-        found = self.fleets[candidate.order].confirmed(share)
+        found = self.fleets[candidate.place].confirmed(share)
         return found if isinstance(found, Miss) else self.within(candidate.given(found))
 
     def shared_by_people(self, candidate: Candidate) -> Candidate | Miss:

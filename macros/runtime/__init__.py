@@ -1,8 +1,8 @@
-"""Builds the browser runtime: Pyodide and its standard library, trimmed, and `calc` as bytecode.
+"""Builds the browser runtime: Pyodide and its standard library, trimmed, and `calc` as bytecode: docs/assets/runtime/.
 
-`build` is called before every site build, and keeps docs/assets/runtime/. It compiles only when Python changed, swaps
-one member when the catalogue changed, and otherwise returns at once. `inside.py` says what is compiled and where,
-`exports.py` what is left of Pyodide.
+`build` is called before every site build. It compiles only when Python changed, swaps one member when the catalogue
+changed, and otherwise returns at once. `inside.py` says what is compiled and where, `trimming.mjs` what is left of
+Pyodide itself.
 """
 
 import hashlib
@@ -17,12 +17,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from macros.runtime.exports import trimmed
-
 __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
-LOADER, SCRIPT, WASM = PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
@@ -30,10 +28,10 @@ FINETUNES = "finetunes"  # beside the archives, for a name that nothing else kno
 PRINT_CATALOG = """
 import json, sys
 from calc.catalog.carried import carried, finetunes
-from calc.catalog.checking.loader import read_tables
+from calc.catalog.checking.checked import checked_tables
 from calc.errors import CatalogError
 try:
-    tables = read_tables()
+    tables = checked_tables()
     print(json.dumps([carried(tables), finetunes(tables)]), end="")
 except CatalogError as error:
     sys.exit(str(error))
@@ -102,13 +100,29 @@ def _node(root: Path) -> str | None:
 
 
 def _require_tools(root: Path) -> None:
+    modules = root / "node_modules"
     needed = {
         "node": _node(root) is not None,
-        "Pyodide": (root / "node_modules/pyodide/pyodide.asm.wasm").exists(),
+        "Pyodide": (modules / "pyodide/pyodide.asm.wasm").exists(),
+        "binaryen": (modules / "binaryen").exists(),
     }
     missing = [name for name, found in needed.items() if not found]
     if missing:
         raise RuntimeBuildError(f"{' and '.join(missing)} not found: run `python3 guide.py build`, which installs them")
+
+
+def _trimmed(root: Path) -> Path:
+    """Return the folder of Pyodide with what a page uses of it, made when its version or the trimming is another."""
+    pyodide, cache = root / "node_modules/pyodide", root / ".cache/runtime"
+    folder = cache / f"pyodide-{_digest([root / 'package-lock.json', HERE / 'trimming.mjs'])}"
+    if not folder.exists():
+        for old in cache.glob("pyodide-*"):
+            shutil.rmtree(old)
+        with tempfile.TemporaryDirectory(dir=_made(cache)) as work:
+            made = shutil.copytree(pyodide, Path(work) / "pyodide")
+            _run([str(_node(root)), str(HERE / "trimming.mjs"), str(pyodide.resolve()), str(made)], root)
+            made.rename(folder)
+    return folder
 
 
 def _compile(root: Path, code: Path) -> None:
@@ -124,16 +138,15 @@ def _compile(root: Path, code: Path) -> None:
         # First in the runtime as it comes, to learn what is imported and to compile it ...
         catalog = {CATALOG: _catalog(root)[0]}
         _write_zip(work / "calc.zip", sources | catalog)
-        _call_inside(root, work, "compile_archives", (root / "node_modules/pyodide").resolve())
+        _call_inside(root, work, "compile_archives")
         calc = _package(work / "compiled.zip")
         library = _members(work / "stdlib.zip")
         spare = {name for name in library if name.partition("/")[0].removesuffix(".pyc") in SPARED}
 
         # ... then in the runtime as it will be shipped, which proves it, and shows what nothing imports any more.
-        shipped = _trimmed(root, work / "pyodide")
         _write_zip(work / "calc.zip", calc | catalog)
         _write_zip(work / "stdlib.zip", {name: content for name, content in library.items() if name not in spare})
-        used = _call_inside(root, work, "used_members", shipped, work / "stdlib.zip")
+        used = _call_inside(root, work, "used_members", work / "stdlib.zip")
         _write_zip(work / "calc.zip", calc)
         _write_zip(work / "stdlib.zip", {name: library[name] for name in (f"{module}.pyc" for module in used)})
 
@@ -141,28 +154,13 @@ def _compile(root: Path, code: Path) -> None:
         for old in code.parent.glob("code-*"):
             shutil.rmtree(old)
         code.mkdir()
-        for path in (work / "calc.zip", work / "stdlib.zip", *(shipped / name for name in PYODIDE)):
-            path.rename(code / path.name)
-
-
-def _trimmed(root: Path, folder: Path) -> Path:
-    """Make a folder with Pyodide as it is shipped, without what only packages ask for, and return it."""
-    for name in (*PYODIDE, "pyodide-lock.json"):
-        shutil.copy(root / "node_modules/pyodide" / name, _made(folder))
-    try:
-        script, code = trimmed(
-            (folder / SCRIPT).read_text(), (folder / LOADER).read_text(), (folder / WASM).read_bytes()
-        )
-    except ValueError as error:
-        raise RuntimeBuildError(f"Pyodide cannot be trimmed: {error}; macros/runtime/exports.py does that") from error
-    (folder / SCRIPT).write_text(script)
-    (folder / WASM).write_bytes(code)
-    return folder
+        for name in ("calc.zip", "stdlib.zip"):
+            (work / name).rename(code / name)
 
 
 def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]:
     """Write what a browser fetches into `target`, packed with Brotli's `quality`, and return the names of the files."""
-    pyodide = root / "node_modules/pyodide"
+    pyodide = _trimmed(root)
     info = json.loads((pyodide / "pyodide-lock.json").read_text())["info"]
     version = json.loads((pyodide / "package.json").read_text())["version"]
     _made(target)
@@ -183,7 +181,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
                     _write(path, (work / path.name).read_bytes())
             archives[name] = {"bytes": plain.stat().st_size} | {path.suffix[1:]: _file(path) for path in packed}
     for name in PYODIDE:
-        _write(target / name, (code / name).read_bytes())
+        _write(target / name, (pyodide / name).read_bytes())
     late = target / f"{FINETUNES}-{hashlib.sha256(finetunes).hexdigest()[:16]}.json"
     _write(late, finetunes)
 
@@ -216,8 +214,8 @@ def _catalog(root: Path) -> tuple[bytes, bytes]:
     return carried.encode(), finetunes.encode()
 
 
-def _call_inside(root: Path, work: Path, function: str, pyodide: Path, *stdlib: Path) -> list[str]:
-    arguments = [HERE / "runtime.mjs", "call", function, work, pyodide, *stdlib]
+def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:
+    arguments = [HERE / "runtime.mjs", "call", function, work, _trimmed(root), *stdlib]
     _run([str(_node(root)), *map(str, arguments)], root)
     result: list[str] = json.loads((work / "result.json").read_text())
     return result

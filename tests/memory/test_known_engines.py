@@ -100,12 +100,14 @@ RULE = {
         (24 * GIB, 4096, Layout(), (512 + 6144 + 48 + 128) * MIB),
         (24 * GIB, None, Layout(tensor=2, pipeline=4, data=3), (512 + 3072 + 48 + 1024) * MIB),
         (80 * GIB, None, Layout(), (512 + 12288 + 512 + 128) * MIB),
+        (80 * GIB, None, Layout(tensor=2), (512 + 12288 + 512 + 256) * MIB),
+        (80 * GIB, None, Layout(tensor=4), (512 + 12288 + 1024 + 512) * MIB),
         (60 * GIB, 2048, Layout(), 10 * GIB),
         (3 * GIB, None, Layout(), 3 * GIB),
     ],
 )
 def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: Layout, kept: int) -> None:
-    """512 MiB, 1.5 a token of a chunk, 2 a sequence of a graph, 128 a rank; of a large one 10 GiB."""
+    """512 MiB, 1.5 a token of a chunk, 2 a sequence of a graph, twice as many from four ranks, 128 a rank."""
     found = static_fraction(case(visible, layout=layout, batched=batched, **RULE))
     assert found == round((visible - kept) / visible, 3)
 
@@ -253,6 +255,8 @@ def test_room_for_one_of_four_sequences(cache: int, draft: int, limit: int, fits
         ("mixtral-8x7b", 4, 1, 2 * (4096 + 7168)),
         ("mixtral-8x7b", 4, 4, 2 * (14336 + 28672)),
         ("llama-3.1-8b", 1, 1, 0),
+        ("nemotron-3-super-120b-a12b", 1, 1, 22 * (2688 + 2688)),  # experts read 1,024 elements, not all 4,096
+        ("nemotron-3-super-120b-a12b", 4, 1, 22 * (1024 + 1024)),
     ],
 )
 def test_the_workspace_of_experts(model: str, tensor: int, expert: int, elements: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from calc.memory.prefix import Prefix
 from calc.performance.arrivals import Arrivals, Draws, Kind, Objective, Request, Spread, alike, pick, requests
 from calc.performance.queue import UNBOUNDED, Begun, Queue, Run, Served, Server, run_queue
+from calc.performance.step_times import steps_until
 
 SERVER = Server(slots=9, room_tokens=UNBOUNDED, batched_tokens=None, mixes=False, request_s=0.0)
 
@@ -162,6 +163,16 @@ def test_who_loses_its_cache_takes_its_context_along() -> None:
     assert served[1].last_s == pytest.approx(first + 0.81 + 28 * (1 + 0.01 * 95.5))
 
 
+def test_what_is_promised_is_what_is_not_written() -> None:
+    """Answers of 60 and 50 tokens, of which 10 and 20 are written and 4 more come: 46 and 26 are left, then the 46."""
+    found = queue(Begun(Request(0.0, 50, 60), 10), Begun(Request(0.0, 50, 50), 20))
+    found.decode(4, 4.0)
+    assert found.promised == sum(end - found.steps for end, _ in found.writing) == 46 + 26
+    found.server = found.server._replace(room_tokens=found.held)
+    found.make_room(2)
+    assert found.promised == sum(end - found.steps for end, _ in found.writing) == 46
+
+
 def test_a_step_with_prompts_makes_room_too() -> None:
     """A prompt of 38 fills 150 of 151 tokens; a step of two has no room, so the one that came last goes."""
     served, found, asked = run((0.0, 60, 20), (0.0, 50, 20), (1.0, 38, 3), room_tokens=151, mixes=True)
@@ -196,10 +207,10 @@ def test_steps_until_something_comes() -> None:
     half = Begun(Request(0.0, 9, 99), 1)
     growing = queue(half, slope=0.1)
     assert growing.context == 10
-    assert [growing.steps_until(time) for time in (5.0, 4.1, 4.2, 0.0, -3.0)] == [3, 2, 3, 1, 1]
-    assert queue(half, slope=0.1, step_factor=2.0).steps_until(5.0) == 2
+    assert [steps_until(time, *growing.pace(1)) for time in (5.0, 4.1, 4.2, 0.0, -3.0)] == [3, 2, 3, 1, 1]
+    assert steps_until(5.0, *queue(half, slope=0.1, step_factor=2.0).pace(1)) == 2
     even = queue(half)
-    assert [even.steps_until(time) for time in (5.0, 4.5, 0.0)] == [5, 5, 1]
+    assert [steps_until(time, *even.pace(1)) for time in (5.0, 4.5, 0.0)] == [5, 5, 1]
 
 
 def test_prompts_pass_the_other_stages_too() -> None:

@@ -148,6 +148,10 @@ def test_bounds_leave_room_for_what_saves(more: dict[str, object]) -> None:
             continue
         bound = Bounds(catalog()).of(candidate, candidate.scenario)
         sized = search.sized(candidate)
+        if isinstance(sized, Candidate) and sized.share and not sized.share.requests:
+            least = sized.share.replicas
+            sized = search.sized(sized)
+            assert not isinstance(sized, Candidate) or least <= sized.replicas
         if isinstance(sized, Candidate) and sized.share:
             assert fewest(candidate, bound, read.need) <= sized.share.replicas
             report: Any = estimate(sized.scenario)
