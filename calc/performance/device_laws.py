@@ -1,6 +1,7 @@
 """The laws of kernels on one device: of its family or the nearest measured one, with the rates of its data sheet."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog import catalog
@@ -45,6 +46,8 @@ class DeviceLaws:
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
+        lanes = accelerator.quantity("fp32") if accelerator.quantity("unit_threads") else None
+        self.cycles = lanes / (2.0 * self.family.lanes) if lanes else inf  # a second, of all units that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}
         self._prefills: dict[tuple[bool, str], PrefillLaw] = {}

@@ -25,6 +25,7 @@ from calc.performance.operations import (
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 QUANTIZED = "quantized"
+EMULATED = "emulated"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -107,11 +108,15 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 
 
 def device_classes(accelerator: Accelerator | None, market: str) -> tuple[str, ...]:
-    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market."""
+    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market.
+
+    Before these, that they have no circuits for BF16 and do it by instructions for other formats.
+    """
     if accelerator is None:
         return ()
     architecture = accelerator.architecture
-    return f"{architecture} {market}", architecture, accelerator.vendor, market
+    named = f"{architecture} {market}", architecture, accelerator.vendor, market
+    return (EMULATED, *named) if "emulates" in accelerator.facts else named
 
 
 def schedule_of(
