@@ -7,7 +7,7 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.validation import questions, recorded
 from calc.validation.soundness import check_whole
-from macros import inline, kept, pages, plots
+from macros import inline, kept, pages, plots, reads
 from macros.accuracy.comparison import comparison_date, comparison_table, comparison_tools, serving_comparison_table
 from macros.accuracy.kernels import kernel_device_table, kernel_table
 from macros.accuracy.left_out import (
@@ -335,6 +335,7 @@ def define_env(env: Any) -> None:
         if not kept.begin():
             check_whole(facts)
             kept.note_sound()
+        reads.watch(facts)
     except CatalogError as error:
         raise BuildError(str(error)) from None
     inline.restart()

@@ -1,8 +1,8 @@
-"""A second process for a build in which everything is new: it renders pages from the last to the first, and keeps them.
+"""A second process for a build in which much is new: it renders the pages that take long first, and keeps them.
 
-It is a copy of the build, made where all facts are read. Both claim each page that they render by a file. Where the
-build comes to a page that is claimed, all others are rendered, and it waits for this one; where the copy comes to one,
-it is done.
+It is a copy of the build, made where all facts are read. The build begins with the pages that take the least time. Both
+claim each page that they render by a file. Where the build comes to a page that is claimed, all others are rendered,
+and it waits for this one; where the copy comes to one, it is done.
 """
 
 import atexit
@@ -10,7 +10,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from mkdocs.structure.files import Files
@@ -92,7 +92,21 @@ def release(file: Path) -> None:
     file.with_suffix(".claim").unlink(missing_ok=True)
 
 
-def backwards(files: Files, last: Callable[[str], object]) -> Files:
-    """Return files in the other order, and at the end those whose text other pages decide."""
+def rested() -> None:
+    """Wait until the second process has rendered what it claimed."""
+    while not ended():
+        time.sleep(0.01)
+
+
+def turned(files: Files, seconds: Mapping[str, float], last: Callable[[str], object]) -> Files:
+    """Return files in the order in which this process renders them; at the end those whose text other pages decide."""
     waiting = {file.src_uri for file in files if file.src_uri.endswith(".md") and last(file.content_string)}
-    return Files(sorted(files, key=lambda file: file.src_uri not in waiting)[::-1])
+    quickest = sorted(files, key=lambda file: seconds.get(file.url, 0))
+    return Files(sorted(quickest[::-1] if helps() else quickest, key=lambda file: file.src_uri in waiting))
+
+
+def order(files: Files, names: Iterable[str]) -> None:
+    """Put files into an order by their names."""
+    for file in [found for name in names if (found := files.get_file_from_path(name))]:
+        files.remove(file)
+        files.append(file)

@@ -156,7 +156,7 @@ def as_csv(name: str) -> str:
 
 def as_json(name: str) -> str:
     """Return a data file as JSON: the catalogue's checked entries, quantities in base units, with every source."""
-    tables = {table_name: catalog().entries(table_name) for table_name in TABLES[name]}
+    tables = {table_name: dict(catalog().entries(table_name)) for table_name in TABLES[name]}
     return json.dumps({"checked": catalog().version, **tables}, indent=1, ensure_ascii=False)
 
 

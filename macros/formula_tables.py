@@ -1,20 +1,18 @@
 """The page of formulas: all that answers are computed with, collected from the workings of worked examples."""
 
-import re
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import chain
 
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.mathml import mathml
-from calc.calculators.page import CALCULATORS, report_of
+from calc.calculators.page import CALCULATORS
 from calc.calculators.rendering import source_html
 from calc.catalog import Catalog, catalog
-from calc.units import show_count, show_number
+from calc.units import show_count
 from macros.filtered import filtered
+from macros.worked import Formula, formulas_of, once_each, worked
 
-Report = dict[str, Any]
 # What the calculators' examples leave out: other kinds of models, other engines, other ways to divide.
 ENGINES = ("vllm", "sglang", "tensorrt-llm", "transformers")
 SERVED: dict[str, object] = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "sequences": 8}
@@ -34,67 +32,15 @@ FURTHER: tuple[dict[str, object], ...] = (
     },
 )
 FURTHER_GROUP = "Other kinds of models, engines and layouts"
-SUM_OF_PARTS = "Memory of the fullest device"  # it has as many forms as there are parts; the first stands for all
-LARGE = 1e15  # from here on a number is shown by its power of ten
-
-
-class Formula(NamedTuple):
-    """A formula as an answer used it."""
-
-    name: str
-    formula: str
-    example: str
-    source: str
-    group: str
-
-
-def general(name: str) -> str:
-    """Return a step's name without what belongs to one case: sizes, layers, formats.
-
-    >>> general("All 32 layers of the stage keep"), general("Weights: attention in Q4_K"), general("KV cache")
-    ('All layers of the stage keep', 'Weights', 'KV cache')
-    """
-    name = re.split(r": | \(| when | with \w+ checkpointing| by [A-Z]", name)[0]
-    name = re.sub(r"\bof [\d,.]+ elements.*|\b[\d][\d,.]*(?!-bit)\s", "", name).strip()
-    return name[0].upper() + name[1:]
-
-
-def working_of(reports: Iterator[tuple[str, Report]]) -> Iterator[Formula]:
-    """Yield each formula of some reports once, under its first name, with the numbers of the first case."""
-    seen: set[tuple[str, str]] = set()
-    for group, report in reports:
-        for step in report["steps"]:
-            name, formula = general(step["name"]), step["formula"]
-            key = (name, "" if name == SUM_OF_PARTS else formula)
-            if key not in seen:
-                seen.add(key)
-                yield Formula(name, formula, example_of(step), step["source"], group=group)
-
-
-def example_of(step: Report) -> str:
-    """Return a step's numbers and what they come to."""
-    value, unit = step["value"], step["unit"]
-    if abs(value) >= LARGE:
-        shown = f"{value:.4g}"
-    else:
-        shown = show_count(value) if unit == "B" or float(value).is_integer() else show_number(value, 4)
-    return f"{step['substituted']} = {shown} {unit}".strip()
-
-
-def reports() -> Iterator[tuple[str, Report]]:
-    """Yield a report for each worked example of each calculator, and for the further cases."""
-    for calculator in CALCULATORS.values():
-        for preset in calculator.presets:
-            yield calculator.title.rstrip("?"), report_of(calculator.id, preset.values)
-    for scenario in FURTHER:
-        yield FURTHER_GROUP, estimate(scenario)
 
 
 @lru_cache(maxsize=1)
 def formulas(facts: Catalog) -> tuple[Formula, ...]:
     """Return all formulas of the guide's answers, in the order of the calculators."""
     assert facts is catalog()
-    return tuple(working_of(reports()))
+    examples = chain.from_iterable(worked(name).formulas for name in CALCULATORS)
+    further = formulas_of(FURTHER_GROUP, map(estimate, FURTHER))
+    return tuple(once_each(chain(examples, further)))
 
 
 def formula_table() -> str:

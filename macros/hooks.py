@@ -28,7 +28,8 @@ from macros.kept import Kept
 from macros.serving import Complaints
 
 ROOT = Path(__file__).parent.parent
-NAMING_PAGES = re.compile(r"\{\{\s*(source|address)_table\(")  # which pages rest on a source
+TELLING = re.compile(r"\{\{\s*(source|address|formula)_table\(")  # what other pages name and compute
+UNLINKED = "assets/runtime/"  # no page links to it, and names there change with each entry
 TAKING_IN = re.compile(r"^--8<-- ", re.MULTILINE)  # a file from beside the guide
 
 
@@ -43,6 +44,7 @@ class Rendered(NamedTuple):
 _serving = [False]  # an author looks at each save
 _complaints = Complaints()  # of MkDocs: about links, say
 _page: list[Rendered] = []  # the one that is rendered
+_order: list[str] = []  # of files, as the search and the list of pages have them
 
 
 def on_startup(command: str, **_: Any) -> None:
@@ -58,12 +60,13 @@ def on_nav(nav: Any, **_: Any) -> None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Send one style sheet in place of many."""
-    kept.note_names(files.src_uris)
+    """Send one style sheet in place of many, and have pages rendered by two processes where much is new."""
+    kept.note_names(name for name in files.src_uris if not name.startswith(UNLINKED))
     joined = styles.join(files, config)
+    _order[:] = joined.src_uris
     if kept.is_new():
         beside.begin()
-    return beside.backwards(joined, NAMING_PAGES.search) if beside.helps() else joined
+    return beside.turned(joined, kept.seconds(), TELLING.search)
 
 
 def on_pre_build(**_: Any) -> None:
@@ -74,13 +77,22 @@ def on_pre_build(**_: Any) -> None:
 
 def others(text: str) -> str:
     """Return all that a page of that text reads of other pages, and of files beside them."""
-    named = repr(list(sources.page_uses())) if NAMING_PAGES.search(text) else ""
+    named = repr(list(sources.page_uses())) if TELLING.search(text) else ""
     return named + (kept.digest(("*.md",)) if TAKING_IN.search(text) else "")
+
+
+def wait() -> None:
+    """Have all other pages rendered before one that tells what they computed."""
+    if beside.helps():
+        beside.leave()
+    beside.rested()
 
 
 @event_priority(100)
 def before_macros(text: str, /, page: Any, **_: Any) -> str:
     """Look for a page as it was kept, whose text neither macros nor Markdown need to read, or have it rendered."""
+    if TELLING.search(text):
+        wait()
     file = kept.file_of(text, page, others(text))
     found = kept.kept(file) or beside.awaited(file)
     if found is None and beside.helps() and not beside.claimed(file):
@@ -88,6 +100,7 @@ def before_macros(text: str, /, page: Any, **_: Any) -> str:
     _page[:] = [Rendered(file, found, len(_complaints.said))]
     if found:
         return ""
+    kept.begin_page()
     terms.begin(page)
     return text
 
@@ -118,11 +131,12 @@ def on_page_content(html: str, page: Any, files: Any, **_: Any) -> str:
     return read
 
 
-def on_env(env: Any, **_: Any) -> Any:
-    """Go on alone: all pages are rendered."""
+def on_env(env: Any, files: Any, **_: Any) -> Any:
+    """Go on alone, in the usual order: all pages are rendered."""
     if beside.helps():
         beside.leave()
     beside.end()
+    beside.order(files, _order)
     return env
 
 

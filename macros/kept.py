@@ -1,9 +1,9 @@
 """Pages that have nothing new to say: what macros and Markdown made of them is kept, by everything that decides it.
 
-A page is decided by its text, front matter and address, by `calc` with its catalogue, measurements and scores, by the
-macros, by the settings and the names of all files, which links lead to, by the files that some macros read, and by the
-day, as prices age. Few pages read other pages. A page of which something was complained is not kept, so that the next
-build complains again.
+A page is decided by its text, front matter and address, by `calc` with its measurements and scores, by the macros, by
+the settings and the names of all files, which links lead to, by the files that some macros read, and by the day, as
+prices age; and by the entries of the catalogue that were read to make it, which are kept with it. Few pages read other
+pages. A page of which something was complained is not kept, so that the next build complains again.
 """
 
 import hashlib
@@ -11,24 +11,31 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mkdocs.structure.toc import get_toc
 
+from calc.catalog.checking.loader import FILES as TABLES
 from calc.validation import recorded
-from macros import markdown, plots
+from macros import markdown, plots, reads
 
+T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".cache/pages"
-FILES = ROOT / ".cache/files"  # of a site, that `calc` alone decides
+MADE = ROOT / ".cache/files"  # of a site, that `calc` alone decides
 CODE = ("calc/**/*.py", "macros/**/*.py", "requirements.lock")  # as it was when this process began: it runs no other
 DECIDING = ("calc/**/*.toml", "calc/**/*.csv", "docs/assets/*.json", "mkdocs.yml")
+ENTRIES = tuple(f"calc/catalog/data/{pattern}" for pattern in TABLES.values())  # a page is decided by those it reads
 MOST = 300  # kept pages: a few states of the whole guide
 _code: list[str] = []
-_state = [""]
+_state = [""]  # of what decides all pages
+_whole = [""]  # … with the whole catalogue
+_began = [0.0]  # the processor's time at which a page began
+_seconds: dict[str, float] = {}  # that each page took when it was made, by its address
 _names = [""]  # of all files of this build, in one
 
 
@@ -43,6 +50,7 @@ class Kept(NamedTuple):
     links: dict[str, dict[str, str]]  # to headings, by file
     made: dict[str, str]
     plots: dict[str, str]
+    seconds: float  # of the processor, to make it
 
 
 def begin() -> bool:
@@ -51,8 +59,10 @@ def begin() -> bool:
     A server shows the scores of its start, whatever has changed since then: they are part of the state.
     """
     _code[:] = _code or [digest(CODE)]
-    _state[0] = hashlib.sha256(f"{_code[0]} {digest(DECIDING)} {recorded.frozen()}".encode()).hexdigest()
-    return (FOLDER / f"{_state[0]}.sound").exists()
+    said = f"{_code[0]} {digest(DECIDING, ENTRIES)} {recorded.frozen()}"
+    _state[0] = hashlib.sha256(said.encode()).hexdigest()
+    _whole[0] = hashlib.sha256(f"{said} {digest(ENTRIES)}".encode()).hexdigest()
+    return (FOLDER / f"{_whole[0]}.sound").exists()
 
 
 def note_sound() -> None:
@@ -60,7 +70,7 @@ def note_sound() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for older in FOLDER.glob("*.sound"):
         older.unlink(missing_ok=True)
-    (FOLDER / f"{_state[0]}.sound").touch()
+    (FOLDER / f"{_whole[0]}.sound").touch()
 
 
 def note_names(names: Iterable[str]) -> None:
@@ -70,30 +80,34 @@ def note_names(names: Iterable[str]) -> None:
 
 def is_new() -> bool:
     """Return whether no page of this state is kept."""
-    return not (FILES / _state[0][:24]).exists()
+    return not (MADE / _whole[0][:24]).exists()
 
 
-def digest(patterns: tuple[str, ...]) -> str:
+def digest(patterns: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Return what tells one content of files from another."""
     total = hashlib.sha256(f"{sys.version} {date.today()}".encode())
-    for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
+    left = {path for pattern in without for path in ROOT.glob(pattern)}
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern)} - left):
         total.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
     return total.hexdigest()
 
 
-def file_of(text: str, page: Any, read: str = "") -> Path:
-    """Return the file that keeps a page of that text, which reads so much of other pages and files."""
+def file_of(text: str, page: Any, others: str = "") -> Path:
+    """Return the file that keeps a page of that text, which reads so much of other pages and files.
+
+    It says in which state the entries of the catalogue were that the page rests on.
+    """
     front = json.dumps(page.meta, sort_keys=True, default=str)
-    key = hashlib.sha256("\0".join((_state[0], _names[0], read, page.url, front, text)).encode()).hexdigest()
+    key = hashlib.sha256("\0".join((_state[0], _names[0], others, page.url, front, text)).encode()).hexdigest()
     return FOLDER / f"{key[:24]}.json"
 
 
 def kept(file: Path) -> Kept | None:
     """Return a page if it is kept, and bring back what belongs to it."""
-    if not file.exists():
+    content = read(file)
+    if content is None:
         return None
-    found = Kept(*json.loads(file.read_text(encoding="utf-8")))
-    file.touch()
+    found = Kept(*content)
     markdown.restore(found.made)
     plots.restore(found.plots)
     return found
@@ -102,6 +116,7 @@ def kept(file: Path) -> Kept | None:
 def keep(file: Path, page: Any, *, html: str, plain: str, made: dict[str, str]) -> None:
     """Keep a page as Markdown made it, with the finished HTML in it."""
     links = {to.src_uri: anchors for to, anchors in (page.links_to_anchors or {}).items()}
+    seconds = note_seconds(page, time.process_time() - _began[0])
     found = Kept(
         html=html,
         plain=plain,
@@ -111,24 +126,62 @@ def keep(file: Path, page: Any, *, html: str, plain: str, made: dict[str, str]) 
         links=links,
         made=made,
         plots=plots.used_in(made.values()),
+        seconds=seconds,
     )
     write(file, found)
 
 
-def write(file: Path, found: object) -> None:
-    """Write a file whole or not at all: another process may read it."""
+def note_seconds(page: Any, seconds: float) -> float:
+    """Note how long a page took to make."""
+    _seconds[page.url] = seconds
+    return seconds
+
+
+def seconds() -> dict[str, float]:
+    """Return how long each page took when it was last made, by its address, as far as builds have noted."""
+    file = FOLDER / "seconds"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+
+
+def begin_page() -> None:
+    """Note what a page reads from here on, and how long it takes."""
+    reads.begin()
+    _began[0] = time.process_time()
+
+
+def write(file: Path, content: object) -> None:
+    """Write a file whole or not at all, as another process may read it; what was read for it stands with it."""
+    noted = reads.noted()
     FOLDER.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(found), encoding="utf-8")
+    part.write_text(json.dumps({"reads": noted, "state": reads.state(noted), "content": content}), encoding="utf-8")
     part.replace(file)
 
 
-def once(name: str, make: Callable[[], list[str]]) -> list[str]:
-    """Return words that this state of everything decides, which the first process that wants them makes."""
-    file = FOLDER / f"{_state[0][:24]}-{name}.json"
+def read(file: Path) -> Any:
+    """Return what a file keeps; None where there is none, or an entry that it rests on is another by now."""
     if not file.exists():
-        write(file, make())
-    return list(json.loads(file.read_text(encoding="utf-8")))
+        return None
+    found = json.loads(file.read_text(encoding="utf-8"))
+    if found["state"] != reads.state(found["reads"]):
+        return None
+    file.touch()
+    reads.add(found["reads"])
+    return found["content"]
+
+
+def once(name: str, make: Callable[[], T]) -> T:
+    """Return what the first page of a build that wants it makes; it rests on what this page has read until then.
+
+    What comes from a file has lists in place of tuples.
+    """
+    if not _state[0]:  # no build
+        return make()
+    file = FOLDER / f"{_state[0][:24]}-{name}.json"
+    found: T | None = read(file)
+    if found is None:
+        write(file, found := make())
+    return found
 
 
 def heading_of(item: Any) -> dict[str, Any]:
@@ -139,6 +192,7 @@ def heading_of(item: Any) -> dict[str, Any]:
 
 def fill(page: Any, found: Kept, files: Any) -> None:
     """Give a page what MkDocs would have found in its text."""
+    note_seconds(page, found.seconds)
     page.toc = get_toc(found.headings)  # type: ignore[arg-type]
     page._title_from_render = found.title
     page.present_anchor_ids = set(found.identities)
@@ -147,9 +201,9 @@ def fill(page: Any, found: Kept, files: Any) -> None:
 
 def write_files(site: Path, writers: Iterable[Callable[[Path], None]]) -> None:
     """Write into a site what `calc` with its catalogue decides alone; it is made once for each state of it."""
-    made = FILES / _state[0][:24]
+    made = MADE / _whole[0][:24]
     if not made.exists():
-        shutil.rmtree(FILES, ignore_errors=True)
+        shutil.rmtree(MADE, ignore_errors=True)
         part = made.with_suffix(".part")
         for write in writers:
             write(part)
@@ -158,6 +212,7 @@ def write_files(site: Path, writers: Iterable[Callable[[Path], None]]) -> None:
 
 
 def tidy() -> None:
-    """Forget the pages that were not asked for the longest."""
+    """Note how long pages took, and forget those that were not asked for the longest."""
+    (FOLDER / "seconds").write_text(json.dumps(_seconds), encoding="utf-8")
     for older in sorted(FOLDER.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST]:
         older.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from macros.embedded import FOLDER
 from macros.links import calculator_address, standing_on
 from macros.markdown import block
-from macros.sources import workings
+from macros.worked import worked
 
 BENCHMARK = Path(__file__).parent.parent / "docs" / "assets" / "benchmark.json"
 COMPARING_SCRIPT = "assets/calculator/comparing.mjs"
@@ -51,7 +51,7 @@ def side_by_side() -> str:
 
 def presets(name: str) -> str:
     """Return the table of a calculator's worked examples, each a link that fills in the calculator."""
-    workings(name)  # for the page of sources, which another process may render
+    worked(name)  # for the pages of sources and formulas, which another process may render
     return block(render_presets(name, calculator_address(name)))
 
 

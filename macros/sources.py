@@ -6,19 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from inspect import Signature, signature
-from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from calc.calculators.html import element, table, text
-from calc.calculators.page import CALCULATORS, report_of
+from calc.calculators.page import CALCULATORS
 from calc.catalog import Catalog, catalog
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
 from calc.validation.scores import read_rows
-from macros import kept
 from macros.filtered import filtered
 from macros.markdown import block
+from macros.worked import worked
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = {"glossary": "terms", "laws": "scaling laws", "runs": "training runs"}  # kinds under another name
@@ -67,30 +66,11 @@ def kinds(facts: Catalog) -> list[str]:
 def working_uses() -> Iterator[tuple[str, str, str]]:
     """Yield the source of each step that the worked examples of the calculators compute, and of each way to train."""
     for found in CALCULATORS.values():
-        yield from ((source, "workings", found.title) for source in workings(found.id))
+        yield from ((source, "workings", found.title) for source in worked(found.id).sources)
     for scheme in SCHEMES.values():
         yield scheme.source, "precisions", scheme.id
     for optimizer in OPTIMIZERS.values():
         yield optimizer.source, "optimizers", optimizer.id
-
-
-def workings(name: str) -> list[str]:
-    """Return the source of each step that a calculator's worked examples compute; its page has computed them."""
-    presets = CALCULATORS[name].presets
-    reports = (report_of(name, preset.values) for preset in presets)
-    return kept.once(f"workings-{name}", lambda: list(dict.fromkeys(chain.from_iterable(map(step_sources, reports)))))
-
-
-def step_sources(report: object) -> Iterator[str]:
-    """Yield the source of each step of working in a report."""
-    if isinstance(report, dict):
-        if "substituted" in report:
-            yield str(report["source"])
-        for part in report.values():
-            yield from step_sources(part)
-    elif isinstance(report, list):
-        for part in report:
-            yield from step_sources(part)
 
 
 def page_uses() -> Iterator[tuple[str, str, str]]:

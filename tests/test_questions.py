@@ -20,13 +20,19 @@ LEAST_RIGHT = 0.95  # of all questions, those of models that are not known count
 
 
 def answered(row: dict[str, str]) -> str:
-    """Return the answer to a question: what does not run comes before what does not fit."""
-    stated = ("model", "engine", "accelerator", "weights", "memory_limit")
-    scenario: dict[str, Any] = {name: row[name] for name in stated if row[name]}
-    scenario |= {"accelerators": int(row["accelerators"]), "context_tokens": int(row["context_tokens"])}
+    """Return the answer to a question: what does not run comes before what does not fit.
+
+    Of a training run `engine` is the framework, and the context the length of its sequences.
+    """
+    more = dict(pair.split("=") for pair in row["more"].split())
+    trains = more.get("workload") == "training"
+    engine, tokens = ("framework", "sequence_tokens") if trains else ("engine", "context_tokens")
+    stated = {"model": "model", "engine": engine, "accelerator": "accelerator", "weights": "weights"}
+    stated["memory_limit"] = "memory_limit"
+    scenario: dict[str, Any] = {field: row[name] for name, field in stated.items() if row[name]}
+    scenario |= {"accelerators": int(row["accelerators"]), tokens: int(row["context_tokens"])}
     if row["memory_fraction"]:
         scenario["memory_fraction"] = float(row["memory_fraction"])
-    more = dict(pair.split("=") for pair in row["more"].split())
     more = {name: SAID.get(value, int(value) if value.isdigit() else value) for name, value in more.items()}
     if degrees := {name: more.pop(name) for name in DEGREES if name in more}:
         scenario["parallelism"] = degrees
@@ -37,7 +43,7 @@ def answered(row: dict[str, str]) -> str:
             return REFUSED
         assert error.field in ("model", "accelerator") and "not in the catalogue" in error.message
         return UNKNOWN
-    if report["runs"] is False:
+    if report.get("runs") is False:
         return REFUSED
     return STARTS if report["memory"]["fits"] else FULL
 

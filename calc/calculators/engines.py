@@ -124,6 +124,8 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
         unused = size_gib(part_bytes(report, "kv_pool_free"))
         free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
+        if limit := memory.get("sequence_limit"):
+            headline = f"It fits, started for {show_count(limit)} sequences at most:"
         return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
     if missing := hosting.short(report):
         return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"

@@ -103,6 +103,8 @@ def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Ca
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:
             yield name, filled[field]
+    if limit := report["memory"].get("sequence_limit"):
+        yield "slots", limit
     both = [filled[name] for name in ("kv_cache", "kv_cache_v")]
     if both[0] not in PLAIN_CACHE:
         yield "cache", both[0]

@@ -147,11 +147,11 @@ def mlp_elements(kind: Layer, case: Case) -> int:
     In a mixture each expert of a token has them. What the experts return takes the place of gate and up where that is
     wide enough, and stands beside them where it is not.
     """
-    tensor, hidden = case.layout.tensor, case.stage.architecture.hidden_size
+    tensor = case.layout.tensor
     times = 3 if kind.mlp_gated else 1
     for matrix in kind.tensors:
         if matrix.block == "expert" and matrix.active and matrix.split == SPLIT_IN and len(matrix.shape) == 2:
-            inner, returned = matrix.active * -(-matrix.shape[1] // tensor), matrix.active * hidden
+            inner, returned = matrix.active * -(-matrix.shape[1] // tensor), matrix.active * matrix.shape[0]
             return times * inner + (returned if returned > (times - 1) * inner else 0)
     return times * -(-kind.mlp_width // tensor)
 

@@ -6,7 +6,7 @@ from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
-from calc.memory.engines.vllm import step_tokens
+from calc.memory.engines.vllm import fewer_sequences, step_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
@@ -177,6 +177,7 @@ def serving_fit(served: Served) -> Report:
         "kv_pool_bytes_range": pool_range(served, pool),
         "kv_pool_tokens": tokens,
         "max_sequences": bounded(served),
+        "sequence_limit": fewer_sequences(served.case),
         "devices_needed": needed[0] if needed else None,
         "devices_needed_parallelism": division(needed[1]) if needed else None,
     }

@@ -2,7 +2,7 @@
 
 from calc.catalog.records import Accelerator
 from calc.derivation import INFO, WRONG, Warn
-from calc.memory.engines.vllm import default_sequences, sequence_limit
+from calc.memory.engines.vllm import default_sequences, fewer_sequences, state_block
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import STAGED, joined
 from calc.planning.served import Served
@@ -49,12 +49,12 @@ def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
     engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    limit, usual = (
-        (sequence_limit(case), default_sequences(engine, case.accelerator)) if engine.id == "vllm" else (0, 0)
-    )
-    if case.slots is None and limit < usual:
+    if limit := fewer_sequences(case):
+        usual, why = default_sequences(engine, case.accelerator), "its sampler leaves no room for this cache"
+        if state_block(case):
+            why = f"it does not start, as each needs a block of states and the cache has {limit:,}"
         message = (
-            f"with {engine.name}'s default of {usual:,} sequences its sampler leaves no room for this cache: "
+            f"with {engine.name}'s default of {usual:,} sequences {why}: "
             f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
         )
         found.append(Warn("fewer-sequences-than-default", message, "sequences"))

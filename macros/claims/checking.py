@@ -5,7 +5,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from calc.calculators.html import element, text
@@ -62,26 +62,21 @@ class Result(NamedTuple):
         return shown(value.number, value.unit) if value else match[0]
 
 
-@lru_cache(maxsize=1)
-def results(facts: Catalog) -> dict[str, list[Result]]:
-    """Return what the checks of all claims came to, by the claims' ids.
-
-    Raises ValueError for a claim whose checks contradict its verdict.
-    """
-    found = {}
-    for claim in facts.claims():
-        try:
-            found[claim.id] = [run(check) for check in claim.checks]
-        except ValueError as error:
-            raise ValueError(f"claim {claim.id}: {error}") from error
-        bear_out(claim, found[claim.id])
+@cache
+def results(facts: Catalog, name: str) -> list[Result]:
+    """Return what the checks of a claim came to. Raises ValueError where they contradict its verdict."""
+    claim = facts.claim(name)
+    try:
+        found = [run(check) for check in claim.checks]
+    except ValueError as error:
+        raise ValueError(f"claim {claim.id}: {error}") from error
+    bear_out(claim, found)
     return found
 
 
 def checked(name: str) -> tuple[Claim, list[Result]]:
     """Return a claim and what its checks came to."""
-    claim = catalog().claim(name)
-    return claim, results(catalog())[claim.id]
+    return catalog().claim(name), results(catalog(), name)
 
 
 def bear_out(claim: Claim, found: list[Result]) -> None:

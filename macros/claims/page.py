@@ -92,7 +92,7 @@ def claims_table(*verdicts: str) -> str:
     rows = []
     for found in sorted(catalog().claims(), key=lambda claim: (TOPICS.index(claim.topic), claim.id)):
         if found.verdict in wanted:
-            run = results(catalog())[found.id]
+            run = results(catalog(), found.id)
             name = element("q", text(found.claim)) if found.claim else ""
             verdict = element("span", verdict_html(found), data_claim=found.id)
             rows.append([name, text(found.topic), verdict, checks_html(found, run), right_html(found, run)])
@@ -110,7 +110,7 @@ def claims_count(what: str = "all") -> str:
     "topics" counts the topics, and "by source" the refuted ones whose check is a source alone.
     """
     listed = list(catalog().claims())
-    run = results(catalog())
+    run = {found.id: results(catalog(), found.id) for found in listed}
     counts = Counter(found.verdict for found in listed)
     refuted = [found for found in listed if found.verdict in REFUTED]
     numbers: dict[str, int] = {

@@ -1,7 +1,8 @@
-"""Builds the browser runtime: Pyodide, its trimmed standard library and `calc` as bytecode, under docs/assets/runtime/.
+"""Builds the browser runtime: Pyodide and its standard library, trimmed, and `calc` as bytecode: docs/assets/runtime/.
 
 `build` is called before every site build. It compiles only when Python changed, swaps one member when the catalogue
-changed, and otherwise returns at once. `inside.py` says what is compiled and where.
+changed, and otherwise returns at once. `inside.py` says what is compiled and where, `trimming.mjs` what is left of
+Pyodide itself.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from typing import Any
 __all__ = ["RuntimeBuildError", "build"]
 
 HERE = Path(__file__).parent
-UNCHANGED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
@@ -27,10 +28,10 @@ FINETUNES = "finetunes"  # beside the archives, for a name that nothing else kno
 PRINT_CATALOG = """
 import json, sys
 from calc.catalog.carried import carried, finetunes
-from calc.catalog.checking.loader import read_tables
+from calc.catalog.checking.checked import checked_tables
 from calc.errors import CatalogError
 try:
-    tables = read_tables()
+    tables = checked_tables()
     print(json.dumps([carried(tables), finetunes(tables)]), end="")
 except CatalogError as error:
     sys.exit(str(error))
@@ -99,13 +100,29 @@ def _node(root: Path) -> str | None:
 
 
 def _require_tools(root: Path) -> None:
+    modules = root / "node_modules"
     needed = {
         "node": _node(root) is not None,
-        "Pyodide": (root / "node_modules/pyodide/pyodide.asm.wasm").exists(),
+        "Pyodide": (modules / "pyodide/pyodide.asm.wasm").exists(),
+        "binaryen": (modules / "binaryen").exists(),
     }
     missing = [name for name, found in needed.items() if not found]
     if missing:
         raise RuntimeBuildError(f"{' and '.join(missing)} not found: run `python3 guide.py build`, which installs them")
+
+
+def _trimmed(root: Path) -> Path:
+    """Return the folder of Pyodide with what a page uses of it, made when its version or the trimming is another."""
+    pyodide, cache = root / "node_modules/pyodide", root / ".cache/runtime"
+    folder = cache / f"pyodide-{_digest([root / 'package-lock.json', HERE / 'trimming.mjs'])}"
+    if not folder.exists():
+        for old in cache.glob("pyodide-*"):
+            shutil.rmtree(old)
+        with tempfile.TemporaryDirectory(dir=_made(cache)) as work:
+            made = shutil.copytree(pyodide, Path(work) / "pyodide")
+            _run([str(_node(root)), str(HERE / "trimming.mjs"), str(pyodide.resolve()), str(made)], root)
+            made.rename(folder)
+    return folder
 
 
 def _compile(root: Path, code: Path) -> None:
@@ -143,7 +160,7 @@ def _compile(root: Path, code: Path) -> None:
 
 def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]:
     """Write what a browser fetches into `target`, packed with Brotli's `quality`, and return the names of the files."""
-    pyodide = root / "node_modules/pyodide"
+    pyodide = _trimmed(root)
     info = json.loads((pyodide / "pyodide-lock.json").read_text())["info"]
     version = json.loads((pyodide / "package.json").read_text())["version"]
     _made(target)
@@ -163,7 +180,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
                 for path in packed:
                     _write(path, (work / path.name).read_bytes())
             archives[name] = {"bytes": plain.stat().st_size} | {path.suffix[1:]: _file(path) for path in packed}
-    for name in UNCHANGED:
+    for name in PYODIDE:
         _write(target / name, (pyodide / name).read_bytes())
     late = target / f"{FINETUNES}-{hashlib.sha256(finetunes).hexdigest()[:16]}.json"
     _write(late, finetunes)
@@ -172,7 +189,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
         "pyodide": version,
         "python": info["python"],
         "lock": {"info": {**info, "version": version}, "packages": {}},
-        "files": {name: _file(target / name) for name in UNCHANGED},
+        "files": {name: _file(target / name) for name in PYODIDE},
         "archives": archives,
         "late": {FINETUNES: _file(late)},
     }
@@ -180,7 +197,7 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
     _write(target / "manifest.mjs", _manifest(facts).encode())
     return [
         "manifest.mjs",
-        *UNCHANGED,
+        *PYODIDE,
         late.name,
         *(entry[way]["name"] for entry in archives.values() for way in ("brotli", "gzip")),
     ]
@@ -198,7 +215,7 @@ def _catalog(root: Path) -> tuple[bytes, bytes]:
 
 
 def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:
-    arguments = [HERE / "runtime.mjs", "call", function, work, (root / "node_modules/pyodide").resolve(), *stdlib]
+    arguments = [HERE / "runtime.mjs", "call", function, work, _trimmed(root), *stdlib]
     _run([str(_node(root)), *map(str, arguments)], root)
     result: list[str] = json.loads((work / "result.json").read_text())
     return result

@@ -96,6 +96,14 @@ def test_shells_and_parsers_read_them(name: str) -> None:
     assert (answer["slurm"] is not None) == (answer["machines"] > 1)
 
 
+def test_a_hybrid_is_started_for_as_many_sequences_as_its_cache_has_blocks() -> None:
+    """Qwen3.6 27B in FP8 on an H100 does not start at vLLM's default of 1,024: the command says for how many."""
+    asked = {"model": "Qwen/Qwen3.6-27B-FP8", "accelerator": "h100-sxm-80gb", "engine": "vllm"}
+    report: Any = estimate(asked)
+    said = words(launch(asked))
+    assert said[said.index("--max-num-seqs") + 1] == str(report["memory"]["sequence_limit"])
+
+
 @pytest.mark.parametrize(
     ("name", "flags"),
     [

@@ -1,5 +1,6 @@
 """A build in which everything is new is rendered by two processes, each page by one of them."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from mkdocs.structure.files import File, Files
 
-from macros import beside, kept
+from macros import beside, kept, reads
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,8 @@ def test_what_the_second_process_renders_is_awaited(tmp_path: Path, monkeypatch:
     """A page that it claimed is taken as it kept it."""
     page = tmp_path / "page.json"
     assert beside.claimed(page)
-    whole = '["<p>", "", null, [], [], {}, {}, {}]'
+    content = ["<p>", "", None, [], [], {}, {}, {}, 1]
+    whole = json.dumps({"reads": {}, "state": reads.state({}), "content": content})
     wait = f"import time; time.sleep(0.2); open({str(page)!r}, 'w').write({whole!r}); time.sleep(60)"
     process = second(monkeypatch, wait)
     found = beside.awaited(page)
@@ -71,15 +73,28 @@ def test_a_page_that_nobody_claimed_is_rendered_here(tmp_path: Path, monkeypatch
     beside.end()
 
 
-def test_it_begins_at_the_end() -> None:
-    """Files stand in the other order, those that wait for others come last, and all are found by name as before."""
+@pytest.mark.parametrize(("helps", "order"), [(False, "c.png d.md a.md b.md"), (True, "a.md d.md c.png b.md")])
+def test_it_begins_with_what_takes_long(monkeypatch: pytest.MonkeyPatch, helps: bool, order: str) -> None:
+    """The build begins with what is quick; pages that wait for others come last, and all are found as before."""
+    monkeypatch.setattr(beside, "_helps", [helps])
     texts = {"a.md": "A", "b.md": "waits", "c.png": "", "d.md": "D"}
     files = Files([File(name, "docs", "site", use_directory_urls=True) for name in texts])
     for file in files:
         file.content_string = texts[file.src_uri]
-    turned = beside.backwards(files, lambda text: text == "waits")
-    assert [file.src_uri for file in turned] == ["d.md", "c.png", "a.md", "b.md"]
+    turned = beside.turned(files, {"a/": 5.0, "b/": 0.1, "d/": 2.0}, lambda text: text == "waits")
+    assert [file.src_uri for file in turned] == order.split()
     assert turned.get_file_from_path("b.md") is files.get_file_from_path("b.md")
+    beside.order(turned, texts)
+    assert [file.src_uri for file in turned] == list(texts)
+
+
+def test_what_others_computed_is_told_when_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is waited for without a second process, and its end is with one."""
+    beside.rested()
+    process = second(monkeypatch, "import time; time.sleep(0.2)")
+    beside.rested()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
 
 
 def test_the_second_process_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

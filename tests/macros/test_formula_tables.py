@@ -6,8 +6,9 @@ from calc import estimate
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros import formula_tables
-from macros.formula_tables import SUM_OF_PARTS, formulas, general
+from macros.formula_tables import formulas
 from macros.links import stand_on
+from macros.worked import SUM_OF_PARTS, general
 
 
 @pytest.mark.parametrize("name", CALCULATORS)

@@ -100,7 +100,7 @@ def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -
 def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One digit in the catalogue, a formula, a macro or the settings: no page and no file is taken from before."""
     monkeypatch.setattr(kept, "ROOT", tmp_path)
-    monkeypatch.setattr(kept, "FILES", tmp_path / "files")
+    monkeypatch.setattr(kept, "MADE", tmp_path / "files")
     names = ("calc/a.py", "calc/data/b.toml", "calc/data/c.csv", "macros/d.py", "mkdocs.yml", "requirements.lock")
     found: set[Path] = set()
 

@@ -9,7 +9,8 @@ from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros import sources
 from macros.links import stand_on
-from macros.sources import kinds, named_in, step_sources, uses
+from macros.sources import kinds, named_in, uses
+from macros.worked import step_sources
 
 UNSOURCED = ("claims", "glossary", "measured", "ranges")  # the last two are written from rows that name their sources
 

@@ -253,6 +253,8 @@ def test_room_for_one_of_four_sequences(cache: int, draft: int, limit: int, fits
         ("mixtral-8x7b", 4, 1, 2 * (4096 + 7168)),
         ("mixtral-8x7b", 4, 4, 2 * (14336 + 28672)),
         ("llama-3.1-8b", 1, 1, 0),
+        ("nemotron-3-super-120b-a12b", 1, 1, 22 * (2688 + 2688)),  # experts read 1,024 elements, not all 4,096
+        ("nemotron-3-super-120b-a12b", 4, 1, 22 * (1024 + 1024)),
     ],
 )
 def test_the_workspace_of_experts(model: str, tensor: int, expert: int, elements: int) -> None:

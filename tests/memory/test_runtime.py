@@ -245,6 +245,38 @@ def test_vllm_starts_with_fewer_sequences_where_its_default_leaves_no_cache() ->
     assert not any(warning["code"] == "fewer-sequences-than-default" for warning in wider["warnings"])
 
 
+HYBRIDS: list[tuple[dict[str, Any], int]] = [  # asked, and the blocks that vLLM said its cache has
+    ({"model": "Qwen/Qwen3.6-27B-FP8", "accelerator": "h100-sxm-80gb", "memory_fraction": 0.95}, 856),
+    (
+        {
+            "model": "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8",
+            "accelerator": "h100-sxm-80gb",
+            "parallelism": {"tensor": 2},
+        },
+        524,
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "blocks"), HYBRIDS)
+def test_vllm_starts_hybrids_for_no_more_sequences_than_blocks(asked: dict[str, Any], blocks: int) -> None:
+    """Each sequence that may run needs a block for its states: at the default of 1,024 these two do not start.
+
+    vLLM recipes 551 (856 blocks) and the retail shopping assistant 95 (524). What is counted starts, one more does not.
+    """
+    asked = {**asked, "engine": "vllm", "context_tokens": 262_144}
+    report: Any = estimate(asked)
+    limit = report["memory"]["sequence_limit"]
+    assert report["memory"]["fits"] and limit == pytest.approx(blocks, rel=0.11)
+    assert any(f"--max-num-seqs {limit} " in warning["message"] for warning in report["warnings"])
+    assert memory(**asked, sequence_slots=limit)["fits"]
+    full: Any = estimate({**asked, "sequence_slots": 1024})
+    assert not full["memory"]["fits"] and full["memory"]["sequence_limit"] is None
+    assert full["repairs"][0]["change"]["sequence_slots"] >= limit and full["repairs"][0]["cost"] == "nothing"
+    older = memory(**asked, engine_version="0.16.0")
+    assert older["fits"] and older["sequence_limit"] is None
+
+
 def test_stated_slots_size_the_profiled_sampler() -> None:
     """The sampler is profiled with `max_num_seqs`: in vLLM 0.11 32 instead of 256 leave 1 GiB more on a 16 GB card.
 

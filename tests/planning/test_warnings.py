@@ -91,7 +91,7 @@ def test_a_share_that_just_holds_a_pass(needed: int, warned: bool) -> None:
     served: Any = SimpleNamespace(
         serving=SimpleNamespace(engine=SimpleNamespace(id="sglang", name="SGLang")),
         runtime=SimpleNamespace(amounts=amounts, pool=0, limit=1000, needed=needed),
-        case=SimpleNamespace(slots=None),
+        case=SimpleNamespace(slots=None, engine=SimpleNamespace(id="sglang")),
     )
     assert [warning.code for warning in share_warnings(served)] == ["share-too-small"] * warned
 

@@ -43,6 +43,7 @@ BOUNDS: dict[str, Bound] = {
             "reserves_answers",
             "shares_prefix",
             "splits_layers",
+            "state_blocks",
             "whole_blocks",
         ),
         FLAG,

@@ -31,6 +31,34 @@ from calc.catalog.entries import DATA, Entry, Tables, fold, lookup_names
 from calc.errors import CatalogError
 
 ENTRY_ID = re.compile(r"[a-z0-9][a-z0-9._+-]*")
+# The files of each kind of entries.
+FILES = {
+    "sources": "sources/*.toml",
+    "number_formats": "number_formats.toml",
+    "mixtures": "mixtures.toml",
+    "engines": "engines/*.toml",
+    "trainers": "trainers.toml",
+    "frameworks": "frameworks.toml",
+    "accelerators": "accelerators/*.toml",
+    "support": "support.toml",
+    "links": "links.toml",
+    "protocols": "protocols.toml",
+    "machines": "machines/*.toml",
+    "processors": "processors.toml",
+    "prices": "prices.toml",
+    "grids": "grids.toml",
+    "launchers": "launchers.toml",
+    "models": "models/*.toml",
+    "coefficients": "coefficients.toml",
+    "kernel_families": "kernel_families.toml",
+    "kernels": "kernels.toml",
+    "measured": "measured.toml",
+    "ranges": "ranges.toml",
+    "claims": "claims/*.toml",
+    "glossary": "glossary.toml",
+    "laws": "laws.toml",
+    "runs": "runs.toml",
+}
 
 
 def read_tables(root: Path = DATA) -> Tables:
@@ -41,33 +69,7 @@ def read_tables(root: Path = DATA) -> Tables:
     check = Check()
     files: dict[str, str] = {}
     tables: Tables = {}
-    for kind, pattern in (
-        ("sources", "sources/*.toml"),
-        ("number_formats", "number_formats.toml"),
-        ("mixtures", "mixtures.toml"),
-        ("engines", "engines/*.toml"),
-        ("trainers", "trainers.toml"),
-        ("frameworks", "frameworks.toml"),
-        ("accelerators", "accelerators/*.toml"),
-        ("support", "support.toml"),
-        ("links", "links.toml"),
-        ("protocols", "protocols.toml"),
-        ("machines", "machines/*.toml"),
-        ("processors", "processors.toml"),
-        ("prices", "prices.toml"),
-        ("grids", "grids.toml"),
-        ("launchers", "launchers.toml"),
-        ("models", "models/*.toml"),
-        ("coefficients", "coefficients.toml"),
-        ("kernel_families", "kernel_families.toml"),
-        ("kernels", "kernels.toml"),
-        ("measured", "measured.toml"),
-        ("ranges", "ranges.toml"),
-        ("claims", "claims/*.toml"),
-        ("glossary", "glossary.toml"),
-        ("laws", "laws.toml"),
-        ("runs", "runs.toml"),
-    ):
+    for kind, pattern in FILES.items():
         tables[kind] = {}
         for path in sorted(root.glob(pattern)):
             read_file(check, path.relative_to(root).as_posix(), path, tables[kind], files=files)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
 from calc.catalog.records import Accelerator, Engine, NumberFormat
+from calc.memory.cache_layouts import vllm_pages
 from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.runtime import (
     ALLOCATED,
@@ -28,7 +29,9 @@ def vllm(case: Case) -> Runtime:
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
     share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
     Where a large device's default of sequences leaves no room for a single one, that of a small one is taken, as an
-    operator would set it, and as images start whose sampler is FlashInfer's; a limit that is stated is kept.
+    operator would set it, and as images start whose sampler is FlashInfer's; a limit that is stated is kept. Where
+    layers keep states, each sequence that may run needs a block of the cache for them, or it does not start
+    (`resolve_cudagraph_mode_and_sizes`).
     """
     found = start_of(case)
     amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
@@ -40,6 +43,7 @@ def vllm(case: Case) -> Runtime:
         fixed=found.fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
+        room=found.sequences * state_block(case),
     )
 
 
@@ -61,7 +65,10 @@ class Start(NamedTuple):
 
 
 def start_of(case: Case) -> Start:
-    """Return vLLM with `max_num_seqs` as stated, or the device's default, or a small one's where one then fits."""
+    """Return vLLM with `max_num_seqs` as stated, or the device's default, or a small one's where one then fits.
+
+    Where the cache has fewer blocks for states than the default has sequences, it is what the error asks for: as many.
+    """
     weights = case.budget.weights + expert_padding(case)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
@@ -77,16 +84,56 @@ def start_of(case: Case) -> Start:
 
     if case.slots is not None:
         return start(case.slots)
-    usual = start(running_sequences(case))
-    if usual.has_room(case):
-        return usual
-    small = start(max(case.engine.whole("sequences"), case.sequences))
-    return small if small.has_room(case) else usual
+    found = start(running_sequences(case))
+    if not found.has_room(case):
+        small = start(max(case.engine.whole("sequences"), case.sequences))
+        found = small if small.has_room(case) else found
+    block = state_block(case)
+    if limit is None or not block or found.fixed + found.sequences * block <= limit:
+        return found
+    return start(max((limit - found.fixed) // block, case.sequences))
+
+
+def state_block(case: Case) -> int:
+    """Return the bytes of a block that holds a sequence's states, in all layers of a group; 0 where none is needed."""
+    if not (case.budget.recurrent_state and case.engine.values.get("state_blocks")):
+        return 0
+    demand = case.demand
+    return paged_block(
+        stage=case.stage,
+        keys=demand.keys,
+        values=demand.values,
+        activation_bytes=demand.activation_bytes,
+        ranks=case.layout.tensor,
+    )
+
+
+@lru_cache(maxsize=256)  # the same for any number of sequences and any device
+def paged_block(*, stage: Stage, keys: NumberFormat, values: NumberFormat, activation_bytes: int, ranks: int) -> int:
+    """Return the bytes of a block of a stage's cache in all layers of a group."""
+    pages = vllm_pages(
+        stage=stage,
+        context_tokens=1,
+        batched_tokens=1,
+        key_format=keys,
+        value_format=values,
+        activation_bytes=activation_bytes,
+        tensor_parallel=ranks,
+    )
+    return pages.page_bytes * pages.shared_layers
 
 
 def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or the device's default, or a small one's where one sequence then fits."""
+    """Return `max_num_seqs`: as stated, or what vLLM is counted with where its default does not start."""
     return start_of(case).sequences
+
+
+def fewer_sequences(case: Case) -> int | None:
+    """Return the sequences that vLLM is counted with where its default does not start, None where it does."""
+    if case.engine.id != "vllm" or case.slots is not None:
+        return None
+    limit = sequence_limit(case)
+    return limit if limit < default_sequences(case.engine, case.accelerator) else None
 
 
 def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
@@ -205,9 +252,9 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
 def expert_workspace(case: Case) -> int:
     """Return the elements for each token that a mixture's fused kernels keep once a layer has run.
 
-    Each of the experts of a token has a row as wide as the gate and up products or the hidden size, and one as wide as
-    what goes into the down product or the hidden size. Source: vLLM's fused_moe (`workspace_shapes`), whose workspace
-    is kept for all layers, and no longer for a chunk of the tokens alone.
+    Each of the experts of a token has a row as wide as the gate and up products or what they read, and one as wide as
+    what goes into the down product or what comes out of it. Source: vLLM's fused_moe (`workspace_shapes`), whose
+    workspace is kept for all layers, and no longer for a chunk of the tokens alone.
     Experts in MXFP4 have kernels that gather and scatter by themselves.
     """
     weights = case.demand.weights
@@ -219,13 +266,13 @@ def expert_workspace(case: Case) -> int:
 @lru_cache(maxsize=256)  # the same for any number of sequences and any device
 def stage_workspace(stage: Stage, tensor_ranks: int, expert_ranks: int) -> int:
     """Return the elements for each token of the widest layer's workspace."""
-    hidden, found = stage.architecture.hidden_size, 0
+    found = 0
     for kind, _ in stage.kind_counts():
         for tensor in kind.tensors:
             if tensor.block == "expert" and tensor.active and tensor.split == SPLIT_IN and len(tensor.shape) == 2:
-                inner = local_share(tensor, tensor_ranks, expert_ranks)[1][1]
+                stream, inner = local_share(tensor, tensor_ranks, expert_ranks)[1]  # a latent one is narrower
                 outer = inner * (2 if kind.mlp_gated else 1)
-                found = max(found, tensor.active * (max(inner, hidden) + max(outer, hidden)))
+                found = max(found, tensor.active * (max(inner, stream) + max(outer, stream)))
     return found
 
 

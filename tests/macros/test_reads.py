@@ -1,0 +1,137 @@
+"""What is kept of a page is taken again only while every entry that it rests on is as it was."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from calc import catalog as catalogue
+from calc.calculators.page import CALCULATORS, report_of
+from calc.catalog import catalog
+from macros import kept, reads
+from macros.claims.page import claim_html
+
+# Each reads otherwise: one device, the prices of rents, all devices that could be, links, engines, models alone.
+EXAMPLES = ("will-it-fit", "kv-cache", "cost", "how-far", "interconnect", "sharing", "fine-tune", "effective-bits")
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep pages apart from those of builds, and leave a catalogue that notes nothing."""
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    monkeypatch.setattr(kept, "_state", ["a build"])
+    reads.watch(catalogue.reload())
+    yield
+    catalogue.reload()
+
+
+def answered(name: str) -> tuple[str, reads.Reads]:
+    """Return the answer of a calculator's first example, and what it reads."""
+    reads.begin()
+    return shown(name), reads.noted()
+
+
+def shown(name: str) -> str:
+    """Return the answer of a calculator's first example."""
+    return CALCULATORS[name].render(report_of(name, CALCULATORS[name].presets[0].values))
+
+
+def edited(kind: str, entry_id: str, **fields: object) -> None:
+    """Change an entry, or add one, as a save does before a build reads the catalogue again."""
+    entries = reads._tables[kind].entries
+    reads._tables[kind].entries = {**entries, entry_id: entries.get(entry_id, {}) | fields}
+    reads.digest.cache_clear()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_was_remembered_is_read_again(name: str) -> None:
+    """An answer reads the same after it, and others, were computed: no memory hides an entry that decides it."""
+    first = answered(name)
+    for other in EXAMPLES:
+        shown(other)
+    assert answered(name) == first
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_not_read_decides_nothing(name: str) -> None:
+    """With all entries emptied that an example did not ask for, it says the same."""
+    before, found = answered(name)
+    emptied = 0
+    for kind, table in reads._tables.items():
+        names = found.get(kind, [])
+        if names != [reads.WHOLE]:
+            emptied += len(table.entries) - len(names)
+            table.entries = {entry: value if entry in names else {} for entry, value in table.entries.items()}
+    assert emptied > 1000
+    assert answered(name) == (before, found)
+
+
+def test_a_read_entry_decides() -> None:
+    """An example of one model on one device: another bandwidth of that device, and no other of its kind."""
+    _, found = answered("will-it-fit")
+    state = reads.state(found)
+    device = CALCULATORS["will-it-fit"].asked({})["accelerator"]
+    edited("models", "bert-base", note="Another.")
+    assert reads.state(found) == state
+    edited("accelerators", str(device), bandwidth={"value": 1})
+    assert reads.state(found) != state
+
+
+def test_a_price_that_ranks_and_a_new_device_decide() -> None:
+    """A plan of what to buy rests on all prices and all devices: one of them cheaper, or one more, makes it anew."""
+    reads.begin()
+    report_of("what-hardware", {"segment": "soc", "pay": "buy"})
+    found = reads.noted()
+    assert found["accelerators"] == found["prices"] == [reads.WHOLE]
+    states = {reads.state(found)}
+    edited("prices", catalog().ids("prices")[-1], amount=1)
+    states.add(reads.state(found))
+    edited("accelerators", "a-new-one", name="A new one")
+    states.add(reads.state(found))
+    assert len(states) == 3
+
+
+def test_a_name_that_leads_to_no_entry_decides() -> None:
+    """What was asked for in vain is another answer once there is such an entry."""
+    reads.begin()
+    assert catalog().lookup("grids", "atlantis") is None
+    found = reads.noted()
+    state = reads.state(found)
+    edited("grids", "atlantis", name="Atlantis")
+    assert reads.state(found) != state
+
+
+def test_a_claim_rests_on_what_its_check_reads() -> None:
+    """And on no other claim."""
+    reads.begin()
+    claim_html("c033")
+    assert reads.noted()["claims"] == ["c033"]
+
+
+def test_what_is_kept_once_rests_on_what_was_read_before(tmp_path: Path) -> None:
+    """A page that takes it rests on it, too; where an entry is another, it is made again."""
+    made: list[int] = []
+
+    def make() -> list[int]:
+        made.append(int(catalog().model("llama-3.1-8b").config["hidden_size"]))  # type: ignore[call-overload]
+        return list(made)
+
+    reads.begin()
+    assert kept.once("a", make) == kept.once("a", make) == [4096]
+    reads.begin()
+    assert kept.once("a", make) == [4096] and reads.noted() == {"models": ["llama-3.1-8b"]}
+    edited("models", "llama-3.1-8b", note="Another.")
+    reads.begin()
+    assert kept.once("a", make) == [4096, 4096]
+    assert kept.read(tmp_path / "none.json") is None
+
+
+def test_a_page_takes_the_time_of_the_processor() -> None:
+    """Which orders the next build; what has not been made yet is not known."""
+    assert kept.seconds() == {}
+    kept.begin_page()
+    assert kept.note_seconds(SimpleNamespace(url="a/"), time.process_time()) > 0
+    kept.tidy()
+    assert kept.seconds()["a/"] > 0
