@@ -1,6 +1,8 @@
 """Requests that come to a server on their own: when each comes, and how long its prompt and its answer are."""
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 from math import cos, exp, log, pi, sqrt
 from typing import NamedTuple
 
@@ -128,19 +130,30 @@ def requests(arrivals: Arrivals, *, count: int, replicas: int = 1, longest: int 
     return list(drawn(arrivals, count, replicas, longest))
 
 
+@lru_cache(maxsize=8)  # a planner asks for the same at many rates
+def times_of(shape: float, count: int) -> tuple[float, ...]:
+    """Return when requests come whose gaps are gamma deviates of scale 1."""
+    gaps = Draws(SEED)
+    return tuple(accumulate(gaps.gamma(shape) for _ in range(count)))
+
+
+@lru_cache(maxsize=8)
+def lengths_of(kinds: tuple[Kind, ...], count: int) -> tuple[tuple[int, int], ...]:
+    """Return the tokens of prompts and answers: another rate asks the same requests."""
+    draws = Draws(SEED + 1)
+    picked = (pick(kinds, draws.uniform()) for _ in range(count))
+    return tuple((draws.length(kind.prompt), draws.length(kind.output)) for kind in picked)
+
+
 def drawn(arrivals: Arrivals, count: int, replicas: int, longest: int | None) -> Iterator[Request]:
-    """Yield the requests one by one. Gaps and lengths have draws of their own: another rate asks the same requests."""
-    gaps, lengths, now = Draws(SEED), Draws(SEED + 1), 0.0
-    shape = arrivals.burstiness * replicas
+    """Yield the requests one by one."""
     scale = 1.0 / (arrivals.burstiness * arrivals.requests_per_s)
-    for _ in range(count):
-        now += gaps.gamma(shape) * scale
-        kind = pick(arrivals.kinds, lengths.uniform())
-        prompt, output = lengths.length(kind.prompt), lengths.length(kind.output)
+    times, lengths = times_of(arrivals.burstiness * replicas, count), lengths_of(arrivals.kinds, count)
+    for time, (prompt, output) in zip(times, lengths, strict=True):
         if longest is not None and prompt + output > longest:
             prompt = min(prompt, max(longest - output, 1))
             output = max(min(output, longest - prompt), 1)
-        yield Request(now, prompt, output)
+        yield Request(time * scale, prompt, output)
 
 
 def pick(kinds: tuple[Kind, ...], place: float) -> Kind:

@@ -7,16 +7,13 @@ Between two events, an arrival, a prompt read or an answer done, all steps are a
 from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from math import ceil, inf, sqrt
+from math import inf
 from typing import NamedTuple
 
 from calc.memory.prefix import Prefix
 from calc.performance.arrivals import Objective, Request
 from calc.performance.load import LEAST_ROOM
-from calc.performance.step_times import StepTimes
-
-NO_GROWTH = 1e-9  # of a step, over the time until an arrival, that rounding would make nothing of
-
+from calc.performance.step_times import StepTimes, steps_until
 
 UNBOUNDED = 2**60  # tokens of a cache that never fills
 
@@ -108,7 +105,9 @@ class Queue:
         self.server, self.times = server, times
         self.clock = 0.0
         self.steps = 0  # of decoding, so far
-        self.coming = len(begun)  # the next request
+        self.coming = self.first_place = len(begun)  # the next request
+        self.next_s = asked[0].at_s if asked else inf  # when it comes
+        self.over = False
         self.waiting: deque[Reading] = deque()
         self.reading: deque[Reading] = deque()
         self.writing: list[tuple[int, int]] = []  # the step with which an answer ends, and whose it is; a heap
@@ -120,6 +119,7 @@ class Queue:
         self.last = [0.0] * len(self.asked)
         self.running_s = 0.0
         self.answered = self.answered_tokens = self.preempted = 0
+        self.came = (0.0, 0.0, 0, 0)  # clock, running_s, answered and answered_tokens when the last request came
         for index, answer in enumerate(begun):
             self.written[index] = answer.written_tokens - 1
             self.held += server.own_tokens(answer.request.prompt_tokens) + self.written[index]
@@ -128,28 +128,10 @@ class Queue:
 
     def run(self) -> Run:
         """Return what becomes of all requests."""
-        before, at_end = len(self.asked), None
-        first = self.coming
-        while True:
-            self.admit()
-            if at_end is None and self.coming == before:
-                at_end = self.clock, self.running_s, self.answered, self.answered_tokens
-            if self.reading:
-                self.read()
-            elif self.writing:
-                self.write()
-            elif self.coming < before:
-                self.clock = max(self.clock, self.asked[self.coming].at_s)
-            else:
-                break
-        extra = self.server.request_s
-        served = [
-            Served(request.at_s, first_s + extra, last_s + extra, request.output_tokens)
-            for request, first_s, last_s in zip(self.asked[first:], self.first[first:], self.last[first:], strict=True)
-        ]
-        seconds, running_s, answered, tokens = at_end or (self.clock, 0.0, 0, 0)
+        self.work()
+        seconds, running_s, answered, tokens = self.came
         return Run(
-            served=served,
+            served=[self.served(place) for place in range(self.first_place, len(self.asked))],
             seconds=seconds,
             running_s=running_s,
             answered=answered,
@@ -158,13 +140,37 @@ class Queue:
             preempted=self.preempted,
         )
 
+    def work(self) -> None:
+        """Serve until all is done, or it is over."""
+        while not self.over:
+            if self.waiting or self.next_s <= self.clock:
+                self.admit()
+            if self.reading:
+                self.read()
+            elif self.writing:
+                self.write()
+            elif self.next_s < inf:
+                self.clock = self.next_s
+            else:
+                break
+
+    def served(self, place: int) -> Served:
+        """Return when a request, which is answered, came and had its first token and its last."""
+        request, extra = self.asked[place], self.server.request_s
+        return Served(request.at_s, self.first[place] + extra, self.last[place] + extra, request.output_tokens)
+
     def admit(self) -> None:
         """Let requests in that have come, as long as there are slots and room for their prompts."""
         asked, waiting, server = self.asked, self.waiting, self.server
-        while self.coming < len(asked) and asked[self.coming].at_s <= self.clock:
+        while self.next_s <= self.clock:
             tokens = asked[self.coming].prompt_tokens
             waiting.append(Reading(self.coming, tokens, server.prefix.found(tokens)))
             self.coming += 1
+            if self.coming < len(asked):
+                self.next_s = asked[self.coming].at_s
+            else:
+                self.next_s = inf
+                self.came = self.clock, self.running_s, self.answered, self.answered_tokens
         active = len(self.reading) + len(self.writing)
         while waiting and active < server.slots:
             own, index = server.own_tokens(waiting[0].tokens), waiting[0].index
@@ -203,7 +209,7 @@ class Queue:
         seconds = self.times.prompts(count, tokens, pairs / tokens) * server.prompt_factor
         late = seconds * (self.times.stages - 1)  # until the last stage has read what the first one has
         if server.mixes and count:
-            self.decode(1, seconds)
+            self.decode(1, self.pace(count)[0] + seconds)
         else:
             self.clock += seconds
             self.running_s += count * seconds
@@ -236,38 +242,36 @@ class Queue:
     def write(self) -> None:
         """Take the steps of decoding until something happens."""
         count, server = len(self.writing), self.server
-        if self.held + count > server.room_tokens and count > 1:
+        room = server.room_tokens - self.held
+        if room < count and count > 1:
             self.make_room(count)
             return
         steps = self.writing[0][0] - self.steps
-        if count > 1:
-            steps = min(steps, max((server.room_tokens - self.held) // count, 1))
-        if self.coming < len(self.asked) and not self.waiting and count < server.slots:
-            steps = min(steps, self.steps_until(self.asked[self.coming].at_s))
-        self.decode(steps, 0.0)
+        if steps * count > room and count > 1:
+            steps = room // count
+        first, growth = self.pace(count)
+        seconds = steps * (first + growth * (steps - 1) / 2.0)
+        if self.clock + seconds > self.next_s and not self.waiting and count < server.slots:
+            steps = min(steps, steps_until(self.next_s - self.clock, first, growth))
+            seconds = steps * (first + growth * (steps - 1) / 2.0)
+        self.decode(steps, seconds)
 
-    def steps_until(self, time_s: float) -> int:
-        """Return the steps of decoding after which a time has come, one at least; each is longer than the last."""
-        count, factor = len(self.writing), self.server.step_factor
+    def pace(self, count: int) -> tuple[float, float]:
+        """Return the seconds of the next step of decoding, and by how much each further one is longer."""
         fixed, slope = self.times.decode(count)
-        gap, first, growth = time_s - self.clock, (fixed + slope * self.context / count) * factor, slope * factor
-        if growth * gap < NO_GROWTH * first:
-            return max(ceil(gap / first), 1)
-        linear = first - growth / 2.0
-        return max(ceil((sqrt(linear**2 + 2.0 * growth * gap) - linear) / growth), 1)
+        factor = self.server.step_factor
+        return (fixed + slope * self.context / count) * factor, slope * factor
 
-    def decode(self, steps: int, extra_s: float) -> None:
-        """Give each running answer so many tokens more; steps grow with the cache, so the one half-way is the mean."""
+    def decode(self, steps: int, seconds: float) -> None:
+        """Give each running answer so many tokens more."""
         count = len(self.writing)
-        fixed, slope = self.times.decode(count)
-        context = self.context / count + (steps - 1) / 2.0
-        seconds = steps * (fixed + slope * context) * self.server.step_factor + extra_s
+        tokens = steps * count
         self.clock += seconds
         self.running_s += count * seconds
         self.steps += steps
-        self.held += steps * count
-        self.promised -= steps * count
-        self.context += steps * count
+        self.held += tokens
+        self.promised -= tokens
+        self.context += tokens
         while self.writing and self.writing[0][0] <= self.steps:
             index = heappop(self.writing)[1]
             self.context -= self.asked[index].prompt_tokens + self.asked[index].output_tokens

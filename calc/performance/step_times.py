@@ -1,10 +1,12 @@
 """Seconds of any step of a server, from a table of a few: a run under load takes thousands of steps."""
 
 from bisect import bisect_right
+from math import ceil, sqrt
 
 from calc.performance.passes import Passes
 
 RATIO = 1.5  # between the sequences, and tokens, of neighbours in the table
+NO_GROWTH = 1e-9  # of a step, over the time until something comes, that rounding would make nothing of
 FEWEST_TOKENS = 16  # of prompts in a step that the table begins with
 
 
@@ -26,6 +28,7 @@ class StepTimes:
         self.sizes = sorted({*geometric(FEWEST_TOKENS, most), min(prompt_tokens, most)})
         self.cells: dict[tuple[int, int], float] = {}
         self.rows: dict[int, tuple[float, float]] = {}
+        self.lines: dict[tuple[int, int], tuple[float, float]] = {}
         self.slopes: dict[int, float] = {}
         self.counts = geometric(1, 1)
 
@@ -43,19 +46,26 @@ class StepTimes:
 
         Where prompts have steps of their own these are the seconds of one. Stages of a pipeline work on several.
         """
-        beside = sequences if self.mixes else 0
+        key = sequences if self.mixes else 0, tokens
+        fixed, slope = self.lines.get(key) or self.line(*key)
+        return max(fixed + slope * before, 0.0) / self.stages
+
+    def line(self, beside: int, tokens: int) -> tuple[float, float]:
+        """Return the seconds of prompts beside so many sequences: without a look back, and for each token of it."""
         place = min(max(bisect_right(self.sizes, tokens), 1), len(self.sizes) - 1)
         small, large = self.sizes[place - 1], self.sizes[place]
         share = max((tokens - small) / (large - small), 0.0)
         low, high, part = self.around(beside)
-        seconds = 0.0
+        seconds = slope = 0.0
         for size, weight in ((small, 1.0 - share), (large, share)):
             if weight:
-                alike = self.cell(low, size)
+                alike, steep = self.cell(low, size), self.slope(size)
                 if part:
                     alike += part * (self.cell(high, size) - alike)
-                seconds += weight * (alike + self.slope(size) * (before - size / 2.0))
-        return max(seconds, 0.0) / self.stages
+                seconds += weight * (alike - steep * size / 2.0)
+                slope += weight * steep
+        self.lines[beside, tokens] = seconds, slope
+        return seconds, slope
 
     def around(self, sequences: int) -> tuple[int, int, float]:
         """Return the neighbours of a number of sequences in the table, and its place between them."""
@@ -100,6 +110,14 @@ class StepTimes:
             far = self.passes.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
             self.slopes[tokens] = max(far - self.cell(0, tokens), 0.0) / round(self.before)
         return self.slopes[tokens]
+
+
+def steps_until(gap_s: float, first_s: float, growth_s: float) -> int:
+    """Return the steps of decoding after which a time has come, one at least; each is longer than the last."""
+    if growth_s * gap_s < NO_GROWTH * first_s:
+        return max(ceil(gap_s / first_s), 1)
+    linear = first_s - growth_s / 2.0
+    return max(ceil((sqrt(linear**2 + 2.0 * growth_s * gap_s) - linear) / growth_s), 1)
 
 
 def geometric(first: int, last: int) -> list[int]:

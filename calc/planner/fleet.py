@@ -76,21 +76,18 @@ class Fleet:
         """
         each, most = share.requests_per_s or self.rate, share.capacity_per_s or self.rate
         if each <= CLEAR * most:
-            return share._replace(kept=1.0)
-        kept = self.kept(each)
-        if kept >= self.share:
-            return share._replace(kept=kept)
+            return share._replace(confirmed=True)
+        if self.keeps(each):
+            return share._replace(confirmed=True)
         if (share.mean or 0.0) < LEAST_MEAN * self.server.ranks:
-            return Miss(
-                "speed", f"{show_number(100 * kept, 3)} % of the requests keep the times", 1 + self.share - kept
-            )
+            return Miss("speed", f"fewer than {show_number(self.need.percentile)} % of the requests keep the times", 1)
         more = share.replicas + max(share.replicas // FINE, 1)
         found = self.of(more, most=share.most, capacity_per_s=0.0)
         return found._replace(capacity_per_s=found.requests_per_s)
 
-    def kept(self, requests_per_s: float) -> float:
-        """Return the share of the requests that keep the times in the run of a report with `arrivals`."""
-        from calc.planning.serving_arrivals import kept_at_random  # services alone need it
+    def keeps(self, requests_per_s: float) -> bool:
+        """Return whether enough requests keep the times in the run of a report with `arrivals`."""
+        from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
 
         need = self.need
         promised = {"ttft_s": need.ttft_s, "tpot_s": need.step_s}
@@ -99,9 +96,9 @@ class Fleet:
         read = read_question({**alone, "arrivals": {"requests_per_s": requests_per_s, "objective": objective}})
         serving, asked = read.serving(), read.asked
         if serving is None or asked.traffic is None:
-            return 0.0
+            return False
         served = serve(serving, read.demand, read.layout, most=False)
-        return kept_at_random(served, asked.traffic, asked.output_tokens, asked.cached_tokens)
+        return keeps_at_random(served, asked.traffic, asked.output_tokens, asked.cached_tokens, share=self.share)
 
     def too_slow(self) -> Miss:
         """Return which time a server does not keep with one request in it."""
@@ -116,7 +113,7 @@ def evenly(people: int, each: int) -> Share:
     """Return what each replica is given of people who wait together, where it serves so many.
 
     >>> evenly(10, 4)
-    Share(replicas=3, requests=4, mean=None, requests_per_s=None, capacity_per_s=None, most=0, kept=None)
+    Share(replicas=3, requests=4, mean=None, requests_per_s=None, capacity_per_s=None, most=0, confirmed=False)
     """
     replicas = ceil(people / each)
     return Share(replicas, ceil(people / replicas))

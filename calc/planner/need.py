@@ -96,7 +96,7 @@ class Share(NamedTuple):
     requests_per_s: float | None = None  # that come to it in the busiest hour
     capacity_per_s: float | None = None  # that it could be given
     most: int = 0  # requests in a rank with which the times are kept; 0: not known
-    kept: float | None = None  # share of the requests that keep the times, where a run has confirmed it
+    confirmed: bool = False  # a run has shown that the times are kept, or was not needed
 
 
 def read_need(given: Mapping[str, object], amount: Callable[..., float | None]) -> Need:

@@ -105,7 +105,7 @@ class Search(Ranking):
         share = candidate.share
         if share is None or not share.requests:
             return self.sized(candidate)
-        return self.confirmed(candidate, share) if share.most and share.kept is None else self.reported(candidate)
+        return self.confirmed(candidate, share) if share.most and not share.confirmed else self.reported(candidate)
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""

@@ -6,7 +6,7 @@ from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_load import LITTLE
 from calc.planning.serving_report import Report
-from calc.planning.serving_run import Found, Site, figures, run_of, run_report, site_of, tokens_to_read
+from calc.planning.serving_run import Found, Site, figures, passes, run_of, run_report, site_of, tokens_to_read
 from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
@@ -73,10 +73,10 @@ def arriving_speed(
     return report, [*arrival_steps(served, site, traffic, typical), knee_step(site, found)]
 
 
-def kept_at_random(served: Served, traffic: Traffic, output_tokens: int, cached_tokens: int) -> float:
-    """Return the share of the requests within their objective in the run that a report is of; 0 without rates."""
+def keeps_at_random(served: Served, traffic: Traffic, output_tokens: int, cached_tokens: int, *, share: float) -> bool:
+    """Return whether a share of the requests is within its objective in the run that a report is of."""
     site = site_of(served, traffic, output_tokens, cached_tokens)
-    return run_of(site, traffic, count=COUNT).kept if site else 0.0
+    return site is not None and passes(site, traffic, count=COUNT, share=share)
 
 
 def knee_step(site: Site, requests_per_s: float) -> Step:

@@ -10,6 +10,7 @@ from calc.performance.passes import Passes
 from calc.performance.queue import UNBOUNDED, Begun, Run, Server, run_queue
 from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
+from calc.performance.trial import Trial
 from calc.planning.served import Served
 from calc.planning.serving_load import load_of
 from calc.planning.serving_report import Report, cache_pool
@@ -108,6 +109,21 @@ def run_of(site: Site, traffic: Traffic, *, count: int, factors: tuple[float, fl
     asked = requests(traffic.arrivals, count=count, replicas=site.replicas, longest=site.longest)
     run = run_queue(asked, server=server, times=site.times, begun=begun(site, traffic, asked))
     return summed(run, traffic, replicas=site.replicas)
+
+
+def passes(site: Site, traffic: Traffic, *, count: int, share: float) -> bool:
+    """Return whether a share of the requests of such a run is within the objective, as soon as that is clear."""
+    asked = requests(traffic.arrivals, count=count, replicas=site.replicas, longest=site.longest)
+    trial = Trial(
+        asked,
+        begun(site, traffic, asked),
+        site.server,
+        site.times,
+        objective=traffic.objective,
+        share=share,
+        skipped=int(BEGIN * count),
+    )
+    return trial.passes()
 
 
 def begun(site: Site, traffic: Traffic, asked: Sequence[Request]) -> list[Begun]:

@@ -8,6 +8,7 @@ import pytest
 from calc.memory.prefix import Prefix
 from calc.performance.arrivals import Arrivals, Draws, Kind, Objective, Request, Spread, alike, pick, requests
 from calc.performance.queue import UNBOUNDED, Begun, Queue, Run, Served, Server, run_queue
+from calc.performance.step_times import steps_until
 
 SERVER = Server(slots=9, room_tokens=UNBOUNDED, batched_tokens=None, mixes=False, request_s=0.0)
 
@@ -196,10 +197,10 @@ def test_steps_until_something_comes() -> None:
     half = Begun(Request(0.0, 9, 99), 1)
     growing = queue(half, slope=0.1)
     assert growing.context == 10
-    assert [growing.steps_until(time) for time in (5.0, 4.1, 4.2, 0.0, -3.0)] == [3, 2, 3, 1, 1]
-    assert queue(half, slope=0.1, step_factor=2.0).steps_until(5.0) == 2
+    assert [steps_until(time, *growing.pace(1)) for time in (5.0, 4.1, 4.2, 0.0, -3.0)] == [3, 2, 3, 1, 1]
+    assert steps_until(5.0, *queue(half, slope=0.1, step_factor=2.0).pace(1)) == 2
     even = queue(half)
-    assert [even.steps_until(time) for time in (5.0, 4.5, 0.0)] == [5, 5, 1]
+    assert [steps_until(time, *even.pace(1)) for time in (5.0, 4.5, 0.0)] == [5, 5, 1]
 
 
 def test_prompts_pass_the_other_stages_too() -> None:

@@ -12,6 +12,7 @@ from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread
 from calc.performance.load import Load, steady_state
 from calc.performance.queue import UNBOUNDED, Run, Server, run_queue
 from calc.performance.step_times import StepTimes
+from calc.performance.trial import Trial
 from tests.performance.test_speed import passes
 
 PROMPT, OUTPUT = 1024, 256
@@ -258,3 +259,16 @@ def test_room_that_is_just_enough_is_enough() -> None:
         run = run_queue(asked, server=SERVER._replace(room_tokens=room), times=TIMES[True])
         assert (run.served[0].first_s == run.served[1].first_s) is together
         assert not run.preempted
+
+
+@pytest.mark.parametrize("rate", [2.0, 8.0, 14.0, 18.0])
+def test_a_trial_ends_with_what_the_whole_run_says(rate: float) -> None:
+    """Whatever is asked for, a trial says what a whole run says; where that is soon clear, it is over sooner."""
+    objective, skipped = Objective(first_s=0.15, token_s=0.02), 40
+    asked = requests(Arrivals(rate, 1.0, (Kind(1.0, Spread(PROMPT, 0.5), Spread(OUTPUT, 0.5)),)), count=400)
+    answers = run_queue(asked, server=SERVER, times=TIMES[True]).served[skipped:]
+    kept = sum(answer.keeps(objective) for answer in answers) / len(answers)
+    for share in (0.05, 0.5, 0.8, 0.95, kept, kept + 0.001):
+        trial = Trial(asked, [], SERVER, TIMES[True], objective=objective, share=share, skipped=skipped)
+        assert trial.passes() == (kept >= share)
+        assert trial.kept + trial.missed < len(answers) or abs(share - kept) < 0.1

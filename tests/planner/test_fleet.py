@@ -139,7 +139,7 @@ def test_no_cheaper_fleet_is_cut() -> None:
     every: dict[str, tuple[bool, float]] = {}
     for candidate in candidates(read, catalog()):
         sized: Any = search.sized(candidate)
-        while hasattr(sized, "given") and sized.share.kept is None:
+        while hasattr(sized, "given") and not sized.share.confirmed:
             sized = search.confirmed(sized, sized.share)
         if hasattr(sized, "given") and hasattr(search.reported(sized), "report"):
             value = search.at_best(sized)
