@@ -25,7 +25,6 @@ from calc.performance.operations import (
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 QUANTIZED = "quantized"
-EMULATED = "emulated"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -60,6 +59,7 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
+    emulation: float  # times that products take longer on a device without circuits for the engine's format
     found: dict[str, Factors]
 
     @property
@@ -80,7 +80,7 @@ class Schedule(NamedTuple):
                 )
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),
-                self.of("matrix_factor", kinds),
+                self.of("matrix_factor", kinds) * self.emulation,
                 self.of("product_launches", kinds),
                 self.of("unpack_rows", kinds) if self.unpacks and kinds != ("",) else 0.0,
             )
@@ -108,15 +108,11 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 
 
 def device_classes(accelerator: Accelerator | None, market: str) -> tuple[str, ...]:
-    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market.
-
-    Before these, that they have no circuits for BF16 and do it by instructions for other formats.
-    """
+    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market."""
     if accelerator is None:
         return ()
     architecture = accelerator.architecture
-    named = f"{architecture} {market}", architecture, accelerator.vendor, market
-    return (EMULATED, *named) if "emulates" in accelerator.facts else named
+    return f"{architecture} {market}", architecture, accelerator.vendor, market
 
 
 def schedule_of(
@@ -154,6 +150,7 @@ def schedule_of(
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
+        emulation=values.get("emulated_factor", 1.0) if accelerator and "emulates" in accelerator.facts else 1.0,
         found={},
     )
 

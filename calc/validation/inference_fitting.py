@@ -83,7 +83,6 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75},
-    "mlx": {"matrix_factor@emulated": 1.34, "matrix_factor_quantized@emulated": 1.34},
     "vllm": SUSTAINED | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
     "sglang": SUSTAINED | {"launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
