@@ -102,6 +102,8 @@ class DeviceLaws:
         rate = matrix_rate(self.accelerator, found.law.rate, self.family.operations_per_byte)
         if not rate:  # a sheet without a rate in FP32 or TF32: matrix units take TF32 at half the rate of 16 bit
             rate = self.rate(PLAIN) / 2
+        if self.own.emulated_factor and "emulates" in self.accelerator.facts:
+            rate /= self.own.emulated_factor
         return rate * found.law.values.get("matrix_share", 1.0) * found.rate_factor
 
     def _read(self, found: Found) -> float:

@@ -59,7 +59,6 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
-    emulation: float  # times that products take longer on a device without circuits for the engine's format
     found: dict[str, Factors]
 
     @property
@@ -80,7 +79,7 @@ class Schedule(NamedTuple):
                 )
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),
-                self.of("matrix_factor", kinds) * self.emulation,
+                self.of("matrix_factor", kinds),
                 self.of("product_launches", kinds),
                 self.of("unpack_rows", kinds) if self.unpacks and kinds != ("",) else 0.0,
             )
@@ -150,7 +149,6 @@ def schedule_of(
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
-        emulation=values.get("emulated_factor", 1.0) if accelerator and "emulates" in accelerator.facts else 1.0,
         found={},
     )
 
