@@ -11,6 +11,8 @@ FOLDER = "embed"  # of the site; its pages stand as deep as those of the calcula
 CALCULATOR = re.compile(r'<div class="calc"><gpu-calculator .*?</gpu-calculator></div>', re.DOTALL)
 HEAD = re.compile(
     r'<meta charset[^>]*>|<meta http-equiv="Content-Security-Policy"[^>]*>|<link rel="(?:stylesheet|icon)"[^>]*>'
+    r"|<script>.*?</script>",
+    re.DOTALL,
 )
 # Links open beside the page that has the frame, and searches find the full page.
 OWN = (
@@ -36,9 +38,13 @@ def embedded(page: str, name: str, title: str) -> str:
     found = CALCULATOR.search(page)
     if found is None:
         raise ValueError(f"the page of {name} has no calculator to embed")
-    scripts = element("script", src="../../assets/unit/unit.js")
-    scripts += "".join(element("script", type="module", src=f"../../{path}") for path in SCRIPTS)
-    head = "".join(HEAD.findall(page)) + OWN + element("title", text(f"{title} – GPU Sizing Guide")) + scripts
+    scripts = "".join(element("script", type="module", src=f"../../{path}") for path in SCRIPTS)
+    head = (
+        "".join(HEAD.findall(page.partition("</head>")[0]))
+        + OWN
+        + element("title", text(f"{title} – GPU Sizing Guide"))
+        + scripts
+    )
     link = element("a", "In full, with how to read it: GPU Sizing Guide", href=f"../../{CALCULATOR_PAGES[name]}")
     inner = element("main", found[0] + element("p", link), class_="md-typeset embedded")
     scheme = 'data-md-color-scheme="default" data-md-color-primary="teal" data-md-color-accent="teal"'

@@ -40,7 +40,7 @@ def fact_page(record: Accelerator) -> str:
     shown = '<meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"></head>'
     lines = "".join(fact_line(record, field) for field in record.facts)
     main = element("main", element("h1", text(record.name)) + element("div", lines))
-    return secure(f"{head}{shown}<body>{main}</body></html>", "../../")
+    return secure(f"{head}{shown}<body>{main}</body></html>")
 
 
 def write_facts(site: Path) -> None:

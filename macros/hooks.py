@@ -149,7 +149,7 @@ def on_build_error(**_: Any) -> None:
 
 def on_post_page(output: str, **_: Any) -> str:
     """Write the finished HTML into the page."""
-    return markdown.finish(output)
+    return markdown.finish(markdown.without_blanks(output))
 
 
 def on_post_build(config: Any) -> None:

@@ -18,6 +18,8 @@ BLOCK, INLINE, END = "\ue000", "\ue001", "\ue002"  # of Unicode's private use: n
 MARKED = re.compile(f"([{BLOCK}{INLINE}])([^{END}]*){END}")
 TOKEN = re.compile(f"(?:<p>)?{BLOCK}([0-9a-f]{{16}}){END}(?:</p>)?|{INLINE}([0-9a-f]{{16}}){END}")
 STANDING_FOR = re.compile(r'<(div|span) data-made="([0-9a-f]{16})">[^<]*</\1>')
+BLANKS = re.compile(r"\n\s*(?=[\n<])")  # in HTML, where one break is as good as many
+AS_WRITTEN = re.compile(r"(<(?:pre|textarea)\b.*?</(?:pre|textarea)>)", re.DOTALL)
 # What a search does not look for: what opens on a press, the inside of tables (their headings and first cells stay),
 # forms and the working. A working alone is most of the text of some pages.
 OPENED = r'<span class="calc-opened".*?</span></span>(?!<span class="calc-step")'
@@ -98,6 +100,12 @@ def identities(html: str) -> set[str]:
 def finish(html: str) -> str:
     """Return a page with all its finished HTML."""
     return STANDING_FOR.sub(lambda found: _made[found[2]], html)
+
+
+def without_blanks(html: str) -> str:
+    """Return a page without the empty lines and the indentation of the theme's templates, a tenth of a page."""
+    parts = AS_WRITTEN.split(html)
+    return "".join(part if place % 2 else BLANKS.sub("\n", part) for place, part in enumerate(parts))
 
 
 class MadeProcessor(Postprocessor):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from macros.security import POLICY
+from macros.security import policy
 
 PREFIX = "/guide/"  # the site stands below the root of its host, as on GitHub Pages
 
@@ -23,7 +23,10 @@ class Handler(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         """Add what a careful host sends."""
-        self.send_header("Content-Security-Policy", POLICY)
+        place = Path(self.translate_path(self.path))
+        page = place / "index.html" if place.is_dir() else place
+        html = page.read_text(encoding="utf-8") if page.suffix == ".html" and page.exists() else ""
+        self.send_header("Content-Security-Policy", policy(html))
         self.send_header("Cache-Control", "max-age=600")
         super().end_headers()
 

@@ -121,8 +121,8 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     full = "" if several.count(report) == 1 else " on the fullest device,"
     if memory["fits"]:
-        unused = size_gib(part_bytes(report, "kv_pool_free"))
-        free = f", {unused} of them cache that these sequences leave free" if sets_aside(report) else ""
+        unused = part_bytes(report, "kv_pool_free")
+        free = f", {size_gib(unused)} of them cache that these sequences leave free" if unused else ""
         headline = "It fits:" if free else f"It fits, with {spare} to spare:"
         if limit := memory.get("sequence_limit"):
             headline = f"It fits, started for {show_count(limit)} sequences at most:"

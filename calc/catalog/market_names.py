@@ -15,7 +15,7 @@ from calc.derivation import INFO, Warn
 if TYPE_CHECKING:
     from calc.catalog import Catalog
 
-COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×]\s*(?=[a-z]|\d{3})|\s[x×]\s?(\d{1,5})\s*$")
+COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×](?!tx?\b)\s*(?=[a-z]|\d{3})|\s[x×]\s?(\d{1,5})\s*$")
 REMARK = re.compile(r"[(\[]([^)\]]*)[)\]]")
 CORES = re.compile(r"(\d+)[^a-z0-9]?cores?\b(?!\s*cpu)")
 SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b")  # 80GB, 79.18 GiB, 94-96GB

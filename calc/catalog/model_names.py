@@ -13,10 +13,11 @@ from typing import NamedTuple
 from calc.catalog.entries import lookup_names
 
 WORD = re.compile(
-    r"\d+x\d+(?:\.\d+)?[bm]|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
+    r"\d+x\d+(?:\.\d+)?[bm]?|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
 )
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
 VERSION = re.compile(r"v|\d+(?:\.\d+)?")
+EXPERTS = re.compile(r"\d+x\d+(?:\.\d+)?")  # a size without its letter: 8x22
 OLD_YEARS = 3
 # What is made of another model, or for one use: not meant unless it is said.
 MADE_OF = frozenset(
@@ -39,7 +40,7 @@ def words_of(name: str) -> frozenset[str]:
     (['1', '70b', 'deepseek', 'r'], ['8x7b', 'mixtral'])
     """
     bare = re.sub(r"(?<=\d)_(?=\d)", ".", name.casefold().rpartition("/")[2])
-    return frozenset(WORD.findall(bare)) - IGNORED
+    return frozenset(f"{word}b" if EXPERTS.fullmatch(word) else word for word in WORD.findall(bare)) - IGNORED
 
 
 class ModelNames:
@@ -56,7 +57,7 @@ class ModelNames:
         return word_sets({entry_id: lookup_names(entry_id, entry) for entry_id, entry in self.entries.items()})
 
     def read(self, name: str) -> Reading | None:
-        """Return the model that has all the words of a name, one of which is a size; None where none has."""
+        """Return the model that has all the words of a name; None where none has, or several do without a size."""
         return self.having(words_of(name))
 
     def current(self, entry_id: str, name: str) -> str:
@@ -79,9 +80,17 @@ class ModelNames:
         return max([entry_id, *later], key=lambda other: str(self.entries[other].get("released")))
 
     def having(self, asked: frozenset[str]) -> Reading | None:
-        """Return the model with a name of all these words, one of which is a size; None where none has."""
-        if not any(SIZE.fullmatch(word) for word in asked):
-            return None
+        """Return the model with a name of all these words, one of which is a size; None where none has.
+
+        Without a size, the one model that has the words and nothing but a size besides: Llama 3.3 is its 70B.
+        """
+        if not any(map(SIZE.fullmatch, asked)):
+            sized = [
+                entry_id
+                for entry_id, known in self.own.items()
+                if any(asked < words and all(map(SIZE.fullmatch, words - asked)) for words in known)
+            ]
+            return Reading(sized[0], ()) if len(asked) > 1 and len(sized) == 1 else None
         found = matching(asked, self.own) or matching(asked, self.every)
         if not found:
             return None

@@ -1,9 +1,10 @@
 """The names in a line: number formats, engines, frameworks, models and devices, as the catalogue knows them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from calc.catalog import Catalog
 from calc.catalog.market_names import FORM, SAID_BESIDE
@@ -11,6 +12,7 @@ from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
 from calc.planning.cost import newest_purchase
+from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
@@ -46,6 +48,7 @@ MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(("mac", "macbook", "imac", "mba", "mbp", "studio", "mini", "air", "pro"))
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
+NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 MOST_DEVICES = 2048  # that a line counts
 NEAR = 0.03  # sizes of cards that agree
 CURRENT = ("sold", "rented")
@@ -101,8 +104,22 @@ class Names:
                 line.claim(start, end)
                 yield Name(start, end, kind, found)
 
+    @cached_property
+    def published(self) -> Mapping[str, str]:
+        """The repositories whose own format the catalogue has, by their names without an owner."""
+        entries = self.catalog.entries("models").values()
+        names = [name for entry in entries for name in cast(Mapping[str, object], entry.get("published", {}))]
+        return {name.rpartition("/")[2].lower(): name for name in names}
+
     def repository(self, line: Line) -> tuple[Name, object] | None:
-        """Return a model that is written as its repository, claimed, and the number format that the name says."""
+        """Return a model that is written as its repository, claimed, and the number format that the name says.
+
+        A repository that the catalogue has files of, with or without its owner, is that model as it is published there.
+        """
+        for match in line.found(NAMED):
+            if own := self.published.get(match[0].rpartition("/")[2]):
+                line.claim(*match.span())
+                return Name(*match.span(), kind="models", id=own), PUBLISHED
         for match in line.found(REPOSITORY):
             name = line.text[match.start() : match.end()]
             try:
@@ -255,7 +272,7 @@ class Names:
             if found is None:
                 continue
             behind = next((piece for piece in pieces if piece.start >= end), None)
-            if behind and SIZE.fullmatch(behind.text) and line.free(end, behind.end):
+            if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
@@ -263,7 +280,7 @@ class Names:
         return None
 
     def model(self, line: Line) -> Name | None:
-        """Return the model that has the words of a part of a line, one of them a size; it is claimed."""
+        """Return the model that has the words of a part of a line, claimed; without a size, if there is but one."""
         pieces = words(line)
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:

@@ -61,8 +61,12 @@ class Served(NamedTuple):
 
     def keeps(self, objective: Objective) -> bool:
         """Return whether the request keeps within all that is asked of it."""
-        pairs = zip((self.wait_s, self.token_s, self.whole_s), objective, strict=True)
-        return all(most is None or found is None or found <= most for found, most in pairs)
+        first_s, token_s, whole_s = objective
+        return (
+            (first_s is None or self.wait_s <= first_s)
+            and (token_s is None or self.token_s is None or self.token_s <= token_s)
+            and (whole_s is None or self.whole_s <= whole_s)
+        )
 
 
 class Begun(NamedTuple):

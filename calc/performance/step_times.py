@@ -28,17 +28,19 @@ class StepTimes:
         self.sizes = sorted({*geometric(FEWEST_TOKENS, most), min(prompt_tokens, most)})
         self.cells: dict[tuple[int, int], float] = {}
         self.rows: dict[int, tuple[float, float]] = {}
+        self.between: dict[int, tuple[float, float]] = {}
+        self.steps: dict[int, float] = {}
         self.lines: dict[tuple[int, int], tuple[float, float]] = {}
         self.slopes: dict[int, float] = {}
         self.counts = geometric(1, 1)
 
     def decode(self, sequences: int) -> tuple[float, float]:
         """Return the seconds of a step of so many sequences without context, and those for each token of their mean."""
-        found = self.rows.get(sequences)
+        found = self.between.get(sequences)
         if found is None:
             low, high, share = self.around(sequences)
             (fixed, slope), (more, steeper) = self.row(low), self.row(high)
-            found = self.rows[sequences] = fixed + share * (more - fixed), slope + share * (steeper - slope)
+            found = self.between[sequences] = fixed + share * (more - fixed), slope + share * (steeper - slope)
         return found
 
     def prompts(self, sequences: int, tokens: int, before: float) -> float:
@@ -82,23 +84,28 @@ class StepTimes:
 
     def row(self, sequences: int) -> tuple[float, float]:
         """Return a row of the table: seconds without context, and for each token of it."""
-        half, more = round(self.context / 2), round(self.context * 1.5) + 1
-        parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
-        first, second = (
-            self.passes.time(self.passes.step(sequences=sequences / parts, context=length)).total / self.passes.expected
-            for length in (half, more)
-        )
-        slope = max(second - first, 0.0) / (more - half)
-        return first - slope * half, slope
+        if sequences not in self.rows:
+            half, more = round(self.context / 2), round(self.context * 1.5) + 1
+            parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
+            first, second = (self.step_s(sequences / parts, length) / self.passes.expected for length in (half, more))
+            slope = max(second - first, 0.0) / (more - half)
+            self.rows[sequences] = first - slope * half, slope
+        return self.rows[sequences]
+
+    def step_s(self, sequences: float, context: int) -> float:
+        """Return the seconds of a step without prompts."""
+        return self.passes.time(self.passes.step(sequences=sequences, context=context)).total
 
     def cell(self, sequences: int, tokens: int) -> float:
         """Return the seconds that a prompt takes beside decoding sequences."""
         key = sequences, tokens
         if key not in self.cells:
-            piece = self.passes.prompt(sequences=1, tokens=tokens, before=0)
+            piece, context = self.passes.prompt(sequences=1, tokens=tokens, before=0), round(self.context)
             if sequences:
-                step = self.passes.step(sequences=sequences, context=round(self.context))
-                extra = self.passes.time(step, piece).total - self.passes.time(step).total
+                step = self.passes.step(sequences=sequences, context=context)
+                if sequences not in self.steps:
+                    self.steps[sequences] = self.step_s(sequences, context)
+                extra = self.passes.time(step, piece).total - self.steps[sequences]
             else:
                 extra = self.passes.time(piece).total
             self.cells[key] = max(extra, 0.0)

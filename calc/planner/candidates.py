@@ -56,6 +56,11 @@ class Candidate(NamedTuple):
         """The scenario that is tried next."""
         return self.scenarios[0]
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """What no other candidate and scenario has."""
+        return self.order, len(self.scenarios)
+
     def given(self, share: Share) -> "Candidate":
         """Return the candidate with what each replica is given in its first scenario."""
         field = "concurrency" if "concurrency" in self.scenario else "sequences"
@@ -159,7 +164,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     return [
         record
         for record in facts.accelerators()
-        if is_there(record, facts)
+        if (record.id in limits.accelerators if limits.accelerators else is_there(record, facts))
         and (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]

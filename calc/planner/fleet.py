@@ -6,15 +6,17 @@ and then, request by request, as the run says that a report shows.
 
 from math import ceil, inf
 
+from calc.catalog import catalog
 from calc.planner.bound import Bound
 from calc.planner.candidates import Candidate
-from calc.planner.curve import CLOSE, NONE, Curve
+from calc.planner.curve import NONE, Curve
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow
+from calc.planning.false_position import CLOSE
 from calc.planning.occupancy import Occupancy, most_per_s
-from calc.planning.served import serve
-from calc.planning.serving_load import Server, server_of
-from calc.question import Question, read_question
+from calc.planning.served import Served, serve
+from calc.planning.serving_load import Server
+from calc.question import read_question
 from calc.units import show_number
 
 CLEAR = 0.75  # of what a replica could be given by the chances: so much keeps its times in any run
@@ -23,28 +25,26 @@ FINE = 24  # up to twice as many replicas are added one by one, then more
 ALIKE = 1e-9  # relative, of numbers that rounding alone tells apart
 
 
-def server_on(read: Question) -> Server | None:
-    """Return the server of a scenario with `concurrency`; None where nothing is written, or no rate is known."""
-    serving = read.serving()
-    if serving is None or not read.demand.architecture.writes:
-        return None
-    served = serve(serving, read.demand, read.layout, most=False)
-    return server_of(served, read.asked.output_tokens, read.asked.cached_tokens)
-
-
 class Fleet:
     """Replicas of a server that share requests which come at random, each of them its part."""
 
-    def __init__(self, scenario: dict[str, object], server: Server, need: Need) -> None:
-        self.scenario, self.server, self.need = scenario, server, need
+    def __init__(self, scenario: dict[str, object], served: Served, server: Server, need: Need) -> None:
+        self.scenario, self.served, self.server, self.need = scenario, served, server, need
         self.rate, self.share = need.peak_rate or 0.0, need.percentile / 100
         self.curve = Curve(server)
 
-    def fewest(self) -> Share | Miss:
-        """Return what each of the fewest replicas is given that should keep the times, or which time not one keeps."""
+    def at_least(self) -> int | Miss:
+        """Return the replicas that are needed at least, or which time not one keeps."""
         if self.curve.strain(NONE, self.need) > 1:
             return self.too_slow()
+        most = self.server.ranks * self.curve.at_most_per_s(self.need)
+        return max(ceil(self.rate / most * (1 - ALIKE)), 1) if most else self.too_slow()
+
+    def fewest(self) -> Share | Miss:
+        """Return what each of the fewest replicas is given that should keep the times, or which time not one keeps."""
         curve, need = self.curve, self.need
+        serving, demand, layout = self.served.serving, self.served.demand, self.served.layout
+        curve.slots = min(curve.slots, serving.most_sequences(demand, layout) or curve.slots)
         full, waiting = curve.full(need), 0.0
         if need.ttft_s is not None and curve.held(full) >= curve.slots * (1 - 3 * CLOSE):
             waiting = curve.state(full).requests_per_s * max(need.ttft_s - curve.first_s(full), 0.0)
@@ -53,7 +53,7 @@ class Fleet:
             return self.too_slow()
         answered = curve.answered_per_s()
         each = most_per_s(answered_per_s=answered, most=most, share=self.share)
-        capacity = self.server.ranks * min(each, curve.most_in_time(need))
+        capacity = self.server.ranks * curve.most_in_time(need, each)
         return self.of(ceil(self.rate / capacity * (1 - ALIKE)), most=most, capacity_per_s=capacity)
 
     def of(self, replicas: int, *, most: int, capacity_per_s: float) -> Share:
@@ -86,13 +86,22 @@ class Fleet:
         return found._replace(capacity_per_s=found.requests_per_s)
 
     def keeps(self, requests_per_s: float) -> bool:
-        """Return whether enough requests keep the times in the run of a report with `arrivals`."""
-        from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
-
+        """Return whether enough requests keep the times in the run of a report with `arrivals`; each is tried once."""
         need = self.need
         promised = {"ttft_s": need.ttft_s, "tpot_s": need.step_s}
         objective = {name: most for name, most in promised.items() if most is not None}
         alone = {name: value for name, value in self.scenario.items() if name != "concurrency"}
+        known = catalog().derived.setdefault("trials", {})  # hours of use, spare ones and prices change none of them
+        assert isinstance(known, dict)
+        key = str((alone, requests_per_s, promised, self.share))
+        if key not in known:
+            known[key] = self.tried(alone, requests_per_s, objective)
+        return bool(known[key])
+
+    def tried(self, alone: dict[str, object], requests_per_s: float, objective: dict[str, float]) -> bool:
+        """Return the same of a scenario, by a trial."""
+        from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
+
         read = read_question({**alone, "arrivals": {"requests_per_s": requests_per_s, "objective": objective}})
         serving, asked = read.serving(), read.asked
         if serving is None or asked.traffic is None:

@@ -12,7 +12,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, runs_of
 from calc.planner.candidates import Candidate, doubted, named_engine
-from calc.planner.fleet import Fleet, evenly, fewest, server_on
+from calc.planner.fleet import Fleet, evenly, fewest
 from calc.planner.need import Share
 from calc.planner.options import (
     Miss,
@@ -22,6 +22,7 @@ from calc.planner.options import (
     room_of,
     short,
     slow,
+    tight,
     too_heavy,
 )
 from calc.planner.question import Question
@@ -30,11 +31,13 @@ from calc.planner.steps import Steps, finished
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.served import Served
 from calc.planning.serving import last
+from calc.planning.serving_load import server_of
 from calc.planning.serving_speed import typical_speed
 from calc.question import Question as Scenario
 from calc.question import read_question
 
 LEAST_CHANCE = 0.5  # of fitting
+Line = list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]]
 
 
 def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
@@ -51,25 +54,18 @@ class Search(Ranking):
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
         self.rejected: dict[str, dict[str, Any]] = {}
-        self.fleets = dict[int, Fleet]()  # of candidates that share requests, by their order
+        self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
         self.estimated = self.looked = 0
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
-        """Return the best options, each of a group of its own, best first; last those of which nobody says they run."""
+        """Return the best options, each of a group of its own, best first; last those that may not run, or not fit."""
         return finished(self.looking(tried))
 
     def looking(self, tried: Iterable[Candidate]) -> Steps[list[Option]]:
         """Look for the best options, one candidate a step."""
-        line: list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]] = []
-        for candidate in tried:
-            if too_long := self.beyond_context(candidate):
-                self.reject(candidate, too_long, len(candidate.scenarios))
-            elif candidate.scenarios:
-                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
-        heapify(line)
-        found: dict[str, Option] = {}
+        line, found = self.in_line(tried), dict[str, Option]()
         while line and len(found) < self.question.shown:
             open_, _, order, candidate, option = heappop(line)
             if candidate.group in found:
@@ -82,17 +78,38 @@ class Search(Ranking):
             answer = self.further(candidate)
             if isinstance(answer, Option):
                 heappush(line, (self.is_last(answer), self.value(answer), order, answer.candidate, answer))
+                if not answer.is_sure and (rest := candidate.after()):
+                    heappush(line, (open_, self.at_best(rest), order, rest, None))
             elif isinstance(answer, Candidate):
                 heappush(line, (open_ or answer.tight, self.at_best(answer), order, answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():
                     heappush(line, (open_, self.at_best(rest), order, rest, None))
+        self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return list(found.values())
 
+    def in_line(self, tried: Iterable[Candidate]) -> Line:
+        """Return candidates in the order of what they can at best be, as a heap."""
+        line: Line = []
+        for candidate in tried:
+            if too_long := self.beyond_context(candidate):
+                self.reject(candidate, too_long, len(candidate.scenarios))
+            elif candidate.scenarios:
+                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
+        heapify(line)
+        return line
+
+    def leave_tight(self, options: Iterable[Option]) -> None:
+        """Count options that are left out as they may not fit."""
+        for option in options:
+            if not option.is_sure:
+                self.reject(option.candidate, tight(option.chance))
+
     def is_last(self, option: Option) -> bool:
-        """Return whether an option comes after all others: its engine is named, and nobody says that it runs."""
-        return option.report.get("runs", True) is None and bool(named_engine(option.candidate, self.facts))
+        """Return whether an option comes after others: it may not fit, or nobody says that its named engine runs."""
+        open_ = option.report.get("runs", True) is None and bool(named_engine(option.candidate, self.facts))
+        return open_ or not option.is_sure
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""
@@ -156,19 +173,35 @@ class Search(Ranking):
 
     def shared_by_rate(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with what each replica is given of the requests that come."""
-        found = self.fitting(candidate)
-        if isinstance(found, Miss):
-            return found
-        server = server_on(found[0])
-        if server is None:
-            return Miss("speed", "its speed is not known", inf)
-        fleet = self.fleets[candidate.order] = Fleet(candidate.scenario, server, self.question.need)
+        known = self.fleets.get(candidate.place)
+        fleet = known or self.fleet_of(candidate)
+        if isinstance(fleet, Miss):
+            return fleet
+        if known is None:
+            least = fleet.at_least()
+            if isinstance(least, Miss):
+                return least
+            self.fleets[candidate.place] = fleet
+            if candidate.replicas < least <= candidate.most_replicas:
+                return candidate._replace(share=Share(least))  # others may be better than it is at best
         share = fleet.fewest()
         return share if isinstance(share, Miss) else candidate.given(share)
 
+    def fleet_of(self, candidate: Candidate) -> Fleet | Miss:
+        """Return the replicas of a candidate's first scenario, of which it is open how many there are."""
+        found = self.fitting(candidate)
+        if isinstance(found, Miss):
+            return found
+        asked, served = found[0].asked, found[1]
+        writes = served.demand.architecture.writes
+        server = server_of(served, asked.output_tokens, asked.cached_tokens) if writes else None
+        if server is None:
+            return Miss("speed", "its speed is not known", inf)
+        return Fleet(candidate.scenario, served, server, self.question.need)
+
     def confirmed(self, candidate: Candidate, share: Share) -> Candidate | Miss:
         """Return a candidate whose replicas keep the times in a run of requests at random, or one with more of them."""
-        found = self.fleets[candidate.order].confirmed(share)
+        found = self.fleets[candidate.place].confirmed(share)
         return found if isinstance(found, Miss) else self.within(candidate.given(found))
 
     def shared_by_people(self, candidate: Candidate) -> Candidate | Miss:

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import exp, log, sqrt
 
-ROUNDS = 40  # of halving, at most
-CLOSE = 1e-4  # relative, of a rate that is looked for
+CLOSE = 1e-3  # relative, of a rate that is looked for
 
 
 class Occupancy:
@@ -81,14 +80,12 @@ class Occupancy:
 def most_per_s(*, answered_per_s: Sequence[float], most: int, share: float) -> float:
     """Return the requests a second of which a share is served as fast as with `most` in the server.
 
-    >>> round(most_per_s(answered_per_s=[1.0], most=1, share=0.75), 3)
+    >>> round(most_per_s(answered_per_s=[1.0], most=1, share=0.75), 2)
     0.5
     """
     low, high = 0.0, max(answered_per_s)
-    for _ in range(ROUNDS):
+    while high - low > CLOSE * high:
         middle = (low + high) / 2
         kept = Occupancy(requests_per_s=middle, answered_per_s=answered_per_s).kept(most) >= share
         low, high = (middle, high) if kept else (low, middle)
-        if high - low < CLOSE * high:
-            break
     return low

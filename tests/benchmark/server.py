@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from macros.security import POLICY
+from macros.security import policy
 
 TYPES = {
     "css": "text/css",
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", TYPES.get(kind, "application/octet-stream"))
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("Content-Security-Policy", self.policy(path) if kind == "html" else policy(""))
         self.send_header("Cache-Control", "no-cache" if kind == "html" else "max-age=31536000, immutable")
         if used:
             self.send_header("Content-Encoding", used)
@@ -86,6 +86,11 @@ class Handler(BaseHTTPRequestHandler):
             part = content[start : start + CHUNK_BYTES]
             self.server.pace(len(part))
             self.wfile.write(part)
+
+    def policy(self, path: str) -> str:
+        """Return the policy of a page, which names the scripts that it has inline."""
+        content, _ = self.server.find(path, "") or (b"", "")
+        return policy(content.decode())
 
     def log_message(self, *args: object) -> None:
         """Stay quiet."""

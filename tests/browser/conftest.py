@@ -80,9 +80,28 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def watched(context: BrowserContext) -> Watched:
-    """A page in a fresh profile."""
+def first(context: BrowserContext) -> Watched:
+    """A page in a fresh profile: whoever opens it has never been here, and Python starts from its files."""
     return Watched(context)
+
+
+@pytest.fixture(scope="session")
+def profile(chromium: Browser) -> Iterator[BrowserContext]:
+    """The profile of somebody who comes back: the browser has the site's files, and keeps Python's memory."""
+    context = chromium.new_context(service_workers="block")  # where one is asked, it is in a fresh profile
+    context.set_default_timeout(20_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def watched(profile: BrowserContext, site: str) -> Iterator[Watched]:
+    """A page in a new tab of somebody who comes back; what its reader has chosen is forgotten after it."""
+    watched = Watched(profile)
+    yield watched
+    watched.page.goto(site + "assets/licences/cpython.txt")  # a place of the site without scripts
+    watched.page.evaluate("localStorage.clear()")
+    watched.page.close()
 
 
 def live(page: Page) -> None:

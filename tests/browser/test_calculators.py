@@ -112,9 +112,9 @@ def test_a_link_with_wrong_values_shows_what_is_wrong(watched: Watched, site: st
     expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
 
 
-def test_a_link_shows_no_answer_to_another_question(watched: Watched, site: str) -> None:
+def test_a_link_shows_no_answer_to_another_question(first: Watched, site: str) -> None:
     """Where Python cannot start, a link with values of its own has no answer on show, and the page says so."""
-    page = watched.page
+    page = first.page
     page.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
     page.goto(f"{site}{FIT}?model=llama-3.3-70b&accelerator=rtx-3090&accelerators=2")
     page.wait_for_selector("gpu-calculator[data-state=failed]", timeout=BOOT_MS)
@@ -146,9 +146,9 @@ def test_from_the_first_change_the_old_answer_is_marked(watched: Watched, site: 
     expect(page.locator(".calc-stale")).to_have_count(0)
 
 
-def test_a_calculation_that_hangs_is_ended(watched: Watched, site: str) -> None:
+def test_a_calculation_that_hangs_is_ended(first: Watched, site: str) -> None:
     """A worker that never answers is stopped, which is said, and a new one answers the next question."""
-    page = watched.page
+    page = first.page
     page.add_init_script(
         "const set = window.setTimeout;"
         "window.setTimeout = (act, ms, ...more) => set(act, ms === 15000 ? 4000 : ms, ...more);"
@@ -196,13 +196,13 @@ def test_opened_working_stays_open(watched: Watched, site: str) -> None:
     expect(page.locator("details[data-key=working]")).to_contain_text("32 × 1,000 × 4,096 = 131,072,000 B")
 
 
-def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
+def test_one_python_serves_all_pages(first: Watched, site: str) -> None:
     """Instant navigation keeps the worker: the next page's calculator is live without loading anything."""
-    page = watched.page
+    page = first.page
     page.goto(site + FIT)
     page.fill("[name=context_tokens]", "16384")
     live(page)
-    loaded = len(watched.runtime_requests())
+    loaded = len(first.runtime_requests())
     page.click("nav >> text=KV cache >> visible=true")
     page.wait_for_selector("#kv-cache")
     page.fill("#kv-cache [name=context_tokens]", "1000")
@@ -212,25 +212,25 @@ def test_one_python_serves_all_pages(watched: Watched, site: str) -> None:
     page.go_back()
     page.wait_for_selector("#will-it-fit")
     expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
-    assert len(watched.runtime_requests()) == loaded
-    assert watched.complaints == []
+    assert len(first.runtime_requests()) == loaded
+    assert first.complaints == []
 
 
-def test_finetunes_are_asked_for_where_nothing_else_knows_a_name(watched: Watched, site: str) -> None:
+def test_finetunes_are_asked_for_where_nothing_else_knows_a_name(first: Watched, site: str) -> None:
     """The name of a finetune leads to its model, by a list that is loaded then; other names load nothing more."""
-    page = watched.page
+    page = first.page
     (name,) = catalog().model("bge-small-en").finetunes[:1]
     for model, verdict, lists in (("qwen3-8b", "Qwen3 8B", 0), (name, "bge-small-en", 1)):
         page.goto(f"{site}{FIT}?{urlencode({'model': model})}")
         live(page)
         expect(page.locator(".calc-verdict")).to_contain_text(verdict)
-        assert len({address for address in watched.runtime_requests() if "finetunes" in address}) == lists
-    assert watched.complaints == []
+        assert len({address for address in first.runtime_requests() if "finetunes" in address}) == lists
+    assert first.complaints == []
 
 
-def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> None:
+def test_a_failure_says_why_and_can_be_retried(first: Watched, site: str) -> None:
     """Without its WebAssembly Python cannot start: the page says so, keeps its answer, and starts on retry."""
-    page = watched.page
+    page = first.page
     page.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
     page.goto(site + FIT)
     page.fill("[name=context_tokens]", "16384")
@@ -243,9 +243,9 @@ def test_a_failure_says_why_and_can_be_retried(watched: Watched, site: str) -> N
     expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
 
 
-def test_a_busy_machine_is_given_a_second_start(watched: Watched, site: str) -> None:
+def test_a_busy_machine_is_given_a_second_start(first: Watched, site: str) -> None:
     """A start that falls silent is repeated once by itself, and Python answers without a click."""
-    page = watched.page
+    page = first.page
     silent: list[Route] = []
     page.context.route("**/worker.mjs", lambda route: route.fallback() if silent else silent.append(route))
     page.clock.install()
@@ -256,7 +256,7 @@ def test_a_busy_machine_is_given_a_second_start(watched: Watched, site: str) -> 
     page.clock.fast_forward(25_000)
     live(page)
     expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
-    assert watched.complaints == []
+    assert first.complaints == []
 
 
 def test_a_mistake_of_ours_is_said_and_survived(watched: Watched, site: str) -> None:
@@ -509,9 +509,9 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
 
 
-def test_what_is_typed_before_the_script_is_there_stays(watched: Watched, site: str) -> None:
+def test_what_is_typed_before_the_script_is_there_stays(first: Watched, site: str) -> None:
     """A field that was typed in while the page's script was under way is neither emptied nor given a carried value."""
-    page = watched.page
+    page = first.page
     held: list[Route] = []
     page.goto(site + FIT)
     page.evaluate("sessionStorage.setItem('gpu-case', JSON.stringify({context_tokens: '16384', sequences: '3'}))")

@@ -1,8 +1,12 @@
 """Every page of the site: nothing leaves the origin, nothing complains, everybody can read it."""
 
+import re
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page
 
+from macros import styles
 from tests.browser.conftest import ROOT, Watched
 
 pytestmark = pytest.mark.browser
@@ -78,3 +82,19 @@ def test_the_page_for_lost_readers_works_at_any_depth(watched: Watched, site: st
     watched.page.goto(site + "404.html")
     assert watched.page.inner_text("h1") == "Nothing stands at this address"
     assert watched.complaints == []
+
+
+def test_pages_need_no_rule_that_was_left_out(built: tuple[Path, str]) -> None:
+    """The joined style sheet lacks the theme's rules for parts that no page has; a page with such a part shows here."""
+    pages = [page.read_text(encoding="utf-8") for page in built[0].rglob("*.html")]
+    named = {name for html in pages for words in re.findall(r'class="([^"]*)"', html) for name in words.split()}
+    assert len(pages) > 100 and len(named) > 100
+    assert not [name for name in named if name.startswith(styles.UNUSED)]
+
+
+def test_all_pages_carry_one_policy(built: tuple[Path, str]) -> None:
+    """The theme brings the next page's head into the open one, where a second policy would forbid what is allowed."""
+    pages = [page.read_text(encoding="utf-8") for page in built[0].rglob("*.html")]
+    full = [html for html in pages if 'id="__config"' in html]
+    said = {found for html in full for found in re.findall(r'Security-Policy" content="([^"]*)"', html)}
+    assert len(full) > 80 and len(said) == 1

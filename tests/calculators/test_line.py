@@ -42,6 +42,30 @@ def test_the_number_shown_is_that_of_the_calculation() -> None:
     assert f"As published, {show_gib(-published['headroom_bytes'])} are missing" in plain(found["html"])
 
 
+FIRST_TABLE = {  # what was answered wrongly once, as people type it, and how the answer begins
+    "gpt-oss-120b on one H100": "It fits:",
+    "Qwen/Qwen3-32B-FP8 on a 5090": "It does not fit",
+    "mlx-community/Qwen3-32B-4bit on an m4 max 64gb": "It fits",
+    "DeepSeek-V3 on 8 H200": "It fits:",
+    "Kimi K2.5 8x h200": "It fits:",
+    "Llama 3.3 70B Q6_K on an M4 Max 64 GB": "It does not fit",
+    "TensorRT-LLM llama 3.1 8b on an M4 Max": "It does not run",
+    "llama 3.1 8b llama.cpp on a TPU v5e": "It does not run",
+    "llama 3.1 8b AWQ llama.cpp 4090": "It does not run",
+    "llama 3.1 8b AWQ vllm GTX 1080 Ti": "It does not run",
+    "llama 3.1 8b fp8 vllm V100": "It does not run",
+    "bge-small under vllm on an H100": "It fits, with 7",
+    "nvidia/Gemma-4-31B-IT-NVFP4 on a 4090": "It does not fit",
+    "70B on 2x 3090": "It fits",
+}
+
+
+@pytest.mark.parametrize("line", FIRST_TABLE)
+def test_what_was_answered_wrongly_once(line: str) -> None:
+    """The first page says of each what is true: a repository with a format of its own is answered in that."""
+    assert asked(line)["status"].startswith(FIRST_TABLE[line])
+
+
 def test_what_a_card_does_not_hold_stays_on_the_host() -> None:
     """Where a line says what memory the host has, experts stay there, as `estimate` says they must."""
     found = asked("qwen3-coder 30b a3b q4 on a 12gb 3060 and 64gb ram")

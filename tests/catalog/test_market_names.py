@@ -23,6 +23,8 @@ from calc.catalog import catalog
         ("Apple M1 Max (32-core GPU)", "m1-max-64gb"),
         ("GH200 96GB HBM3", "gh200-96gb"),
         ("NVIDIA RTX 3060-12G", "rtx-3060-12gb"),
+        ("7900xtx", "rx-7900-xtx"),  # and not 7,900 of something
+        ("radeon 9070 xt", "rx-9070-xt"),
         ("RTX PRO 6000 Blackwell Max-Q", "rtx-pro-6000-max-q"),
         ("RTX PRO 6000 Blackwell Workstation", "rtx-pro-6000-blackwell"),
         ("NVIDIA L40S 48GB PCIe", "l40s-48gb"),

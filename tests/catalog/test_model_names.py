@@ -23,6 +23,8 @@ from calc.catalog import catalog
         ("mistral 24b", "mistral-small-3.2-24b"),
         ("qwen3:30b-a3b", "qwen3-30b-a3b"),
         ("llama3.3:70b-instruct-q4_K_M", "llama-3.3-70b"),
+        ("Llama 3.3", "llama-3.3-70b"),  # which there is in no other size
+        ("mixtral 8x22", "mixtral-8x22b"),
     ],
 )
 def test_models_by_words(name: str, model: str) -> None:

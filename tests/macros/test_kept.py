@@ -11,7 +11,7 @@ from mkdocs.structure.toc import get_toc
 
 from calc.validation import recorded
 from macros import kept, markdown, plots
-from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked
+from macros.markdown import block, finish, identities, inline, put_aside, readable, unmarked, without_blanks
 
 HTML = '<table id="one"><tr><th>a_b_c *d* &lt; [e](f)</th><td>13</td></tr></table>'
 
@@ -142,3 +142,11 @@ def test_a_server_runs_the_code_of_its_start(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(kept, "_code", [])
     kept.begin()
     assert kept.file_of("{{ fact() }}", Page("a/")) != served
+
+
+def test_a_page_has_no_empty_lines_of_the_templates() -> None:
+    """They and indentation go; a break between words stays one, and what is shown as it is written stays whole."""
+    code = "<pre>a\n\n  b</pre>"
+    assert without_blanks(f"<ul>\n  \n    <li>one\n    two\n\n</ul>\n{code}\n") == (
+        f"<ul>\n<li>one\n    two\n</ul>\n{code}\n"
+    )

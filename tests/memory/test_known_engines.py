@@ -100,12 +100,14 @@ RULE = {
         (24 * GIB, 4096, Layout(), (512 + 6144 + 48 + 128) * MIB),
         (24 * GIB, None, Layout(tensor=2, pipeline=4, data=3), (512 + 3072 + 48 + 1024) * MIB),
         (80 * GIB, None, Layout(), (512 + 12288 + 512 + 128) * MIB),
+        (80 * GIB, None, Layout(tensor=2), (512 + 12288 + 512 + 256) * MIB),
+        (80 * GIB, None, Layout(tensor=4), (512 + 12288 + 1024 + 512) * MIB),
         (60 * GIB, 2048, Layout(), 10 * GIB),
         (3 * GIB, None, Layout(), 3 * GIB),
     ],
 )
 def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: Layout, kept: int) -> None:
-    """512 MiB, 1.5 a token of a chunk, 2 a sequence of a graph, 128 a rank; of a large one 10 GiB."""
+    """512 MiB, 1.5 a token of a chunk, 2 a sequence of a graph, twice as many from four ranks, 128 a rank."""
     found = static_fraction(case(visible, layout=layout, batched=batched, **RULE))
     assert found == round((visible - kept) / visible, 3)
 

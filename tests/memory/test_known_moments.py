@@ -93,6 +93,16 @@ def test_the_gradient_of_the_output_matrix(changes: dict[str, Any], gradient: in
     )
 
 
+@pytest.mark.parametrize(("apart", "sent"), [(False, 0), (True, 2 * TABLE)])
+def test_the_output_matrix_as_a_unit_of_its_own_is_reduced_by_itself(apart: bool, sent: int) -> None:
+    """Its gradient of 16 bit leaves from a buffer, where it is no part of the root, which is reduced at the end."""
+    changes: dict[str, Any] = {"precision": "bf16", "parallelism": {"data": 2}, "sharding": "zero-3"}
+    (step,) = steps(tables_apart=apart, **changes)
+    before, _ = beside(step, "the loss runs backward")
+    moment, _ = beside(step, "the output matrix runs backward")
+    assert moment.parts["communication_buffers"] - before.parts["communication_buffers"] == sent
+
+
 @pytest.mark.parametrize(
     ("changes", "room"),
     [

@@ -277,6 +277,18 @@ def test_vllm_starts_hybrids_for_no_more_sequences_than_blocks(asked: dict[str, 
     assert older["fits"] and older["sequence_limit"] is None
 
 
+def test_older_vllm_sets_states_aside_for_all_sequences_that_may_run() -> None:
+    """Nemotron Nano 9B v2 on an L40S under 0.10.1: 33.75 GiB are asked for, and nothing starts (vLLM issue 23230).
+
+    From 0.10.2 on states stand in the cache, for the sequences that there are.
+    """
+    asked = {"model": "nvidia/NVIDIA-Nemotron-Nano-9B-v2", "engine": "vllm", "accelerator": "l40s-48gb"}
+    older, newer = (memory(**asked, engine_version=version) for version in ("0.10.1", "0.10.2"))
+    assert part(older, "recurrent_state") == pytest.approx(33.75 * GIB, rel=0.02) and not older["fits"]
+    assert part(newer, "recurrent_state") == part(older, "recurrent_state") // 256 and newer["fits"]
+    assert memory(**asked, engine_version="0.10.1", sequence_slots=32)["fits"]
+
+
 def test_stated_slots_size_the_profiled_sampler() -> None:
     """The sampler is profiled with `max_num_seqs`: in vLLM 0.11 32 instead of 256 leave 1 GiB more on a 16 GB card.
 

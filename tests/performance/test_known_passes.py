@@ -11,8 +11,8 @@ from calc.memory.budget import Layout
 from calc.memory.placement import Placement
 from calc.memory.training.plan import Plan
 from calc.performance.device_laws import LATENT_DECODE, LATENT_PREFILL
-from calc.performance.fabric import networks, port_rate
-from calc.performance.forward import experts_of
+from calc.performance.fabric import Joined, networks, port_rate
+from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention, Product
@@ -20,7 +20,7 @@ from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD
+from calc.performance.training_clock import ATTENTION, BACKWARD, Clock
 from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
 from calc.performance.training_step import Pace
 from calc.question import read_asked
@@ -46,6 +46,19 @@ def test_what_adam_moves(precision: str, read: int, written: int) -> None:
     plan = plan_of(precision=precision, optimizer="adamw")
     gradient = 0 if precision == "fp32" else plan.method.gradient_bytes
     assert optimizer_bytes(plan, plan.stages[0]) == (read + written + gradient) * LLAMA
+
+
+def test_stages_stand_as_far_apart_as_they_have_ranks() -> None:
+    """Two stages of eight tensor ranks each lie in two machines: what a stage sends goes over the network."""
+    told: dict[str, Joined] = {}
+    device = FACTS.accelerator("h100-sxm-80gb")
+    kernels: Any = SimpleNamespace(accelerator=device, group=told.__setitem__)
+    clock = Clock(plan_of(parallelism={"tensor": 8, "pipeline": 2}, gradient_accumulation=4), kernels, None)
+    for group, ranks in ((TENSOR, 8), (PIPELINE, 2)):
+        one: Any = SimpleNamespace(group=group, ranks=ranks)
+        clock.join(one)
+    assert (told[TENSOR].inside, told[PIPELINE].inside) == (8, 1)
+    assert told[TENSOR].network is None and told[PIPELINE].network is not None
 
 
 @pytest.mark.parametrize(

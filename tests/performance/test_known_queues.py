@@ -163,6 +163,16 @@ def test_who_loses_its_cache_takes_its_context_along() -> None:
     assert served[1].last_s == pytest.approx(first + 0.81 + 28 * (1 + 0.01 * 95.5))
 
 
+def test_what_is_promised_is_what_is_not_written() -> None:
+    """Answers of 60 and 50 tokens, of which 10 and 20 are written and 4 more come: 46 and 26 are left, then the 46."""
+    found = queue(Begun(Request(0.0, 50, 60), 10), Begun(Request(0.0, 50, 50), 20))
+    found.decode(4, 4.0)
+    assert found.promised == sum(end - found.steps for end, _ in found.writing) == 46 + 26
+    found.server = found.server._replace(room_tokens=found.held)
+    found.make_room(2)
+    assert found.promised == sum(end - found.steps for end, _ in found.writing) == 46
+
+
 def test_a_step_with_prompts_makes_room_too() -> None:
     """A prompt of 38 fills 150 of 151 tokens; a step of two has no room, so the one that came last goes."""
     served, found, asked = run((0.0, 60, 20), (0.0, 50, 20), (1.0, 38, 3), room_tokens=151, mixes=True)

@@ -49,6 +49,17 @@ def test_the_slower_pool_sets_the_requests() -> None:
         assert more["balance"] == pytest.approx(fewer["balance"] / 2)
 
 
+def test_a_range_lies_as_far_below_as_above() -> None:
+    """By a factor of its own for each figure: the first tokens' is the widest."""
+    speed = asked()["speed"]
+    figures = [name for name, value in speed.items() if isinstance(value, dict) and "typical" in value]
+    factors = {name: speed[name]["high"] / speed[name]["typical"] for name in figures}
+    assert len(figures) == 5 and min(factors.values()) > 1
+    for name in figures:
+        assert speed[name]["low"] * factors[name] == pytest.approx(speed[name]["typical"])
+    assert max(factors, key=factors.__getitem__) == "time_to_first_token_s"
+
+
 def test_no_prompt_joins_a_step() -> None:
     """With readers enough, tokens come sooner than where prompts and answers share both copies."""
     together: Any = estimate({**ASKED, "parallelism": {"tensor": 4, "data": 2}})

@@ -8,10 +8,11 @@ import pytest
 from calc import estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import candidates
-from calc.planner.fleet import Fleet, server_on
+from calc.planner.fleet import Fleet
 from calc.planner.question import read_question
 from calc.planner.search import Search
 from calc.planning.served import serve
+from calc.planning.serving_load import server_of
 from calc.planning.serving_run import run_of, site_of
 from calc.question import read_question as read_scenario
 
@@ -83,12 +84,19 @@ def test_chances_are_those_of_a_long_run() -> None:
     for lengths in ({"prompt_tokens": 1000, "output_tokens": 300}, {"prompt_tokens": 4000, "output_tokens": 100}):
         served = {"model": "llama-3.1-8b", "accelerator": "rtx-6000-ada", "engine": "vllm", **lengths}
         scenario = {**served, "concurrency": 1}
-        server = server_on(read_scenario(scenario))
+        alone = read_scenario(scenario)
+        engine, asked = alone.serving(), alone.asked
+        assert engine
+        held = serve(engine, alone.demand, alone.layout, most=False)
+        server = server_of(held, asked.output_tokens, asked.cached_tokens)
         assert server
-        share: Any = Fleet(scenario, server, need).fewest()
+        fleet = Fleet(scenario, held, server, need)
+        least: Any = fleet.at_least()
+        share: Any = fleet.fewest()
+        assert 1 <= least <= share.replicas
         read = read_scenario({**served, "arrivals": {"requests_per_s": share.capacity_per_s, "objective": PROMISE}})
-        engine, asked = read.serving(), read.asked
-        assert engine and asked.traffic
+        asked = read.asked
+        assert asked.traffic
         held = serve(engine, read.demand, read.layout, most=False)
         site = site_of(held, asked.traffic, asked.output_tokens, asked.cached_tokens)
         assert site
@@ -139,8 +147,8 @@ def test_no_cheaper_fleet_is_cut() -> None:
     every: dict[str, tuple[bool, float]] = {}
     for candidate in candidates(read, catalog()):
         sized: Any = search.sized(candidate)
-        while hasattr(sized, "given") and not sized.share.confirmed:
-            sized = search.confirmed(sized, sized.share)
+        while hasattr(sized, "given") and not (sized.share and sized.share.confirmed):
+            sized = search.confirmed(sized, sized.share) if sized.share.requests else search.sized(sized)
         if hasattr(sized, "given") and hasattr(search.reported(sized), "report"):
             value = search.at_best(sized)
             every[candidate.group] = min(value, every.get(candidate.group, value))

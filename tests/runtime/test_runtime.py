@@ -223,6 +223,7 @@ def test_another_build_has_the_same_bytes(runtime: Path, tmp_path: Path, monkeyp
     build(tmp_path, quick=True)
     assert {path.name: path.read_bytes() for path in other.iterdir()} == made  # what is packed well stays
 
+    monkeypatch.setattr(macros.runtime, "BEST", 5)  # the best takes seconds, and is that of the first build
     source = next((tmp_path / "calc/catalog/data/sources").glob("*.toml"))
     source.write_text(source.read_text().replace('title = "', 'title = "New: ', 1))
     build(tmp_path, quick=True)

@@ -107,6 +107,7 @@ ENGINE_RULES: Rules = {
     "coefficients": (dict,),
     "eras?": (list,),
     "latents?": (str,),
+    "states?": (str,),
 }
 ERA_RULES: Rules = {
     "id": (str,),

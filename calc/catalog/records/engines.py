@@ -66,6 +66,7 @@ class Engine(NamedTuple):
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
+    states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: bool = True  # it records graphs of its kernels
 
     def of_version(self, version: str | None = None) -> "Engine":
@@ -118,7 +119,16 @@ class Engine(NamedTuple):
     @property
     def expands_latents(self) -> bool:
         """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
-        return bool(self.latents and self.version) and version_numbers(self.version) < version_numbers(self.latents)
+        return self.before(self.latents)
+
+    @property
+    def keeps_states_apart(self) -> bool:
+        """Whether each sequence that may run has its recurrent states set aside, beside the cache."""
+        return self.before(self.states)
+
+    def before(self, first: str) -> bool:
+        """Return whether a version is asked for that came before the first one that does something."""
+        return bool(first and self.version) and version_numbers(self.version) < version_numbers(first)
 
     @property
     def needs_whole_blocks(self) -> bool:

@@ -34,7 +34,8 @@ def vllm(case: Case) -> Runtime:
     (`resolve_cudagraph_mode_and_sizes`).
     """
     found = start_of(case)
-    amounts = held_amounts(case, weights=found.weights, cache=found.cache) + found.step.all
+    state = case.budget.recurrent_state + found.apart
+    amounts = held_amounts(case, weights=found.weights, cache=found.cache, state=state) + found.step.all
     return with_pool(
         case,
         amounts,
@@ -56,12 +57,13 @@ class Start(NamedTuple):
     step: "StepAmounts"
     fixed: int  # bytes of its share that are no cache
     limit: int | None  # of its share; None without a device
+    apart: int = 0  # of states that are set aside for sequences beyond those that are asked for
 
     def has_room(self, case: Case) -> bool:
         """Return whether one sequence fits; without a device, it does."""
         kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
         one = kept - (case.sequences - 1) * kept // case.sequences
-        return self.limit is None or self.fixed + one <= self.limit
+        return self.limit is None or self.fixed + one + self.apart <= self.limit
 
 
 def start_of(case: Case) -> Start:
@@ -80,7 +82,8 @@ def start_of(case: Case) -> Start:
         step = step_amounts(case, sequences)
         inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
         fixed = weights + case.budget.beside + total(inside)
-        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit)
+        more = max(sequences - case.sequences, 0) if case.engine.keeps_states_apart else 0
+        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=more * case.load.state)
 
     if case.slots is not None:
         return start(case.slots)

@@ -89,6 +89,7 @@ class Runtime extends EventTarget {
       this.#numbered.delete(message.number);
       if (this.#asked.has(owner)) this.#send(owner); // it is out of date already
       else if (message.answer !== null) answered(JSON.parse(message.answer));
+      if (message.dead) this.retry();
     }
   }
 

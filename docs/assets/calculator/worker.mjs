@@ -15,6 +15,7 @@ let keep = null; // what keeps Python's memory, once
 let resting = 0;
 let busy = 0;
 let resumed = false;
+let dead = false; // Python has ended, out of memory as a rule
 const dropped = new Set(); // numbers of requests in steps that nobody waits for any more
 let arrived = 0;
 let expected = 0; // not a number where the host does not say how much it sends
@@ -113,9 +114,7 @@ async function boot() {
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
-  for (const [name, file] of Object.entries(late)) { // asked for when Python opens it
-    python.FS.createLazyFile("/lib", `${name}.json`, base + file.name, true, false);
-  }
+  for (const [name, file] of Object.entries(late)) layLate(python.FS, `/lib/${name}.json`, base + file.name);
   importPython = python.pyimport;
   toPython = python.toPy;
   if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
@@ -125,6 +124,24 @@ async function boot() {
     python.runPython("import gc; gc.freeze(); gc.enable()");
     await (await memory).remember(build, python.makeMemorySnapshot());
   };
+}
+
+// A file that is asked for when Python opens it. Pyodide has lazy files, too; where nothing answers them Python is dead.
+function layLate(FS, path, address) {
+  let bytes = null;
+  const content = () => bytes ??= askedNow(address);
+  FS.writeFile(path, "");
+  Object.defineProperties(FS.lookupPath(path).node, { contents: { get: content }, usedBytes: { get: () => content().length } });
+}
+
+function askedNow(address) {
+  const request = new XMLHttpRequest();
+  request.open("GET", address, false);
+  request.responseType = "arraybuffer";
+  try {
+    request.send();
+  } catch {} // without a network there is nothing late
+  return request.status === 200 ? new Uint8Array(request.response) : new TextEncoder().encode("{}");
 }
 
 // A browser may have no room for it, or keep nothing at all: then each start is as the first one was.
@@ -170,6 +187,7 @@ async function answeredInSteps(request, number) {
 }
 
 function mistaken(error) {
+  dead ||= Boolean(error.pyodide_fatal_error);
   return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
 }
 
@@ -211,7 +229,7 @@ self.addEventListener("message", async ({ data }) => {
   const answer = files ? await imported(request, files) : steps ? await answeredInSteps(request, number) : answered(request, part);
   busy -= 1;
   dropped.delete(number); // it was done already
-  postMessage({ kind: "answer", number, answer });
+  postMessage({ kind: "answer", number, answer, dead });
   rest();
 });
 
