@@ -166,6 +166,7 @@ FAMILY_DEFAULTS: Entry = {
     "memory_factor": 1.0,
     "operations_per_byte": 0.0,
     "least_rows": 1.0,
+    "lanes": 128.0,
 }
 
 

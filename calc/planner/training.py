@@ -57,10 +57,6 @@ class TrainingSearch(Search):
         """Return what ranks an option; less is better, and what is not known comes last."""
         return self.placed(option.candidate, tokens_a_second(option), -option.spare_bytes)
 
-    def is_last(self, option: Option) -> bool:
-        """Return whether an option comes after all others: a run that may not fit ends after hours of waiting."""
-        return not option.is_sure
-
     def placed(self, candidate: Candidate, rate: float | None, used: float) -> tuple[bool, float]:
         """Return what ranks devices that train so many tokens a second, with so much less than all memory in use."""
         rank, fleet = self.question.rank_by, candidate.devices
