@@ -9,6 +9,7 @@ from calc.architecture.tensors import SPLIT_NONE, SPLIT_VOCAB, Tensor, linear, n
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 DENSE, SPARSE = "dense", "sparse"
+POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
 PREDICTING = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")  # a further token each
 OLDER = {"attention": FULL, "mamba": LINEAR, "chunked_attention": SLIDING}  # other names in published configs
 LLAMA_NORMS = ("input_layernorm", "post_attention_layernorm")
@@ -99,7 +100,7 @@ def assemble(
         head += (Tensor("lm_head.bias", "lm_head", (vocab,), SPLIT_VOCAB),)
     names = list(dict.fromkeys(layers))
     kinds = tuple(build(name) for name in names)
-    context = config.integer("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", default=0, least=0)
+    context = config.integer(*POSITIONS, default=0, least=0)
     return Architecture(
         family=config.text("model_type", ""),
         hidden_size=hidden,

@@ -21,6 +21,7 @@ from calc.calculators.planned import (
     limited,
     maker,
     options_of,
+    other_device,
     paid,
     pay,
     plan_html,
@@ -96,6 +97,7 @@ INPUTS = (
         "hours_a_day", "Hours of use a day", "For which devices are rented.", "24", least=0.1, most=24, topic="Habits"
     ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS, topic="Which GPUs"),
+    other_device("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs"),

@@ -6,9 +6,10 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.options import address, amount, devices, nearest_miss
+from calc.calculators.options import address, amount, devices, fleet, nearest_miss
 from calc.calculators.rendering import Report, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
+from calc.catalog import catalog
 from calc.catalog.choices import VENDORS
 from calc.estimate import estimate
 from calc.planner.answer import answering
@@ -25,6 +26,7 @@ SEGMENTS = (
 PAID = (("rent", "Rent"), ("buy", "To buy"))
 REASONS = {
     "memory": "It does not fit",
+    "tight": "It is likely to fit, and not certain",
     "speed": "It is too slow",
     "load": "It answers too few at a time",
     "runs": "It does not run",
@@ -72,6 +74,12 @@ def shown_count(topic: str, many: str = "10") -> Number:
     return Number("count", "Show", "Options, best first.", many, least=1, most=100, topic=topic)
 
 
+def other_device(topic: str = "") -> Choice:
+    """Return the input of a device that is asked for beside the list."""
+    help_ = "What a device lacks that is not in the list."
+    return Choice("why_not", "Why not …?", help_, "", kind="accelerators", empty="None", topic=topic)
+
+
 def taken_out(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     """Return those of a form's values, which are then no longer in it."""
     return {name: read.pop(name) for name in names if name in read}
@@ -94,10 +102,25 @@ def planned(question: dict[str, object]) -> Report:
 
 
 def planning(question: dict[str, object]) -> Steps[Report]:
-    """Look for the same, a candidate a step."""
-    found: Any = yield from answering({name: value for name, value in question.items() if value not in ({}, None)})
+    """Look for the same, a candidate a step; beside it what stands against a device that was asked for."""
+    other = question.pop("why_not", None)
+    asked = {name: value for name, value in question.items() if value not in ({}, None)}
+    found: Any = yield from answering(asked)
     first: Any = estimate(found["options"][0]["scenario"]) if found["options"] else None
-    return {**(first or nothing(question)), "question": question, "plan": found, "warnings": found["warnings"]}
+    said = (yield from instead(asked, str(other))) if other else ""
+    plan = {"question": question, "plan": found, "warnings": found["warnings"], "other": said}
+    return {**(first or nothing(question)), **plan}
+
+
+def instead(asked: dict[str, Any], other: str) -> Steps[str]:
+    """Look for the best that a device does that was asked for, or for what is in its way, and say it."""
+    kept = {name: value for name, value in asked.get("limits", {}).items() if name not in ("vendors", "segments")}
+    found: Any = yield from answering({**asked, "limits": {**kept, "accelerators": [other]}, "count": 1})
+    name = catalog().accelerator(other).name
+    if found["options"]:
+        return text(f"{name}: {fleet(found['options'][0])} would do. {found['options'][0]['why']}.")
+    reasons = (said_of(reason, entry) for reason, entry in found["rejected"].items())
+    return f"{text(name)}: {' '.join(f'{text(said)}.' for said in reasons) or text('nothing was tried.')}"
 
 
 def nothing(question: dict[str, object]) -> Report:
@@ -135,11 +158,14 @@ def why_not(report: Report) -> str:
     """Return what was left out and why, each with its nearest miss."""
     items = []
     for reason, entry in report["plan"]["rejected"].items():
-        said = f"{REASONS[reason]}: {show_count(entry['count'])}"
-        if miss := entry["nearest"]:
-            said += f". The nearest is {nearest_miss(miss)}"
-        items.append(element("li", text(said + ".")))
+        items.append(element("li", text(said_of(reason, entry) + ".")))
     return details("What was left out, and why", "why-not", element("ul", "".join(items))) if items else ""
+
+
+def said_of(reason: str, entry: dict[str, Any]) -> str:
+    """Return how many ways a reason stands against, with the nearest of them."""
+    nearest = f". The nearest is {nearest_miss(entry['nearest'])}" if entry["nearest"] else ""
+    return f"{REASONS[reason]}: {show_count(entry['count'])}{nearest}"
 
 
 def plan_html(verdict: tuple[bool | None, str, str], report: Report, listed: str, assumptions: Sequence[str]) -> str:
@@ -148,4 +174,5 @@ def plan_html(verdict: tuple[bool | None, str, str], report: Report, listed: str
     counted = element("p", text(f"{show_count(tried)} ways were looked at."), class_="calc-help")
     working = f"The working is that of the first option: {devices(options_of(report)[0]['scenario'])}" if listed else ""
     said = [*assumptions, *([text(working + ".")] if working else [])]
-    return answer_html(verdict, report, facts=listed + why_not(report) + counted, assumptions=said)
+    other = element("p", report["other"]) if report["other"] else ""
+    return answer_html(verdict, report, facts=other + listed + why_not(report) + counted, assumptions=said)

@@ -1,7 +1,6 @@
 """What hardware for my model? Devices that hold it and are fast enough, how many of each, and what they cost."""
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.engines import devices as counted
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.options import (
@@ -24,9 +23,11 @@ from calc.calculators.planned import (
     maker,
     most_devices,
     options_of,
+    other_device,
     paid,
     pay,
     plan_html,
+    planned,
     planning,
     plot,
     segment,
@@ -35,13 +36,8 @@ from calc.calculators.planned import (
 )
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
-from calc.calculators.sizes import size_gib
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
-from calc.catalog import catalog
-from calc.estimate import estimate
-from calc.planner.steps import Steps, finished
 from calc.scenario.fields import USUAL
-from calc.units import show_tokens_per_s
 
 RANKS = (
     ("cost", "Least cost"),
@@ -66,9 +62,7 @@ INPUTS = (
         most=100_000,
     ),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
-    Choice(
-        "why_not", "Why not …?", "What a device lacks that is not in the list.", "", kind="accelerators", empty="None"
-    ),
+    other_device(),
     most_devices("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
@@ -106,18 +100,6 @@ def question(read: dict[str, object]) -> dict[str, object]:
     return {"want": "hardware", "need": need, "limits": limits, **read}
 
 
-def answered(asked: dict[str, object]) -> Report:
-    """Return the planner's answer, and what a device lacks that was asked for."""
-    return finished(answering(asked))
-
-
-def answering(asked: dict[str, object]) -> Steps[Report]:
-    """Look for the same, a candidate a step."""
-    other = asked.pop("why_not", None)
-    found = yield from planning(asked)
-    return {**found, "other": lacking(asked, str(other)) if other else ""}
-
-
 def headline(report: Report) -> tuple[bool | None, str, str]:
     """Return the best devices, or that there are none."""
     listed, name = options_of(report), model_name(report["question"])
@@ -126,34 +108,6 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
     rest = f"{words}, {each_answer(first)} for each reader, {money(first, 'rent_per_hour')} an hour."
     return True, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:]
-
-
-def lacking(asked: Report, other: str) -> str:
-    """Return in a sentence what a device that was asked for lacks, or what it would do."""
-    names = ("model", "context_tokens", "engine", "kv_cache", "kv_cache_v")
-    scenario = {name: asked[name] for name in names if name in asked}
-    scenario |= {"accelerator": other, "sequences": asked["need"]["users"]}
-    if asked["weights"] != "any":
-        scenario["weights"] = asked["weights"]
-    found: Report = estimate(scenario)
-    name = catalog().accelerator(other).name
-    if found["runs"] is False:
-        because = "; ".join(item["message"] for item in found["runs_because"])
-        return f"{name}: it does not run there: {because}."
-    memory, needed = found["memory"], found["memory"]["devices_needed"]
-    if not memory["fits"]:
-        lacks = f"one lacks {size_gib(-memory['headroom_bytes'])}"
-        if not needed:
-            return f"{name}: {lacks}, and no number of them holds it."
-        more: Report = estimate({**scenario, "accelerators": needed})
-        return f"{name}: {lacks} in this format; {counted(needed, name)} hold it{rate(more)}."
-    return f"{name}: one holds it, with {size_gib(memory['headroom_bytes'])} left{rate(found)}."
-
-
-def rate(found: Report) -> str:
-    """Return how fast each answer is written, ready to follow."""
-    each = (found["speed"] or {}).get("time_per_output_token_s")
-    return f", at {show_tokens_per_s(1 / each['typical'])} for each reader" if each else ""
 
 
 def render(report: Report) -> str:
@@ -171,8 +125,7 @@ def render(report: Report) -> str:
     caption = f"What serves {model_name(report['question'])}, best first"
     listed = option_table(options_of(report), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
     drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{spent}, USD")
-    said = element("p", text(report["other"])) if report["other"] else ""
-    return plan_html(headline(report), report, said + (listed + drawn if options_of(report) else ""), ASSUMPTIONS)
+    return plan_html(headline(report), report, listed + drawn if options_of(report) else "", ASSUMPTIONS)
 
 
 ASSUMPTIONS = [
@@ -203,6 +156,6 @@ CALCULATOR = Calculator(
     status=spoken(headline),
     headings=("The first", "Format", "Rent of a month"),
     row=row,
-    answer=answered,
-    steps=answering,
+    answer=planned,
+    steps=planning,
 )

@@ -19,6 +19,7 @@ PLAIN_CACHE = ("bf16", "fp16")
 SIXTEEN_BIT = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
+APART = "attention_apart"  # the choice that ranks attend to sequences of their own
 FOLDER = "/models"
 DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
 LOOKED_UP = 4  # tokens of a text that ngram looks for
@@ -52,7 +53,7 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         inside = min(joined(device, ranks=count).inside, count)
     machines = -(-count // inside)
     model, loading, warnings = weights_of(filled, facts, launcher)
-    asked = dict(choices(scenario, report, facts)) | ({"loading": loading} if loading else {})
+    asked = dict(choices(scenario, report, facts, launcher)) | ({"loading": loading} if loading else {})
     if machines > 1:
         asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
     version = str(filled.get("engine_version") or "")
@@ -86,16 +87,34 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
 def trtllm_options(filled: Mapping[str, Any]) -> str:
     """Return what TensorRT-LLM has no flag for."""
     cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
-    return cache + ("cuda_graph_config: null\n" if filled.get("graphs") is False else "")
+    graphs = "cuda_graph_config: null\n" if filled.get("graphs") is False else ""
+    return cache + graphs + ("enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else "")
 
 
-def choices(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Iterator[tuple[str, object]]:
-    """Iterate over what a report chose or assumed, by the name that flags have for it."""
-    filled, layout = report["scenario"], report["scenario"]["parallelism"]
-    engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
+def attends_apart(layout: Mapping[str, int]) -> bool:
+    """Return whether data ranks attend to sequences of their own and divide the experts among all."""
+    return layout["data"] > 1 and layout["expert"] > layout["tensor"]
+
+
+def degrees(layout: Mapping[str, int], launcher: Launcher) -> Iterator[tuple[str, object]]:
+    """Iterate over the degrees of a layout above one. Some engines count ranks that attend apart as tensor ranks."""
+    flags = {flag.of for flag in launcher.flags}
+    together = attends_apart(layout) and APART in (*flags, *launcher.otherwise)
+    counted = {**layout, "tensor": layout["tensor"] * (layout["data"] if together else 1)}
     for name in ("tensor", "pipeline", "data", "context", "expert"):
-        if layout[name] > 1:
-            yield name, layout[name]
+        if counted[name] > 1 and not (together and name == "data" and name not in flags):
+            yield name, counted[name]
+    if together:
+        yield APART, True
+
+
+def choices(
+    scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog, launcher: Launcher
+) -> Iterator[tuple[str, object]]:
+    """Iterate over what a report chose or assumed, by the name that flags have for it."""
+    filled = report["scenario"]
+    engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
+    yield from degrees(filled["parallelism"], launcher)
     yield "context_tokens", filled["context_tokens"] + filled["cached_tokens"]
     share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
     if share:

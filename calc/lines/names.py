@@ -1,9 +1,10 @@
 """The names in a line: number formats, engines, frameworks, models and devices, as the catalogue knows them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from calc.catalog import Catalog
 from calc.catalog.market_names import FORM, SAID_BESIDE
@@ -47,6 +48,7 @@ MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(("mac", "macbook", "imac", "mba", "mbp", "studio", "mini", "air", "pro"))
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
+NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 MOST_DEVICES = 2048  # that a line counts
 NEAR = 0.03  # sizes of cards that agree
 CURRENT = ("sold", "rented")
@@ -102,18 +104,30 @@ class Names:
                 line.claim(start, end)
                 yield Name(start, end, kind, found)
 
+    @cached_property
+    def published(self) -> Mapping[str, str]:
+        """The repositories whose own format the catalogue has, by their names without an owner."""
+        entries = self.catalog.entries("models").values()
+        names = [name for entry in entries for name in cast(Mapping[str, object], entry.get("published", {}))]
+        return {name.rpartition("/")[2].lower(): name for name in names}
+
     def repository(self, line: Line) -> tuple[Name, object] | None:
-        """Return a model that is written as its repository, claimed, and the number format that it is known to have."""
+        """Return a model that is written as its repository, claimed, and the number format that the name says.
+
+        A repository that the catalogue has files of, with or without its owner, is that model as it is published there.
+        """
+        for match in line.found(NAMED):
+            if own := self.published.get(match[0].rpartition("/")[2]):
+                line.claim(*match.span())
+                return Name(*match.span(), kind="models", id=own), PUBLISHED
         for match in line.found(REPOSITORY):
             name = line.text[match.start() : match.end()]
             try:
                 model = self.catalog.model(name)
             except ScenarioError:
                 continue
-            line.claim(*match.span())
-            if name in model.published:  # in a format of its own, which no name says
-                return Name(*match.span(), kind="models", id=name), PUBLISHED
             said = self.catalog.named_format(name)
+            line.claim(*match.span())
             return Name(*match.span(), kind="models", id=model.id), said.weights if said else None
         return None
 

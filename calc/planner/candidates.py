@@ -164,7 +164,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     return [
         record
         for record in facts.accelerators()
-        if is_there(record, facts)
+        if (record.id in limits.accelerators if limits.accelerators else is_there(record, facts))
         and (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]

@@ -6,6 +6,7 @@ and then, request by request, as the run says that a report shows.
 
 from math import ceil, inf
 
+from calc.catalog import catalog
 from calc.planner.bound import Bound
 from calc.planner.candidates import Candidate
 from calc.planner.curve import NONE, Curve
@@ -85,13 +86,22 @@ class Fleet:
         return found._replace(capacity_per_s=found.requests_per_s)
 
     def keeps(self, requests_per_s: float) -> bool:
-        """Return whether enough requests keep the times in the run of a report with `arrivals`."""
-        from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
-
+        """Return whether enough requests keep the times in the run of a report with `arrivals`; each is tried once."""
         need = self.need
         promised = {"ttft_s": need.ttft_s, "tpot_s": need.step_s}
         objective = {name: most for name, most in promised.items() if most is not None}
         alone = {name: value for name, value in self.scenario.items() if name != "concurrency"}
+        known = catalog().derived.setdefault("trials", {})  # hours of use, spare ones and prices change none of them
+        assert isinstance(known, dict)
+        key = str((alone, requests_per_s, promised, self.share))
+        if key not in known:
+            known[key] = self.tried(alone, requests_per_s, objective)
+        return bool(known[key])
+
+    def tried(self, alone: dict[str, object], requests_per_s: float, objective: dict[str, float]) -> bool:
+        """Return the same of a scenario, by a trial."""
+        from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
+
         read = read_question({**alone, "arrivals": {"requests_per_s": requests_per_s, "objective": objective}})
         serving, asked = read.serving(), read.asked
         if serving is None or asked.traffic is None:

@@ -64,6 +64,11 @@ def short(lacking: int, capacity: int) -> Miss:
     return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 
+def tight(chance: float) -> Miss:
+    """Return that it is likely to fit, and not certain."""
+    return Miss("tight", f"it fits with a chance of {show_number(100 * chance, 2)} %", 1 / chance)
+
+
 def too_heavy(held: int, room: int) -> Miss:
     """Return that the weights by themselves are more than all devices hold."""
     lacks = f"the weights alone need {show_gib(held)} of {show_gib(room)}"

@@ -25,7 +25,18 @@ OF_TRAINING = ("model", "sequence_tokens", "training_tokens")
 TRAINING = "training"
 OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
 HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "tensor_split")
-LIMITS = ("price", "price_per_month", "price_per_run", "power_w", "devices", "vendors", "segments", "rent", "buy")
+LIMITS = (
+    "price",
+    "price_per_month",
+    "price_per_run",
+    "power_w",
+    "devices",
+    "vendors",
+    "segments",
+    "accelerators",
+    "rent",
+    "buy",
+)
 COUNT, MOST_COUNT = 10, 1000  # options
 MOST_DEVICES = 64
 
@@ -40,6 +51,7 @@ class Limits(NamedTuple):
     devices: int | None  # of a kind, those of all replicas together
     vendors: tuple[str, ...]
     segments: tuple[str, ...]
+    accelerators: tuple[str, ...]  # that are tried, whether or not one gets them
     rent: bool  # with a known rent alone
     buy: bool  # with a known price alone
 
@@ -91,7 +103,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     of = read_of(given, want)
     have = read_have(given, want)
     unlike = read_unlike(given, have, want, facts)
-    need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS))
+    need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS), facts)
     check_training(given, need, limits, of)
     fields = read_fields(given, need, facts)
     return Question(
@@ -223,7 +235,7 @@ def own_price(question: Question, field: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def read_limits(given: Mapping[str, object]) -> Limits:
+def read_limits(given: Mapping[str, object], facts: Catalog) -> Limits:
     """Return what an option may not go beyond."""
     for name in ("rent", "buy"):
         if not isinstance(given.get(name, False), bool):
@@ -240,6 +252,9 @@ def read_limits(given: Mapping[str, object]) -> Limits:
         devices=whole(given["devices"], "limits.devices", 1, MOST_DEVICES) if "devices" in given else None,
         vendors=words["vendors"],
         segments=words["segments"],
+        accelerators=tuple(
+            facts.accelerator(str(item), "limits.accelerators").id for item in listed(given.get("accelerators", ()))
+        ),
         rent=given.get("rent") is True,
         buy=given.get("buy") is True,
     )

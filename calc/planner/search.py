@@ -22,6 +22,7 @@ from calc.planner.options import (
     room_of,
     short,
     slow,
+    tight,
     too_heavy,
 )
 from calc.planner.question import Question
@@ -36,6 +37,7 @@ from calc.question import Question as Scenario
 from calc.question import read_question
 
 LEAST_CHANCE = 0.5  # of fitting
+Line = list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]]
 
 
 def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
@@ -58,19 +60,12 @@ class Search(Ranking):
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
-        """Return the best options, each of a group of its own, best first; last those of which nobody says they run."""
+        """Return the best options, each of a group of its own, best first; last those that may not run, or not fit."""
         return finished(self.looking(tried))
 
     def looking(self, tried: Iterable[Candidate]) -> Steps[list[Option]]:
         """Look for the best options, one candidate a step."""
-        line: list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]] = []
-        for candidate in tried:
-            if too_long := self.beyond_context(candidate):
-                self.reject(candidate, too_long, len(candidate.scenarios))
-            elif candidate.scenarios:
-                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
-        heapify(line)
-        found: dict[str, Option] = {}
+        line, found = self.in_line(tried), dict[str, Option]()
         while line and len(found) < self.question.shown:
             open_, _, order, candidate, option = heappop(line)
             if candidate.group in found:
@@ -83,17 +78,38 @@ class Search(Ranking):
             answer = self.further(candidate)
             if isinstance(answer, Option):
                 heappush(line, (self.is_last(answer), self.value(answer), order, answer.candidate, answer))
+                if not answer.is_sure and (rest := candidate.after()):
+                    heappush(line, (open_, self.at_best(rest), order, rest, None))
             elif isinstance(answer, Candidate):
                 heappush(line, (open_ or answer.tight, self.at_best(answer), order, answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():
                     heappush(line, (open_, self.at_best(rest), order, rest, None))
+        self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return list(found.values())
 
+    def in_line(self, tried: Iterable[Candidate]) -> Line:
+        """Return candidates in the order of what they can at best be, as a heap."""
+        line: Line = []
+        for candidate in tried:
+            if too_long := self.beyond_context(candidate):
+                self.reject(candidate, too_long, len(candidate.scenarios))
+            elif candidate.scenarios:
+                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
+        heapify(line)
+        return line
+
+    def leave_tight(self, options: Iterable[Option]) -> None:
+        """Count options that are left out as they may not fit."""
+        for option in options:
+            if not option.is_sure:
+                self.reject(option.candidate, tight(option.chance))
+
     def is_last(self, option: Option) -> bool:
-        """Return whether an option comes after all others: its engine is named, and nobody says that it runs."""
-        return option.report.get("runs", True) is None and bool(named_engine(option.candidate, self.facts))
+        """Return whether an option comes after others: it may not fit, or nobody says that its named engine runs."""
+        open_ = option.report.get("runs", True) is None and bool(named_engine(option.candidate, self.facts))
+        return open_ or not option.is_sure
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""

@@ -18,7 +18,7 @@ KEPT = """async (size) => {
         const [request] = await kept.keys();
         return request && (await (await kept.match(request)).arrayBuffer()).byteLength > size;
     };
-    for (let tries = 0; tries < 100 && !await whole(); tries++) await new Promise((go) => setTimeout(go, 200));
+    for (let tries = 0; tries < 300 && !await whole(); tries++) await new Promise((go) => setTimeout(go, 200));
     return whole();
 }"""
 # The same text with other letters, wherever the memory has it: as long, so that nothing else moves.

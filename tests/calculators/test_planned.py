@@ -77,13 +77,23 @@ def test_what_is_lacking_is_read_in_either_unit() -> None:
 
 
 def test_why_a_device_is_not_in_the_list() -> None:
-    """Llama 3.3 70B in 4 bit is more than one RTX 5090 holds, and two hold it."""
+    """Llama 3.3 70B in 4 bit: two RTX 5090 would do; one alone lacks memory, and that is what is in its way."""
     plan = CALCULATORS["what-hardware"]
     report = plan.report({"why_not": "rtx-5090", "weights": "q4_k_m"})
     assert re.search(
-        r"GeForce RTX 5090: one lacks [\d.]+ GiB in this format; 2 × GeForce RTX 5090 hold it",
-        in_words(plan.render(report)),
+        r"GeForce RTX 5090: 2 × GeForce RTX 5090 would do\. rent of a month: ", in_words(plan.render(report))
     )
+    alone = plan.report({"why_not": "rtx-5090", "weights": "q4_k_m", "devices": "1"})
+    said = r"GeForce RTX 5090: It does not fit: 1\. The nearest is .*RTX 5090.* lacks? "
+    assert re.search(said, in_words(plan.render(alone)))
+
+
+@pytest.mark.parametrize("name", ["plan-service", "plan-fine-tune"])
+def test_each_list_says_why_not(name: str) -> None:
+    """A small card serves no hundred people a 70B and trains no 32B in full, and the page says why."""
+    plan = CALCULATORS[name]
+    typed = {"why_not": "rtx-3050-8gb"} | ({"method": "full"} if name == "plan-fine-tune" else {})
+    assert re.search(r"GeForce RTX 3050[^:]*: It does not fit: \d", in_words(plan.render(plan.report(typed))))
 
 
 def test_a_service_grows_with_its_people() -> None:

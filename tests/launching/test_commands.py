@@ -184,6 +184,55 @@ def test_weights_come_from_where_they_are() -> None:
     assert [warning["code"] for warning in own["warnings"]] == ["weights-needed"]
 
 
+@pytest.mark.parametrize(
+    ("engine", "flags"),
+    [
+        ("sglang", {"--tp-size": "8", "--dp-size": "8", "--ep-size": "8", "--enable-dp-attention": "--ep-size"}),
+        ("tensorrt-llm", {"--tp_size": "8", "--ep_size": "8", "--extra_llm_api_options": "options.yaml"}),
+        ("vllm", {"--data-parallel-size": "8"}),
+    ],
+)
+def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
+    """SGLang and TensorRT-LLM count ranks with sequences of their own as tensor ranks; vLLM does not."""
+    apart = {"model": "deepseek-v3", "accelerator": "h200-sxm-141gb", "parallelism": {"data": 8, "expert": 8}}
+    answer: Any = launch({**apart, "engine": engine})
+    given = words(answer)
+    assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
+    assert not [warning for warning in answer["warnings"] if warning["code"] == "no-flag"]
+    assert ("--tensor-parallel-size" in given) is False
+    if engine == "tensorrt-llm":
+        assert yaml.safe_load(answer["files"][0]["text"]) == {"enable_attention_dp": True}
+
+
+# Options as each program's own source has them, read on 2026-11-22: SGLang 0.5.23 (arg_groups/fields), TensorRT-LLM
+# (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805), TRL 1.10 (ModelConfig, SFTConfig and
+# its base, trl/cli at f2cd577), vLLM (recipes of August 2026 at 8959cf6; its engine arguments for those of LoRA).
+READ = {
+    "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
+    "--max-running-requests --disable-cuda-graph --chunked-prefill-size --kv-cache-dtype --quantization --enable-lora "
+    "--max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
+    "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
+    "--max_batch_size --max_num_tokens --extra_llm_api_options",
+    "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts",
+    "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
+    "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --language-model-only "
+    "--max-num-batched-tokens --kv-cache-dtype --quantization --speculative-config --enable-lora --max-loras "
+    "--max-lora-rank --distributed-executor-backend",
+    "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
+    "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
+    "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
+    "--use_bnb_nested_quant",
+    "transformers": "",
+    "mlx": "",
+}
+
+
+@pytest.mark.parametrize("name", catalog().ids("launchers"))
+def test_programs_have_the_options(name: str) -> None:
+    """Each option that a command may have stands in the source of the program, as it was read."""
+    assert {flag.flag for flag in catalog().launcher(name).flags} == set(READ[name].split())
+
+
 def test_machines_follow_the_devices() -> None:
     """Sixteen H100 are two machines of eight: two commands of Ray, a batch script and groups of two on Kubernetes."""
     answer: Any = launch(SCENARIOS["vllm on two machines"], replicas=3)

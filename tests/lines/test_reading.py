@@ -107,6 +107,12 @@ def test_what_is_not_understood_is_said(row: dict[str, str]) -> None:
     assert all(word in said for word in row["unread"].split())
 
 
+@pytest.mark.parametrize(("model", "tokens"), [("llama 3.3 70b", 8192), ("whisper large v3", 448), ("bge-small", 512)])
+def test_a_length_that_is_not_said_is_one_that_the_model_has(model: str, tokens: int) -> None:
+    """It is that of the forms, or where the model ends: Whisper's max_target_positions is 448."""
+    assert read(f"{model} on a 3060")["scenario"]["context_tokens"] == tokens
+
+
 def test_what_is_read_is_answered() -> None:
     """Scenarios and questions are ready for the calculation: none of their fields or values is refused."""
     for row in ROWS[::4]:

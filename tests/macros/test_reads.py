@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from calc import catalog as catalogue
+from calc.calculators import page
 from calc.calculators.page import CALCULATORS, report_of
 from calc.catalog import catalog
 from macros import kept, reads
@@ -19,12 +20,16 @@ EXAMPLES = ("will-it-fit", "kv-cache", "cost", "how-far", "interconnect", "shari
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep pages apart from those of builds, and leave a catalogue that notes nothing."""
+    """Keep pages apart from those of builds, and leave the catalogue and its reports to other tests as they were."""
     monkeypatch.setattr(kept, "FOLDER", tmp_path)
     monkeypatch.setattr(kept, "_state", ["a build"])
-    reads.watch(catalogue.reload())
+    monkeypatch.setattr(page, "kept_report", lru_cache(maxsize=256)(page.kept_report.__wrapped__))
+    facts, before = catalog(), dict(vars(catalog()))
+    reads.watch(facts)
     yield
-    catalogue.reload()
+    vars(facts).clear()
+    vars(facts).update(before)
+    reads._read.clear()
 
 
 def answered(name: str) -> tuple[str, reads.Reads]:

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from calc.planner.fleet import fewest
 from calc.planner.need import Share
 from calc.planner.options import Option
 from calc.planner.question import RANKS, read_question
+from calc.planner.ranking import parameters
 from calc.planner.search import Search
 from calc.scenario.model import known_architecture
 
@@ -32,7 +34,8 @@ def some_models(count: int) -> list[str]:
 
 
 def served(search: Search, candidate: Candidate) -> Option | None:
-    """Return the first scenario of a candidate that serves, by the whole report of each of them."""
+    """Return the first scenario of a candidate that surely fits, else the first that serves, by whole reports."""
+    likely: Option | None = None
     for scenario in candidate.scenarios:
         try:
             report: dict[str, Any] = estimate(scenario)
@@ -45,8 +48,10 @@ def served(search: Search, candidate: Candidate) -> Option | None:
             continue
         found = search.judge(candidate, report)
         if isinstance(found, Option):
-            return found
-    return None
+            if found.is_sure:
+                return found
+            likely = likely or found
+    return likely
 
 
 def first_served(search: Search, candidate: Candidate, people: int) -> Option | None:
@@ -62,24 +67,27 @@ def first_served(search: Search, candidate: Candidate, people: int) -> Option | 
     return None
 
 
-def every_value(question: dict[str, object]) -> list[tuple[bool, float]]:
-    """Return what ranks the best option of each group, best first, with every candidate estimated."""
+def every_value(question: dict[str, object]) -> list[tuple[bool, tuple[bool, float]]]:
+    """Return what ranks the best option of each group, best first, with every candidate estimated.
+
+    Options that may not fit come last.
+    """
     read = read_question(question, catalog())
     search = Search(read, catalog())
-    best: dict[str, tuple[bool, float]] = {}
+    best: dict[str, tuple[bool, tuple[bool, float]]] = {}
     people = read.need.waiting or 1
     for candidate in candidates(read, catalog()):
         if search.beyond_limits(candidate) is None and (option := first_served(search, candidate, people)):
-            value = search.value(option)
+            value = search.is_last(option), search.value(option)
             best[candidate.group] = min(value, best.get(candidate.group, value))
     return sorted(best.values())
 
 
-def found_values(question: dict[str, object]) -> list[tuple[bool, float]]:
+def found_values(question: dict[str, object]) -> list[tuple[bool, tuple[bool, float]]]:
     """Return what ranks the planner's options."""
     read = read_question(question, catalog())
     search = Search(read, catalog())
-    return [search.value(option) for option in search.best(candidates(read, catalog()))]
+    return [(search.is_last(option), search.value(option)) for option in search.best(candidates(read, catalog()))]
 
 
 @pytest.mark.parametrize("rank", RANKS)
@@ -110,6 +118,53 @@ def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
         "count": 3,
     }
     assert found_values(question) == every_value(question)[:3]
+
+
+@pytest.mark.parametrize("rank", RANKS)
+@pytest.mark.parametrize(("model", "accelerator"), [("qwen3-32b", "rtx-4090"), ("qwen3-30b-a3b", "l40s-48gb")])
+def test_no_better_layout_is_cut(rank: str, model: str, accelerator: str) -> None:
+    """Of all layouts of four devices the planner's best are those that estimating every one of them finds."""
+    have = {"accelerator": accelerator, "accelerators": 4}
+    question = {"want": "layout", "model": model, "have": have, "context_tokens": 8192, "sequences": 4, "count": 3}
+    assert found_values({**question, "rank_by": rank}) == every_value({**question, "rank_by": rank})[:3]
+
+
+def long_models(count: int) -> list[str]:
+    """Return a random sample of models of a card's size that are made for long texts."""
+    known = [catalog().model(name) for name in catalog().ids("models")]
+    sized = [
+        record.id
+        for record in known
+        if (record.context_tokens or 0) >= 40960
+        and known_architecture(catalog(), record.id).writes
+        and 4e9 < parameters(known_architecture(catalog(), record.id)) < 30e9
+    ]
+    return sorted(random.Random(SEED).sample(sized, count))
+
+
+@pytest.mark.parametrize("model", long_models(4))
+def test_no_more_is_cut(model: str) -> None:
+    """Of all numbers of sequences in any format the planner finds the most that serve, counted one by one."""
+    asked = {"model": model, "context_tokens": 40960, "engine": "llama.cpp"}
+    have, weights = {"accelerator": "rtx-4090"}, ["q8_0", "q4_k_m"]
+    need = {"tokens_per_s_each": 12}
+    question = {"want": "limit", "of": "sequences", **asked, "have": have, "weights": weights, "need": need}
+    answer: Any = plan(question)
+    search = Search(read_question(question, catalog()), catalog())
+    most = 0
+    for name in weights:
+        scenario, count = {**asked, **have, "weights": name}, 0
+        while serves(search, {**scenario, "sequences": count + 1}):
+            count += 1
+        most = max(most, count)
+    assert [option["scenario"]["sequences"] for option in answer["options"]] == ([most] if most else [])
+
+
+def serves(search: Search, scenario: dict[str, object]) -> bool:
+    """Return whether a scenario serves, by its whole report."""
+    return isinstance(
+        search.judge(Candidate("", search_devices("rtx-4090"), (scenario,), 0), estimate(scenario)), Option
+    )
 
 
 def test_bounds_are_bounds() -> None:
@@ -369,8 +424,10 @@ def test_the_longest_context_on_unlike_devices() -> None:
 def test_tight_options_say_what_makes_them_sure() -> None:
     """A tight option names a shorter context, with which its chance of fitting is 95 % or close to it."""
     checked = 0
-    for accelerator, context in (("rtx-4090", 16384), ("rtx-3090", 32768), ("m4-max-64gb", 32768), ("l4-24gb", 16384)):
-        question = {"want": "models", "have": {"accelerator": accelerator}, "context_tokens": context, "count": 12}
+    asked = [("rtx-3090", "qwen1.5-7b", "q8_0"), ("l4-24gb", "qwen3-vl-8b", "published")]
+    for (accelerator, model, weights), context in product(asked, range(12288, 36864, 512)):
+        have = {"accelerator": accelerator}
+        question = {"want": "models", "have": have, "context_tokens": context, "model": model, "weights": weights}
         answer: Any = plan(question)
         for option in answer["options"]:
             assert (option["surer"] is None) or option["chance"] < 0.95
@@ -384,6 +441,17 @@ def test_tight_options_say_what_makes_them_sure() -> None:
             assert f"{option['surer']['context_tokens']:,} tokens" in option["why"]
             checked += 1
     assert checked > 5
+
+
+def test_what_may_not_fit_comes_last() -> None:
+    """Options that surely fit come first, in fewer bits if need be; what is tight and left out is counted."""
+    question = {"want": "models", "have": PAIR, "context_tokens": 16384, "models": {"parameters": [60e9, 90e9]}}
+    answer: Any = plan({**question, "count": 40})
+    chances = [option["chance"] >= 0.95 for option in answer["options"]]
+    assert chances == sorted(chances, reverse=True) and True in chances and False in chances
+    short: Any = plan({**question, "count": sum(chances)})
+    assert [option["chance"] >= 0.95 for option in short["options"]] == [True] * sum(chances)
+    assert "chance" in short["rejected"]["tight"]["nearest"]["lacks"]
 
 
 def search_devices(accelerator: str) -> Devices:

@@ -31,6 +31,7 @@ CHOICES = (
     "data",
     "expert",
     "context",
+    "attention_apart",
     "context_tokens",
     "memory_fraction",
     "slots",
