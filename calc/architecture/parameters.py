@@ -27,11 +27,13 @@ def parameters_total(architecture: Architecture) -> int:
 def parameters_active(architecture: Architecture) -> int:
     """Return the number of parameters that one token uses: of the experts only those it is sent to, all of the rest.
 
-    The token embedding counts as a whole, although a token reads one row of it.
+    The token embedding counts as a whole, although a token reads one row of it. Tables that stand in layers, of word
+    groups, do not: they are far larger than what is read of them.
     """
     total = sum(tensor.active_elements for tensor in architecture.embeddings + architecture.head)
     for kind, count in architecture.kind_counts():
-        total += sum(tensor.stored(count) * tensor.active_elements for tensor in kind.tensors)
+        used = (tensor for tensor in kind.tensors if tensor.block != "other_embedding")
+        total += sum(tensor.stored(count) * tensor.active_elements for tensor in used)
     return total
 
 

@@ -27,7 +27,7 @@ def model_name(scenario: Any) -> str:
 def devices(scenario: Any, replicas: int = 1) -> str:
     """Return how many of which device a scenario has, and how many times."""
     each = f"{show_count(scenario.get('accelerators', 1))} × {catalog().accelerator(scenario['accelerator']).name}"
-    return f"{show_count(replicas)} of {each}" if replicas > 1 else each
+    return f"{show_count(replicas)} servers of {each}" if replicas > 1 else each
 
 
 def format_of(scenario: Any) -> str:

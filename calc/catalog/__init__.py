@@ -11,7 +11,7 @@ from pathlib import Path
 
 from calc.catalog.carried import FINETUNES, PACKAGE, carried
 from calc.catalog.catalogue import Catalog
-from calc.catalog.entries import DATA
+from calc.catalog.entries import DATA, Entry
 
 __all__ = ["Catalog", "catalog", "reload", "snapshot"]
 
@@ -36,13 +36,13 @@ def built_tables() -> bytes | None:
         return None
 
 
-def finetunes_beside() -> Mapping[str, list[str]]:
+def finetunes_beside() -> Mapping[str, Entry]:
     """Return the models' finetunes, which lie beside the archive of a built copy; none where they cannot be had."""
     try:
         text = (PACKAGE.parent.parent / FINETUNES).read_text(encoding="utf-8")
     except OSError:
         return {}
-    found: Mapping[str, list[str]] = json.loads(text)
+    found: Mapping[str, Entry] = json.loads(text)
     return found
 
 

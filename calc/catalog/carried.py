@@ -24,7 +24,7 @@ LEFT_BEHIND: dict[str, Entry] = {
     "links": {"note": "", **DAY},
     "machines": {"note": "", "source": "", **DAY},
     "mixtures": DAY,
-    "models": {"licence": "", "gated": False, "note": "", "finetunes": (), **DAY},
+    "models": {"licence": "", "gated": False, "note": "", "finetunes": (), "variants": {}, **DAY},
     "number_formats": DAY,
     "prices": {"note": ""},
     "processors": DAY,
@@ -84,8 +84,12 @@ def carried(tables: Tables) -> str:
 
 
 def finetunes(tables: Tables) -> str:
-    """Return the repositories that hold models under names of their own, by model, as JSON text."""
-    return as_text({name: entry["finetunes"] for name, entry in tables["models"].items() if entry.get("finetunes")})
+    """Return the repositories that hold models under names of their own, and variants, by model, as JSON text."""
+    late = ("finetunes", "variants")
+    found = {
+        name: {field: entry[field] for field in late if entry.get(field)} for name, entry in tables["models"].items()
+    }
+    return as_text({name: fields for name, fields in found.items() if fields})
 
 
 def version_of(tables: Tables) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from calc.catalog.carried import restored, version_of
-from calc.catalog.entries import Tables
+from calc.catalog.entries import Entry, Tables
 from calc.catalog.frameworks import Framework
 from calc.catalog.grids import Grid
 from calc.catalog.launchers import Launcher
@@ -40,11 +40,18 @@ class Catalog(Names):
     """The loaded catalogue. Records are made when they are asked for."""
 
     def __init__(
-        self, tables: Tables, version: str = "", finetunes: Callable[[], Mapping[str, list[str]]] | None = None
+        self, tables: Tables, version: str = "", finetunes: Callable[[], Mapping[str, Entry]] | None = None
     ) -> None:
         super().__init__(tables, finetunes)
         self._records: dict[tuple[str, str], object] = {}
         self.version = version or version_of(tables)
+
+    def complete(self) -> bool:
+        """Add the finetunes that are not in the tables, and make models anew; return whether there were any."""
+        added = super().complete()
+        if added:
+            self._records = {key: record for key, record in self._records.items() if key[0] != "models"}
+        return added
 
     def _record(self, kind: str, entry_id: str) -> object:
         key = (kind, entry_id)

@@ -34,7 +34,7 @@ def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:
 def lookup_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
     """Return every name under which an entry is found: id, name, aliases and repositories."""
     names = [entry_id, entry.get("name", entry_id)] if "title" not in entry else [entry_id]
-    for field in ("aliases", "repositories", "finetunes"):
+    for field in ("aliases", "repositories", "finetunes", "variants"):
         listed = entry.get(field, [])
-        names += listed if isinstance(listed, list) else []
+        names += list(listed) if isinstance(listed, list | dict) else []
     return [name for name in names if isinstance(name, str)]

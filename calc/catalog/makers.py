@@ -65,7 +65,7 @@ def with_other_memory(base: Accelerator, entry_id: str, size: float, usable: flo
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "published": {}, **entry}
+    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "variants": {}, "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     return Model(**values)  # type: ignore[arg-type]
@@ -166,6 +166,7 @@ FAMILY_DEFAULTS: Entry = {
     "memory_factor": 1.0,
     "operations_per_byte": 0.0,
     "least_rows": 1.0,
+    "lanes": 128.0,
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from calc.catalog.entries import Tables, fold, lookup_names
+from calc.catalog.entries import Entry, Tables, fold, lookup_names
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MOST_LISTED = 40  # names in a message
 class Names:
     """The tables of the catalogue, and what finds their entries by any name that people write."""
 
-    def __init__(self, tables: Tables, finetunes: Callable[[], Mapping[str, list[str]]] | None = None) -> None:
+    def __init__(self, tables: Tables, finetunes: Callable[[], Mapping[str, Entry]] | None = None) -> None:
         self._tables = tables
         self._finetunes = finetunes  # of models, where they are not in the tables: read once nothing else knows a name
         self._names: dict[str, dict[str, str]] = {}
@@ -67,8 +67,8 @@ class Names:
         """Add the finetunes that are not in the tables; return whether there were any."""
         read, self._finetunes = self._finetunes, None
         models, found = self._tables["models"], read() if read else {}
-        for entry_id, repositories in found.items():
-            models[entry_id] = models[entry_id] | {"finetunes": repositories}
+        for entry_id, fields in found.items():
+            models[entry_id] = models[entry_id] | fields
         if found:
             self._names.pop("models", None)
             self.__dict__.pop("model_names", None)

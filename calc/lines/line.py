@@ -12,20 +12,20 @@ GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|
 ATOM = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)*\+?|[^\sa-z0-9]")
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually after against all also am amd an and any apple approximately are as at be been best better big
-bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest choose could cuda
-current currently decent deploy deployed deploying dgx different do does doing don't during each enough error errors
-every exact exactly example extremely feasible fine fit fits fitting for from full get gets getting gguf give given
-gives go good got gpu gpus had handle happen hardware has have having hello help hey hgx hi hold home host hosted
-how i i'd i'm if in inference instance intel into is issue issues it it's its just kind kinds know language largest
-least less let like llm llms load local locally long machine machine's machines mainly make many max maximum may me
-mem memory meta might min mine minimum model models more most mostly much my need needed needs nice number nvidia of
-ok old on one one's only oom or other our out overall own parameter parameters params pc people per perhaps please
-possible pro purchase quant quantisation quantization quantized quants question quick ram rather re really recommend
-recommended reduce reducing require required requirement requirements requires resource resources result results rig
-roughly run running runs same say see serve served server serving set setup should single size small smallest
-smoothly so some someone something spare spec specs still sufficient suggest supervised sure system take takes tell
-than thanks that the their them then there these they think this those through time times to together tokens too
+a able about actually after against all also am amd an and any anything anything apple approximately are as at be been
+best better big bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest choose
+could cuda current currently decent deploy deployed deploying dgx different do does doing don't during each enough
+error errors every everything exact exactly example extremely feasible fine fit fits fitting for from full get gets
+getting gguf give given gives go good got gpu gpus had handle happen hardware has have having hello help hey hgx hi
+hold home host hosted how i i'd if i'm in inference instance intel into is issue issues it it's its just kind kinds
+know language largest least less let like llm llms load local locally long machine machine's machines mainly make many
+max maximum may me mem memory meta might min mine minimum model models more most mostly much my need needed needs nice
+number nvidia of ok old on one one's only oom or other our out overall own parameter parameters params pc people per
+perhaps please possible pro purchase quant quantisation quantization quantized quants question quick ram rather re
+really recommend recommended reduce reducing require required requirement requirements requires resource resources
+result results rig roughly run running runs same say see serve served server serving set setup should single size small
+smallest smoothly so some someone something spare spec specs still sufficient suggest supervised sure system take takes
+tell than thanks that the their them then there these they think this those through time times to together tokens too
 total try trying two under up us usage use used user using version via vram want wanted was way we well were what
 what's whats when where whether which while who will with work working works workstation would write writing yes you
 your

@@ -17,6 +17,7 @@ PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
     r"|conversations?|chats)"
 )
+SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10, "twenty": 20, "fifty": 50}
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|parallel|active)"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
@@ -64,6 +65,11 @@ def each_second(match: re.Match[str]) -> object:
     """Return how many come in a second, of a number of them in a second, a minute, an hour or a day."""
     thousands = 1000 if match[2] else 1
     return float(match[1].replace(",", "")) * thousands / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
+
+
+def spelt(match: re.Match[str]) -> object:
+    """Return a count that is written as a word."""
+    return SPELT[match[1]]
 
 
 def written(match: re.Match[str]) -> object:
@@ -159,6 +165,9 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:for\s+)?{NUMBER}\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
         plainly,
     ),
+    ("sequences", rf"\b({'|'.join(SPELT)})\s+{PEOPLE}\b", spelt),
+    ("sequences", rf"\b(?:team|group) of ({'|'.join(SPELT)})\b", spelt),
+    ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),

@@ -12,7 +12,7 @@ from calc.units import GIB
 
 TRAINED = ("training", "duration")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
-FOR_MODELS = re.compile(r"\b(?:what|which|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
+FOR_MODELS = re.compile(r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
     r"|minimum|cheapest|buy|best|serve|host|rent\w*)\b"

@@ -77,7 +77,10 @@ def read_method(quantization: Values, config: Values, find: Find) -> Stated:
         known = ", ".join(METHODS)
         message = f"{method or 'without a method'!r:.60} is not modelled; modelled are {known}. Choose `weights`"
         raise ScenarioError(f"{FIELD}.quant_method", message)
-    return METHODS[method]({"expert_dtype": config.get("expert_dtype"), **quantization}, find)
+    text = config.get("text_config")
+    tables = isinstance(text, Mapping) and bool(text.get("engram_layer_ids"))
+    beside = {"expert_dtype": config.get("expert_dtype"), "word_group_tables": tables}
+    return METHODS[method]({**beside, **quantization}, find)
 
 
 def in_groups(number_format: NumberFormat, size: int) -> NumberFormat:
@@ -91,15 +94,20 @@ def in_groups(number_format: NumberFormat, size: int) -> NumberFormat:
 
 
 def fp8(quantization: Values, find: Find) -> Stated:
-    """Return FP8 of transformers and DeepSeek: in blocks where a size is stated; experts may be in 4 bits."""
+    """Return FP8 of transformers and DeepSeek: in blocks where a size is stated; experts may be in 4 bits.
+
+    DeepSeek's tables of word groups have a scale for each 32 numbers of a row.
+    """
     base = find("fp8-block" if quantization.get("weight_block_size") else "fp8")
+    tables = ((r"re:\.engram\.embed(\.|$)", find("mxfp8")),) if quantization.get("word_group_tables") else ()
     experts = MODELOPT.get(str(quantization.get("moe_quant_algo")))
     if experts is None and quantization.get("expert_dtype") == "fp4":
         experts = "mxfp4-linear"
     if experts is None:
-        return Stated(base)
+        return Stated(base, tables)
     # What ModelOpt leaves out of its own number format is in FP8 here.
-    return Stated(base, ((r"re:\.experts(\.|$)", find(experts)),), left_out=("modules_to_not_convert",))
+    others = (*tables, (r"re:\.experts(\.|$)", find(experts)))
+    return Stated(base, others, left_out=("modules_to_not_convert",))
 
 
 def gptq(quantization: Values, find: Find) -> Stated:

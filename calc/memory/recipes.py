@@ -144,7 +144,7 @@ def formats_of(architecture: Architecture, recipe: Recipe) -> Formats:
         where = {
             tensor: [(rule.number_format, layers_of(rule, tensor, kind, standing)) for rule in recipe.rules]
             for tensor in kind.tensors
-            if tensor.quantizable
+            if tensor.quantizable or tensor.block == "other_embedding"
         }
         known: dict[tuple[NumberFormat, ...], Chosen] = {}
         for layer in standing:

@@ -25,16 +25,19 @@ def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:
     """Return the passes over the cache that an engine makes in a pass beside those of attention.
 
     Joining new entries to a cache reads and writes all of it. KV heads that are repeated for the query heads that share
-    them are written and read for each of these as well.
+    them are read, and written for each of these. Either takes elements one by one.
     """
     found: list[Counted] = []
+    join, repeat = schedule.of("join_cycles"), schedule.of("repeat_cycles")
     for operation, times in operations:
         if isinstance(operation, Attention):
-            passes, kernels = schedule.cache_passes, 2.0
+            size, elements = operation.cache_bytes, operation.cache_bytes / UNPACKED_BYTES
+            joined = Copy("Cache with new entries", schedule.cache_passes * size, 2.0, join * elements)
+            found.append(Counted(joined, times))
             if schedule.repeats_heads and operation.heads > operation.kv_heads and not operation.latent:
-                passes, kernels = passes * (1.0 + operation.heads / operation.kv_heads), 4.0
-            if passes:
-                found.append(Counted(Copy("Copies of the cache", passes * operation.cache_bytes, kernels), times))
+                sharing = operation.heads / operation.kv_heads
+                repeated = Copy("KV heads repeated", (1.0 + sharing) * size, 2.0, repeat * sharing * elements)
+                found.append(Counted(repeated, times))
     return tuple(found)
 
 

@@ -1,6 +1,7 @@
 """The laws of kernels on one device: of its family or the nearest measured one, with the rates of its data sheet."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog import catalog
@@ -45,6 +46,8 @@ class DeviceLaws:
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
+        lanes = accelerator.quantity("fp32") if accelerator.quantity("unit_threads") else None
+        self.cycles = lanes / (2.0 * self.family.lanes) if lanes else inf  # a second, of all units that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}
         self._prefills: dict[tuple[bool, str], PrefillLaw] = {}
@@ -99,6 +102,8 @@ class DeviceLaws:
         rate = matrix_rate(self.accelerator, found.law.rate, self.family.operations_per_byte)
         if not rate:  # a sheet without a rate in FP32 or TF32: matrix units take TF32 at half the rate of 16 bit
             rate = self.rate(PLAIN) / 2
+        if self.own.emulated_factor and "emulates" in self.accelerator.facts:
+            rate /= self.own.emulated_factor
         return rate * found.law.values.get("matrix_share", 1.0) * found.rate_factor
 
     def _read(self, found: Found) -> float:

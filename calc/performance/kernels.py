@@ -49,6 +49,7 @@ from calc.performance.transfers import transfer
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
 UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
 UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
+EXPERT_PRODUCTS = 2  # of each expert: gate and up together, and down
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
 
 
@@ -72,7 +73,7 @@ class Kernels(DeviceLaws):
             Attention: self.attention,
             Recurrence: self.recurrence,
             Pointwise: self.pointwise,
-            Copy: self.pointwise,
+            Copy: self.copy,
             Collective: self.collective,
             HostCopy: self.host_copy,
         }
@@ -103,7 +104,11 @@ class Kernels(DeviceLaws):
         rows, ranks = operation.tokens * operation.active, operation.ranks
         if ranks > 1 and self.engine:  # in training a loss evens loads out
             rows *= busiest_rank(experts=operation.experts * ranks, ranks=ranks, tokens=operation.tokens)
-        return experts_s(
+        starts = 0.0
+        if self.own.experts_in_turn and operation.kernel in UNPACKED:
+            plain = self._products.get(PLAIN) or self._product_law(PLAIN)
+            starts = EXPERT_PRODUCTS * operation.experts * plain.start_s
+        return starts + experts_s(
             law,
             rows=rows,
             touched=operation.touched,
@@ -167,6 +172,10 @@ class Kernels(DeviceLaws):
         """Return the seconds of work on each element for itself."""
         law = self._streams.get(POINTWISE) or self._stream_law(POINTWISE)
         return stream_s(law, launches=operation.kernels, flops=0.0, moved_bytes=operation.bytes, steps=0.0)
+
+    def copy(self, operation: Copy) -> float:
+        """Return the seconds of a pass over memory that an engine adds: as fast as memory, or as threads take it."""
+        return max(self.pointwise(operation), operation.cycles / self.cycles)
 
     def collective(self, operation: Collective) -> float:
         """Return the seconds of a message among a group of ranks."""

@@ -177,6 +177,7 @@ class Copy(NamedTuple):
     name: str
     bytes: float
     kernels: float
+    cycles: float = 0.0  # of one compute unit, in which its threads copy the elements one by one
 
     @property
     def flops(self) -> float:

@@ -12,6 +12,8 @@ class OwnKernels(NamedTuple):
     vector_start_s: float = 0.0  # of kernels for a few rows
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
+    experts_in_turn: float = 0.0  # 1: packed weights of experts are multiplied by a kernel for each, in a graph too
+    emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
 
 

@@ -1,10 +1,11 @@
 """Training: which method, sharding and checkpointing trains a model on which devices, and how fast.
 
 Of each number of devices every way that the question leaves open is sized and timed by what `estimate` itself asks; the
-fastest that fits is taken, with a micro-batch that is doubled while that helps. The optimizer, and then the parameters
-too, wait in the host's memory only where nothing else fits.
+fastest that surely fits is taken, with a micro-batch that is doubled while that helps. The optimizer, and then the
+parameters too, wait in the host's memory only where nothing else surely fits.
 """
 
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -100,18 +101,16 @@ class TrainingSearch(Search):
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         lacking = Miss("memory", "nothing fits", inf)
-        for parts in WAITING:
+        waiting = WAITING[:1] if "offload" in base else WAITING
+        for chance, parts in product((SURE, LEAST_CHANCE), waiting):
             away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
             scenarios = [{**scenario, "offload": parts} for scenario in away] if parts else every
-            for chance in (SURE, LEAST_CHANCE):
-                answer = self.of_ways(candidate, scenarios, chance)
-                if isinstance(answer, Candidate):
-                    grows = chance == SURE and "micro_batch" not in base
-                    best = self.larger(answer) if grows else answer._replace(tight=chance < SURE)
-                    return self.too_long(best) or best
-                lacking = min(lacking, answer, key=lambda miss: miss.ratio)
-            if "offload" in base:
-                break
+            answer = self.of_ways(candidate, scenarios, chance)
+            if isinstance(answer, Candidate):
+                grows = chance == SURE and "micro_batch" not in base
+                best = self.larger(answer) if grows else answer._replace(tight=chance < SURE)
+                return self.too_long(best) or best
+            lacking = min(lacking, answer, key=lambda miss: miss.ratio)
         return lacking
 
     @staticmethod

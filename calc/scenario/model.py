@@ -7,8 +7,8 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
-from calc.catalog.entries import file_of
-from calc.catalog.records import StoredWeights
+from calc.catalog.entries import file_of, fold
+from calc.catalog.records import Model, StoredWeights
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format
 from calc.scenario.fields import MODEL_FIELDS
@@ -40,22 +40,20 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     """
     if isinstance(value, str):
         model = catalog.model(value)
-        architecture = known_architecture(catalog, model.id)
-        said = catalog.named_format(value)
-        found = ReadModel(
-            model.id, model.name, architecture, model.context_tokens, config=model.config, written=model.id, said=said
-        )
-        if value in model.published:
-            return found._replace(config={**model.config, **model.published[value]}, written=value)
-        return found
+        said, name = catalog.named_format(value), variant_of(model, value)
+        said_there = {**model.variants.get(name, {}), **model.published.get(value, {})}
+        written = value if value in model.published else name or model.id
+        architecture = known_architecture(catalog, model.id, name)
+        config, context = {**model.config, **said_there}, model.context_tokens
+        return ReadModel(model.id, model.name, architecture, context, config=config, written=written, said=said)
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
-        config = Config(value["config"])
-        check_json(config.values, config.field)
-        architecture = read_config(config)
+        given = Config(value["config"])
+        check_json(given.values, given.field)
+        architecture = read_config(given)
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
-        return ReadModel("", name, architecture, architecture.context_tokens, config=config.values, written="")
+        return ReadModel("", name, architecture, architecture.context_tokens, config=given.values, written="")
     known = 'a catalogue id, a Hugging Face repository name, or {"config": {...}}'
     raise ScenarioError("model", f"must be {known}" if value is not None else f"is missing: give {known}")
 
@@ -74,11 +72,18 @@ def read_text_only(reader: Reader, architecture: Architecture) -> Architecture:
     return architecture._replace(embeddings=kept)
 
 
-def known_architecture(catalog: Catalog, model_id: str) -> Architecture:
-    """Return the architecture of a catalogue model, read once for each loaded catalogue."""
-    architecture = catalog.derived.get(model_id)
+def variant_of(model: Model, written: str) -> str:
+    """Return the repository that is meant where it has other classes or words than the model; empty for the model."""
+    return next((name for name in model.variants if fold(name) == fold(written)), "")
+
+
+def known_architecture(catalog: Catalog, model_id: str, variant: str = "") -> Architecture:
+    """Return the architecture of a catalogue model, or of a variant, read once for each loaded catalogue."""
+    architecture = catalog.derived.get(variant or model_id)
     if not isinstance(architecture, Architecture):
-        architecture = catalog.derived[model_id] = read_config(Config(catalog.model(model_id).config))
+        model = catalog.model(model_id)
+        read = read_config(Config({**model.config, **model.variants.get(variant, {})}))
+        architecture = catalog.derived[variant or model_id] = read
     return architecture
 
 
@@ -91,6 +96,8 @@ def check_models(catalog: Catalog) -> None:
             model = catalog.model(model_id)
             for config in (model.config, *({**model.config, **other} for other in model.published.values())):
                 published_format(config, architecture, catalog.number_format)
+            for name in model.variants:
+                known_architecture(catalog, model_id, name)
         except ScenarioError as error:
             field = error.field.removeprefix("model.")
             problems.append(f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}")

@@ -37,7 +37,6 @@ START = {
     "expert_factor": 1.0,
     "links_factor": 0.6,
     "product_launches": 1.0,
-    "cache_passes": 4.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
     "launch_s": 1e-5,

@@ -1,4 +1,7 @@
-"""How far the laws of kernels are off, on measured shapes that none of them was fitted on."""
+"""How far the laws of kernels are off, on measured shapes that none of them was fitted on.
+
+`python -m calc.validation.kernel_errors` prints it by kind of operation, and by kind and format.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -50,3 +53,19 @@ def error_of(group: tuple[str, ...], errors: Sequence[float]) -> KernelError:
     """
     sizes = sorted(map(abs, errors))
     return KernelError(group, len(errors), median(sizes), median(errors), sizes[(len(sizes) * 4 - 1) // 5])
+
+
+def main() -> None:
+    """Print the tables."""
+    head = f"{'operation':<28} {'rows':>5} {'median':>7} {'80 %':>7} {'bias':>7}"
+    for group_of in (lambda row: (row.kind,), lambda row: (row.kind, row.kernel)):
+        lines = sorted(kernel_errors(group_of))
+        body = [
+            f"{' '.join(line.group):<28} {line.rows:>5} {line.error:>7.1%} {line.most:>7.1%} {line.bias:>+7.1%}"
+            for line in lines
+        ]
+        print("\n".join([head, "-" * len(head), *body, ""]))
+
+
+if __name__ == "__main__":
+    main()

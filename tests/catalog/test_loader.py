@@ -227,7 +227,7 @@ def test_the_snapshot_is_the_catalogue() -> None:
             for name, fact in carried.items()
         }
         assert again.accelerator(device.id) == device._replace(also=(), exceptions=(), facts=facts)
-    left = {"licence": "", "gated": False, "note": "", "checked": "", "finetunes": ()}
+    left = {"licence": "", "gated": False, "note": "", "checked": "", "finetunes": (), "variants": {}}
     assert list(again.models()) == [model._replace(**left) for model in known.models()]
     assert again.prices() == [price._replace(note="") for price in known.prices()]
     cited = {fact.source for device in again.accelerators() for fact in device.facts.values()}
@@ -247,9 +247,9 @@ def test_finetunes_are_read_where_nothing_else_knows_a_name() -> None:
     """A built copy finds every model by the same names; the names that it knows without finetunes mean the same."""
     read: list[int] = []
 
-    def late() -> dict[str, list[str]]:
+    def late() -> dict[str, dict[str, object]]:
         read.append(1)
-        found: dict[str, list[str]] = json.loads(finetunes(read_tables()))
+        found: dict[str, dict[str, object]] = json.loads(finetunes(read_tables()))
         return found
 
     known, built = catalog(), json.loads(snapshot())
@@ -261,6 +261,10 @@ def test_finetunes_are_read_where_nothing_else_knows_a_name() -> None:
     for name in every[::40]:
         assert again.model(name).id == known.model(name).id
         assert again.named_format(name) == known.named_format(name)
+    assert again.model("google/vit-base-patch16-224").variants  # its record was made before
+    for name in [name for model in known.models() for name in model.variants]:
+        assert again.model(name).variants == known.model(name).variants
+        assert name in known.model(name).variants
     assert read == [1]
     with pytest.raises(ScenarioError):
         again.model("nobody/Nothing-9B")

@@ -1,4 +1,4 @@
-"""What an engine copies beside the operations of a model: the states of recurrent layers around their update."""
+"""What an engine copies beside the operations of a model: caches, and the states of recurrent layers."""
 
 from typing import Any
 
@@ -49,6 +49,32 @@ def test_llama_cpp_gathers_states_of_delta_nets() -> None:
     assert passes("llama.cpp", "rtx-5090", DELTA, prompts=False) == 2
     assert passes("llama.cpp", "m4-max-64gb", DELTA, prompts=False) == 4
     assert passes("llama.cpp", "rtx-5090", SPACE, prompts=True) == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "device", "version", "more_s"),
+    [("qwen2.5-7b", "a100-sxm-80gb", "4.46.0", 0.0195), ("qwen3-8b", "h20-96gb", "4.51.3", 0.0330)],
+)
+def test_pytorch_joins_caches_as_fast_as_units_take_elements(
+    model: str, device: str, version: str, more_s: float
+) -> None:
+    """16,384 tokens more of context take a token of transformers 19.5 and 33 ms longer (Qwen, 28 and 32 heads).
+
+    The H20 has twice the A100's bandwidth and takes as long for a head and key.
+    """
+    asked = {"model": model, "engine": "transformers", "engine_version": version, "weights": "bf16"}
+    times = []
+    for prompt in (14336, 30720):
+        report: Any = estimate({**asked, "accelerator": device, "prompt_tokens": prompt, "output_tokens": 2048})
+        times.append(1.0 / report["speed"]["output_tokens_per_s"]["typical"])
+    assert times[1] - times[0] == pytest.approx(more_s, rel=0.1)
+
+
+def test_copies_of_units_that_are_not_known_are_as_fast_as_memory() -> None:
+    """Elements one by one take a clock cycle of one of 108 units at 1.41 GHz; of a Radeon's nothing is known."""
+    copied = Copy("Cache with new entries", 4.0, 0.0, cycles=108 * 1.41e9)
+    assert Kernels(catalog().accelerator("a100-sxm-80gb")).seconds(copied) == pytest.approx(1.0, rel=1e-3)
+    assert Kernels(catalog().accelerator("rx-7900-xtx")).seconds(copied) < 1e-6
 
 
 @pytest.mark.parametrize(

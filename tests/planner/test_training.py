@@ -8,11 +8,13 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import Candidate
-from calc.planner.options import SURE, Miss, tokens_a_second
+from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
+from calc.planner.ranking import parameters
 from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
+from calc.scenario.model import known_architecture
 
 TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}
 CARDS: dict[str, Any] = {
@@ -93,11 +95,25 @@ def test_larger_batches_where_they_help() -> None:
 
 
 def test_the_largest_model_by_method() -> None:
-    """One card trains a larger model with QLoRA than with LoRA, and with LoRA than in full: one option of each."""
+    """One card trains a model 2.7 times as large with QLoRA as with LoRA, with LoRA 1.45 times as large as in full.
+
+    The next larger ones do not surely fit by their whole reports, all recomputed, whatever waits on the host.
+    """
     answer: Any = plan({**TRAINING, "want": "limit", "of": "model", "have": {"accelerator": "rtx-4090"}})
-    sizes = [estimate(option["scenario"])["model"]["parameters_total"] for option in answer["options"]]  # type: ignore[index]
-    assert [option["scenario"]["method"] for option in answer["options"]] == ["qlora", "lora", "full"]
-    assert sizes[0] > 1.5 * sizes[1] and sizes[1] > sizes[2]
+    found = [option["scenario"] for option in answer["options"]]
+    assert [scenario["method"] for scenario in found] == ["qlora", "lora", "full"]
+    known = {name: known_architecture(catalog(), name) for name in catalog().ids("models")}
+    sizes = {name: parameters(model) for name, model in known.items() if model.writes}
+    largest = [sizes[scenario["model"]] for scenario in found]
+    assert largest[0] > 2.5 * largest[1] and largest[1] > 1.4 * largest[2]
+    for scenario, size in zip(found, largest, strict=True):
+        for name in sorted((name for name in sizes if sizes[name] > size), key=lambda name: sizes[name])[:4]:
+            for away in ([], ["optimizer"]):
+                more = {**scenario, "model": name, "checkpointing": "full", "offload": away}
+                memory: Any = estimate(more)["memory"]
+                spare, upper = room_of(memory)
+                room = memory["capacity_bytes"]
+                assert chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper) < SURE, more
 
 
 def test_layouts_of_a_run() -> None:

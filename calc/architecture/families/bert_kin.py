@@ -101,7 +101,8 @@ ELECTRA = {**BERT, "embedding_size": 128, "hidden_size": 256, "num_attention_hea
 def electra(config: Config) -> Architecture:
     """ELECTRA (arXiv:2003.10555): BERT whose tables may be narrower than its layers."""
     size = config.integer("embedding_size")
-    return narrowed(kin(config, table=embeddings(config, size, positions=True, types=True)), size)
+    table = embeddings(config, size, positions=True, types=True)
+    return narrowed(kin(config, table=table, last=text_head(config, config.hidden(), pooled=False)), size)
 
 
 def narrowed(architecture: Architecture, size: int) -> Architecture:

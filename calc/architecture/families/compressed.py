@@ -15,11 +15,8 @@ COMPRESSED, HEAVILY_COMPRESSED, WINDOW_ONLY = (
 )
 
 
-def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
-    """Return DeepSeek V4's attention: one key-value head in a window, and before it entries that sum up `rate` tokens.
-
-    The light compression has overlapping entries, hence double width, and an indexer that chooses among them.
-    """
+def low_rank_attention(config: Config) -> Tensors:
+    """Return what each layer of DeepSeek V4 has: queries and outputs through low ranks, one head of keys as values."""
     hidden, heads, size = config.hidden(), config.integer("num_attention_heads", most=2**20), config.integer("head_dim")
     query_rank, rank = config.integer("q_lora_rank"), config.integer("o_lora_rank")
     groups = config.integer("o_groups", most=heads)
@@ -30,9 +27,24 @@ def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
     tensors += linear(prefix + "q_b_proj", block, heads * size, query_rank, split=SPLIT_OUT)
     tensors += linear(prefix + "kv_proj", block, size, hidden) + norm(prefix + "kv_norm", size, block=block)
     tensors += linear(prefix + "o_a_proj", block, groups * rank, heads * size // groups, split=SPLIT_OUT)
-    tensors += linear(prefix + "o_b_proj", block, hidden, groups * rank, split=SPLIT_IN)
-    window = config.integer("sliding_window", default=128)
-    caches: tuple[TokenCache, ...] = (TokenCache("keys as values", 1, size, 0, window_tokens=window),)
+    return tensors + linear(prefix + "o_b_proj", block, hidden, groups * rank, split=SPLIT_IN)
+
+
+def windowed_attention(config: Config, tensors: Tensors, caches: tuple[TokenCache, ...]) -> Mixer:
+    """Return attention over a window, and over what `caches` keep of the tokens before it."""
+    size, window = config.integer("head_dim"), config.integer("sliding_window", default=128)
+    near = TokenCache("keys as values", 1, size, 0, window_tokens=window)
+    return Mixer(tensors, Attention(config.integer("num_attention_heads"), 1, size, window), caches=(near, *caches))
+
+
+def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
+    """Return DeepSeek V4's attention: one key-value head in a window, and before it entries that sum up `rate` tokens.
+
+    The light compression has overlapping entries, hence double width, and an indexer that chooses among them.
+    """
+    hidden, size, query_rank = config.hidden(), config.integer("head_dim"), config.integer("q_lora_rank")
+    prefix, block = "self_attn.", "attention"
+    tensors, caches = low_rank_attention(config), tuple[TokenCache, ...]()
     if kind != WINDOW_ONLY:
         wide = 2 if kind == COMPRESSED else 1
         tensors += compressor(prefix + "compressor", hidden, size, wide * size, rate=rate)
@@ -44,7 +56,7 @@ def compressed_attention(config: Config, kind: str, rate: int) -> Mixer:
         tensors += linear(prefix + "compressor.indexer.q_b_proj", block, count * small, query_rank)
         tensors += linear(prefix + "compressor.indexer.scorer.weights_proj", block, count, hidden)
         caches += (TokenCache("indexer keys", 1, small, 0, stride=rate),)
-    return Mixer(tensors, Attention(heads, 1, size, window), caches=caches)
+    return windowed_attention(config, tensors, caches)
 
 
 def compressor(name: str, hidden: int, size: int, width: int, rate: int) -> tuple[Tensor, ...]:

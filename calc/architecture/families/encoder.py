@@ -94,10 +94,15 @@ def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
         return linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
     if head == "ForQuestionAnswering":
         return linear("qa_outputs", "head", 2, hidden, bias=True)
-    labels = config.values.get("id2label")
-    classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+    classes = labels_of(config)
     before = linear("pooler", "other", hidden, hidden, bias=True) if head == "ForSequenceClassification" else ()
     return before + linear("classifier", "head", classes, hidden, bias=True)
+
+
+def labels_of(config: Config) -> int:
+    """Return how many classes a config names, or 2 as its class has where it names none."""
+    labels = config.values.get("id2label")
+    return len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
 
 
 BERT = {
@@ -123,9 +128,9 @@ def big_bird(config: Config) -> Architecture:
     return bert_like(config, pooled=True, types=True)
 
 
-@family("roberta", "xlm-roberta", defaults={**BERT, "vocab_size": 50265})
+@family("roberta", "xlm-roberta", "camembert", defaults={**BERT, "vocab_size": 50265})
 def roberta(config: Config) -> Architecture:
-    """RoBERTa and XLM-RoBERTa: BERT's layout with other vocabularies."""
+    """RoBERTa, XLM-RoBERTa and CamemBERT: BERT's layout with other vocabularies."""
     return bert_like(config, pooled=True, types=True)
 
 

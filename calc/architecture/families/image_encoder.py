@@ -1,11 +1,9 @@
-"""Families of encoders of images, which give hidden states or classes: ViT, DeiT, DINOv2 and DINOv3."""
-
-from collections.abc import Mapping
+"""Families of encoders of images, which give hidden states, classes or objects: ViT, DeiT, DINOv2 and 3, YOLOS."""
 
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
-from calc.architecture.families.encoder import reader
+from calc.architecture.families.encoder import labels_of, reader
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import patch_count, patches
 from calc.architecture.layers import Architecture, Attention, Layer
@@ -68,6 +66,38 @@ def images(config: Config, table: Tensors, block: Layer, *, last: Tensors) -> Ar
     )
 
 
+YOLOS = {**VIT, "image_size": [512, 864], "num_detection_tokens": 100}
+
+
+@family("yolos", defaults=YOLOS)
+def yolos(config: Config) -> Architecture:
+    """YOLOS (arXiv:2106.00666): ViT with tokens that become objects, and positions anew before each further layer."""
+    hidden, layers, patch = config.hidden(), config.layers(), config.integer("patch_size", most=2**16)
+    heads, _, size = heads_of(config, hidden)
+    sides, objects = config.integers("image_size") or [], config.integer("num_detection_tokens", most=2**16)
+    if len(sides) != 2 or min(sides) < patch:
+        raise config.error("image_size", f"must be a height and a width of at least {patch}")
+    places = (sides[0] // patch) * (sides[1] // patch) + objects + 1
+    table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
+    table += (Tensor("detection_tokens", "other_embedding", (1, objects, hidden)),)
+    table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
+    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    if config.flag("use_mid_position_embeddings", default=True):
+        table += (Tensor("mid_position_embeddings", "other_embedding", (layers - 1, 1, places, hidden)),)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    block = layer(
+        reader(softmax_attention(hidden, seen, qkv_bias=config.flag("qkv_bias", default=True), out_bias=True)),
+        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
+        style=GPT_STYLE,
+    )
+    last: Tensors = ()
+    for name, outputs in (("class_labels_classifier", labels_of(config) + 1), ("bbox_predictor", 4)):
+        for index, width in enumerate((hidden, hidden, outputs)):
+            last += linear(f"{name}.{index}", "head", width, hidden, bias=True)
+    return images(config, table, block, last=last)
+
+
 DINOV3 = {
     "hidden_size": 384,
     "intermediate_size": 1536,
@@ -116,8 +146,7 @@ def image_head(config: Config, kind: str, hidden: int) -> Tensors:
     """Return what stands behind an encoder of images: its classes, or a pooler, or nothing."""
     named = config.values.get("architectures")
     if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
-        labels = config.values.get("id2label")
-        classes = len(labels) if isinstance(labels, Mapping) else config.integer("num_labels", default=2)
+        classes = labels_of(config)
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
         return linear("classifier", "head", classes, inputs, bias=True)
     return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)

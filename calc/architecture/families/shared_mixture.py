@@ -34,6 +34,21 @@ def glm4_moe(config: Config) -> Architecture:
     )
 
 
+@family("bailing_moe", "sarvam_moe", defaults={"first_k_dense_replace": 1})
+def bailing_moe(config: Config) -> Architecture:
+    """Ling 2.0 and Sarvam: norms on query and key heads, a few dense layers, a router with a learned correction."""
+    feed = shared_experts(config, shared="num_shared_experts")
+    experts, _ = expert_counts(config, "num_experts", "n_routed_experts")
+    correction = Tensor("mlp.router.expert_bias", "router", (experts,))
+    return llama_like(
+        config,
+        fused=True,
+        qk_norm="head" if config.flag("use_qk_norm", default=True) else "",
+        experts=feed._replace(tensors=(*feed.tensors, correction)),
+        sparse=after_first(config),
+    )
+
+
 ERNIE = {
     "vocab_size": 103424,
     "hidden_size": 2560,
@@ -189,7 +204,7 @@ def uneven_attention(hidden: int, attention: Attention, bias: bool, sinks: bool)
 
 @family("laguna")
 def laguna(config: Config) -> Architecture:
-    """Laguna: a gate for each head, a number of heads for each layer, a router with a learned correction."""
+    """Laguna: a gate for each head or each of its elements, heads by layer, a router with a learned correction."""
     hidden, layers = config.hidden(), config.layers()
     usual, kv_heads, size = heads_of(config, hidden)
     listed = config.integers("num_attention_heads_per_layer") or [usual] * layers
@@ -202,24 +217,25 @@ def laguna(config: Config) -> Architecture:
     feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
     correction = Tensor("mlp.router.e_score_correction_bias", "router", (experts,))
     feed = feed._replace(tensors=(*feed.tensors, correction))
-    gating, bias = config.values.get("gating", True) is not False, config.flag("attention_bias", default=False)
+    gating, bias = config.values.get("gating", True), config.flag("attention_bias", default=False)
 
     def mixer(kind: str) -> Mixer:
         name, _, heads = kind.partition(":")
         attention = Attention(int(heads), kv_heads, size, window if name == SLIDING else None)
         found = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head")
-        gate = linear("self_attn.g_proj", "attention", attention.heads, hidden, split=SPLIT_OUT) if gating else ()
+        width = attention.heads * (size if gating == "per-element" else 1)
+        gate = linear("self_attn.g_proj", "attention", width, hidden, split=SPLIT_OUT) if gating else ()
         return found._replace(tensors=found.tensors + gate)
 
     def feed_of(kind: str) -> FeedForward:
         return feed if kind == SPARSE else dense(hidden, config.integer("intermediate_size"))
 
-    types = mixers_of(config, [FULL] * layers)
+    types, plain = mixers_of(config, [FULL] * layers), config.integers("mlp_only_layers") or [0]
     return decoder(
         config,
         mixers=[f"{name}:{heads}" for name, heads in zip(types, listed, strict=True)],
         mixer=mixer,
-        feeds=feeds_of(config, lambda layer: layer > 0),
+        feeds=feeds_of(config, lambda layer: layer not in plain),
         feed=feed_of,
     )
 

@@ -2,8 +2,8 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, keys_and_values, layer, norms, softmax_attention
 from calc.architecture.config import MOST_LAYERS, Config
-from calc.architecture.decoders import assemble
-from calc.architecture.families.encoder import reader
+from calc.architecture.decoders import LLAMA_NORMS, assemble
+from calc.architecture.families.encoder import encoder, reader
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, BEFORE, LAYER_NORM, OUTPUT, PROMPT, Architecture, Attention, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
@@ -168,7 +168,7 @@ T5 = {"vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers
 
 @family("t5", "mt5", defaults=T5)
 def t5(config: Config) -> Architecture:
-    """T5 and Flan-T5 (arXiv:1910.10683): no biases, learned distances in place of positions, a gate from 1.1 on."""
+    """T5 and Flan-T5 (arXiv:1910.10683), or the encoder alone: learned distances, no biases, a gate from 1.1 on."""
     hidden, heads = config.hidden("d_model"), config.integer("num_heads", most=2**20)
     attention = Attention(heads, heads, config.integer("d_kv"), rotary=False)
     layers = config.layers("num_layers")
@@ -176,13 +176,24 @@ def t5(config: Config) -> Architecture:
     activation = "gelu_new" if gate and activation == "gelu" else activation  # as its class reads "gated-gelu"
     feed = dense(hidden, config.integer("d_ff"), gated=bool(gate), activation=activation)
     buckets = config.integer("relative_attention_num_buckets", default=32)
+    style = Style(dropout=config.number("dropout_rate", default=0.1, most=1) > 0)
+    if config.values.get("architectures") == ["T5EncoderModel"]:
+        alone = softmax_attention(hidden, attention._replace(causal=False))
+        return encoder(
+            config,
+            hidden=hidden,
+            layers=layers,
+            block=layer(reader(alone), feed, *norms(hidden, *LLAMA_NORMS), style=style),
+            embeddings=(Tensor("relative_attention_bias.weight", "other_embedding", (buckets, heads)),),
+            last=norm("norm", hidden, block="final_norm"),
+        )
     return translator(
         config,
         hidden=hidden,
         layers=(layers, config.integer("num_decoder_layers", default=layers, most=MOST_LAYERS)),
         mixer=softmax_attention(hidden, attention),
         feeds=(feed, feed),
-        style=Style(dropout=config.number("dropout_rate", default=0.1, most=1) > 0),
+        style=style,
         embeddings=tuple(
             Tensor(f"{name}.relative_attention_bias.weight", "other_embedding", (buckets, heads))
             for name in (ENCODER, DECODER)

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check, check_reference
-from calc.catalog.checking.rules import CONFIG_SIZES, CONFIG_TEXTS, MODEL_RULES, PUBLISHED_RULES, TORCH_TYPES
+from calc.catalog.checking.rules import (
+    CONFIG_SIZES,
+    CONFIG_TEXTS,
+    MODEL_RULES,
+    PUBLISHED_RULES,
+    TORCH_TYPES,
+    VARIANT_RULES,
+)
 from calc.catalog.entries import DATA, Entry, Tables
 
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
@@ -23,6 +30,7 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.context_tokens", f"{context} is neither the config's length nor one that models have")
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)
+    check_variants(check, where, entry.get("variants", {}))
     published = entry.get("published", {})
     assert isinstance(published, dict)
     for repository, item in published.items():
@@ -33,6 +41,18 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check.problem(place, "is not one of the entry's repositories")
         elif check.fields(place, item, PUBLISHED_RULES):
             check_reference(check, f"{place}.source", item["source"], tables)
+
+
+def check_variants(check: Check, where: str, variants: object) -> None:
+    """Check repositories that have other classes or words than their model, and what their configs say of them."""
+    assert isinstance(variants, dict)
+    for repository, item in variants.items():
+        place = f"{where}.variants.{repository}"
+        if not isinstance(item, dict) or not item:
+            check.problem(place, "must be a table with what the repository's config says otherwise")
+        elif check.fields(place, item, VARIANT_RULES):
+            for path, key, value in leaves(place, item):
+                check_setting(check, path, key, value)
 
 
 def odd_length(context: int, config: object) -> bool:

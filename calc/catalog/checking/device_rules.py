@@ -37,6 +37,7 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "pcie": ("text", ("",), 0, 0),
     "peer_to_peer": ("text", ("",), 0, 0),
     "rocm": ("text", ("",), 0, 0),
+    "emulates": ("text", ("",), 0, 0),
     "devices_per_package": ("count", ("package",), 2, 64),
 }
 REQUIRED_FACTS = ("memory", "bandwidth")
@@ -63,6 +64,7 @@ TEXT_CHOICES = {
         "no",
     ),  # may one device read another's memory without a copy through the host's?
     "rocm": ("supported", "not supported"),  # by AMD's own list
+    "emulates": ("bf16",),  # a format that others of its generation's makers have circuits for
 }
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
 CROSS_CHECKS = ("bandwidth", "rate", "sparse")

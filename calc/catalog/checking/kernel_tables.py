@@ -13,6 +13,7 @@ KERNEL_FAMILY_RULES: Rules = {
     "memory_factor?": (int, float),
     "operations_per_byte?": (int, float),
     "least_rows?": (int, float),
+    "lanes?": (int, float),
     "reason": (str,),
     "source": (str,),
     "checked": (str,),

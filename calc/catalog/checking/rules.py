@@ -19,6 +19,7 @@ MODEL_RULES: Rules = {
     "name": (str,),
     "repositories": (list,),
     "finetunes?": (list,),  # repositories of others that hold the same shape under names of their own
+    "variants?": (dict,),  # such as have other classes or words at their ends, each with what its config says of them
     "aliases": (list,),
     "organization": (str,),
     "licence": (str,),
@@ -42,6 +43,16 @@ CONFIG_SIZES: Mapping[str, int] = {
 }
 TORCH_TYPES: Mapping[str, tuple[str, ...]] = dict.fromkeys(("torch_dtype", "dtype"), ("bfloat16", "float16", "float32"))
 CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
+# What a variant's config may say otherwise: any more, and it is a model of its own.
+VARIANT_RULES: Rules = {
+    "architectures?": (list,),
+    "num_labels?": (int,),
+    "vocab_size?": (int,),
+    "type_vocab_size?": (int,),
+    "max_position_embeddings?": (int,),
+    "image_size?": (int,),
+    "tie_word_embeddings?": (bool,),
+}
 # A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
 PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
 SOURCE_RULES: Rules = {

@@ -152,6 +152,7 @@ class KernelFamily(NamedTuple):
     memory_factor: float  # the same of the bandwidth
     operations_per_byte: float  # of bandwidth, where the maker publishes no rate
     least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
+    lanes: float  # of a compute unit that each do an operation in FP32 in a clock cycle, and an addition with it
     reason: str
     source: str
     checked: str

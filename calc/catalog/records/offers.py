@@ -13,6 +13,7 @@ class Model(NamedTuple):
     name: str
     repositories: tuple[str, ...]
     finetunes: tuple[str, ...]  # repositories of others with the same shape under names of their own
+    variants: dict[str, dict[str, object]]  # such with other classes or words, and what their configs say of them
     aliases: tuple[str, ...]
     organization: str
     licence: str

@@ -1,0 +1,93 @@
+"""Families whose language model serves several senses: ERNIE 4.5 VL, where images have experts, and Qwen 2.5 Omni."""
+
+from calc.architecture.blocks import mixture
+from calc.architecture.config import Config
+from calc.architecture.families.mixture import expert_counts
+from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
+from calc.architecture.families.registry import family
+from calc.architecture.families.seeing import audio_of, whisper_layers
+from calc.architecture.families.shared_mixture import ERNIE, ernie4_5_moe
+from calc.architecture.families.towers import AUDIO
+from calc.architecture.families.vision import BLOCK, qwen2_5_tower, transformer
+from calc.architecture.layers import Architecture
+from calc.architecture.tensors import Tensor, Tensors, linear, norm
+
+
+@family("ernie4_5_vl_moe_text", defaults={**ERNIE, "moe_intermediate_size": [1536, 512]})
+def ernie4_5_vl_moe_text(config: Config) -> Architecture:
+    """ERNIE 4.5 VL's language model: text and images have experts of their own, beside those that they share."""
+    widths, hidden = config.integers("moe_intermediate_size") or [], config.hidden()
+    if len(widths) != 2 or not all(widths):
+        raise config.error("moe_intermediate_size", "must be two widths, of the experts of text and of those of images")
+    of_text = config.replaced({"moe_intermediate_size": widths[0]})
+    experts, active = expert_counts(of_text, "moe_num_experts")
+    beside = mixture(hidden, widths[1], experts=experts, active=active).tensors
+    beside += (Tensor("mlp.router.e_score_correction_bias", "router", (1, experts)),)
+    beside = tuple(tensor._replace(name=f"vision_{tensor.name}", block=BLOCK, active=None) for tensor in beside)
+    found = ernie4_5_moe(of_text)
+    kinds = (
+        kind._replace(tensors=kind.tensors + beside) if any(part.active for part in kind.tensors) else kind
+        for kind in found.kinds
+    )
+    return found._replace(kinds=tuple(kinds))
+
+
+ERNIE_VISION = {
+    "depth": 32,
+    "hidden_size": 1280,
+    "intermediate_size": 5120,
+    "num_heads": 16,
+    "patch_size": 14,
+    "spatial_merge_size": 2,
+    "temporal_merge_size": 2,
+}
+
+
+@with_towers("ernie4_5_vl_moe")
+def ernie4_5_vl_moe(config: Config) -> Architecture:
+    """ERNIE 4.5 VL: a tower whose neighbours in space, then in time, become one vector."""
+    text, vision = text_of(config, "ernie4_5_vl_moe_text"), vision_of(config).completed(ERNIE_VISION)
+    text = text.replaced({"model_type": "ernie4_5_vl_moe_text"})
+    hidden, patch = vision.hidden(), vision.integer("patch_size", most=2**10)
+    tower = linear("vision.patch_embedding", BLOCK, hidden, 3 * patch**2)
+    tower += transformer(vision, depth=vision.layers("depth")) + norm("vision.ln", hidden, bias=True, block=BLOCK)
+    wide = hidden * vision.integer("spatial_merge_size", most=64) ** 2
+    for name, frames in (("spatial", 1), ("temporal", vision.integer("temporal_merge_size", most=64))):
+        tower += linear(f"projector.{name}.fc1", BLOCK, wide, frames * wide, bias=True)
+        tower += linear(f"projector.{name}.fc2", BLOCK, wide, wide, bias=True)
+        tower += norm(f"projector.{name}.ln", wide, bias=True, block=BLOCK)
+    outputs = text.hidden()
+    tower += linear("projector.mlp", BLOCK, outputs, wide, bias=True) + norm("projector.norm", outputs, block=BLOCK)
+    return with_tower(config, text, tower)
+
+
+OMNI = {
+    "d_model": 1280,
+    "encoder_layers": 32,
+    "encoder_attention_heads": 20,
+    "encoder_ffn_dim": 5120,
+    "num_mel_bins": 128,
+}
+
+
+def omni_ear(audio: Config, outputs: int) -> Tensors:
+    """Return Qwen 2.5 Omni's encoder of sound: Whisper's layers without a table of positions, and one projection."""
+    hidden, bins = audio.integer("d_model"), audio.integer("num_mel_bins", most=2**16)
+    heads, width = audio.integer("encoder_attention_heads", most=2**20), audio.integer("encoder_ffn_dim")
+    depth = audio.layers("encoder_layers")
+    tower: Tensors = (Tensor("audio.bos_eos", AUDIO, (2, outputs)),)
+    for index, inputs in enumerate((bins, hidden)):
+        tower += (Tensor(f"audio.conv{index}.weight", AUDIO, (hidden, inputs, 3)),)
+        tower += (Tensor(f"audio.conv{index}.bias", AUDIO, (hidden,)),)
+    tower += whisper_layers(audio, hidden=hidden, depth=depth, heads=heads, width=width, key_bias=False)
+    tower += norm("audio.ln_post", hidden, bias=True, block=AUDIO)
+    return tower + linear("projector.audio", AUDIO, outputs, hidden, bias=True)
+
+
+@with_towers("qwen2_5_omni")
+def qwen2_5_omni(config: Config) -> Architecture:
+    """Qwen 2.5 Omni (arXiv:2503.20215) as engines serve it: what thinks, without what speaks."""
+    inner = config.nested("thinker_config") if config.has("thinker_config") else config
+    text = text_of(inner, "qwen2").replaced({"model_type": "qwen2"}).completed({"tie_word_embeddings": False})
+    ear = omni_ear(audio_of(inner).completed(OMNI), text.hidden())
+    return with_tower(config, text, qwen2_5_tower(vision_of(inner)) + ear)
