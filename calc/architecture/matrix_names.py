@@ -52,9 +52,10 @@ def read_targets(value: object, names: Mapping[str, tuple[int, int]], field: str
     if not isinstance(value, list | tuple) or not value or not all(isinstance(item, str) for item in value):
         raise ScenarioError(field, f'must be "{ALL_LINEAR}" or a list of module names: {", ".join(attached)}')
     folded = {str(item).rsplit(".", 1)[-1].casefold() for item in value}
+    own = {name.casefold(): name for name in names}
     found: dict[str, None] = {}
     for item in folded:
-        aliases = (item,) if item in names else ALIASES.get(item, (item,))  # a model's own name comes first
+        aliases = (own[item],) if item in own else ALIASES.get(item, (item,))  # a model's own name comes first
         if item == "w2" and "c_proj" in folded:  # Qwen 1 names its two inner matrices w1 and w2
             aliases = ("up_proj",)
         here = [name for name in aliases if name in names or name == "lm_head"]

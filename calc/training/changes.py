@@ -71,7 +71,7 @@ def of_computation(plan: Plan) -> Iterator[Change]:
     """Iterate over other ways to compute the same: the attention, the loss, and what is computed twice."""
     if not plan.choices.flash:
         price = "None: the same results, and faster."
-        yield Change("flash", "Use flash attention", price, FREE, fields={"attention": "flash"})
+        yield Change("flash", "Use flash attention", price, FREE, fields={"attention": "flash", "selective": None})
     if plan.architecture.output_size == plan.architecture.vocab_size and plan.architecture.vocab_size:
         if plan.cross_entropy != FUSED and plan.layout.tensor == 1:
             price = "About the same speed; it needs a kernel such as Liger's."
