@@ -29,7 +29,7 @@ def join(files: Any, config: Any) -> Any:
     """Put one style sheet in the place of the theme's and of those that the configuration lists, in their order."""
     theme = sorted(file.src_uri for file in files if file.src_uri.startswith(THEME))
     own = [str(name) for name in config.extra_css]
-    colours = {str(value) for palette in config.theme["palette"] for value in palette.values()}
+    colours = {str(value) for palette in config.theme.get("palette", ()) for value in palette.values()}
     sheets = [used(files.get_file_from_path(name).content_string, colours) for name in theme if name.endswith(".css")]
     sheets += [COMMENT.sub("", files.get_file_from_path(name).content_string) for name in own]
     for name in (*theme, *own):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from calc import estimate
 from calc.catalog import catalog
 from calc.catalog.records import StoredWeights
+from calc.derivation import Warn
 from calc.planning.bounds import Least, chance_of_fitting, least
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_report import margin, pool_range
@@ -115,8 +116,9 @@ def test_the_chance_follows_the_range(needed: float, ratio: float, shares: tuple
 def test_what_is_said_of_what_may_not_run() -> None:
     """A no is wrong, what nobody knows is doubtful where something was looked for; both concern the engine."""
     because = (("A does not run B", "a"), ("B is not known", "b"))
-    assert Runs(False, because).warnings() == [("does-not-run", "A does not run B; B is not known", "engine", "wrong")]
-    assert Runs(None, because[1:]).warnings() == [("not-known-to-run", "B is not known", "engine", "caution")]
+    no = Warn("does-not-run", "A does not run B; B is not known", "engine", "wrong")
+    assert Runs(False, because).warnings() == [no]
+    assert Runs(None, because[1:]).warnings() == [Warn("not-known-to-run", "B is not known", "engine", "caution")]
     assert Runs(None, ()).warnings() == Runs(True, because).warnings() == []
 
 

@@ -7,6 +7,7 @@ import pytest
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.catalog.runs import Law
+from calc.derivation import Warn
 from calc.performance.scaling_laws import budget, loss, optimal_parameters, optimal_power, optimum, wasted_share
 from calc.planning.cost import Paid
 from calc.planning.runs import run_of, utilization_of
@@ -142,14 +143,14 @@ def test_doubts() -> None:
     answers: list[Any] = [law_answer(SUM, 6e18, 4.0), law_answer(POWER, 6e18, 4.0)]
     assert doubts(3e24, None, answers, SUM) == []
     (far,) = doubts(3.01e24, None, answers, SUM)
-    assert far == (
+    assert far == Warn(
         "law-extrapolated",
         "the budget is more than a thousand times the largest that the laws were fitted on",
         "amount",
         "caution",
     )
     (small,) = doubts(6e18, 4.0, answers, SUM)
-    assert small == (
+    assert small == Warn(
         "budget-too-small",
         "a model of 4 billion parameters would see less than one token for each of them",
         "parameters",
