@@ -6,7 +6,7 @@ A record that is made of a carried entry says nothing where a field was left beh
 import json
 from pathlib import Path
 
-from calc.catalog.entries import Entry, Tables
+from calc.catalog.entries import Entry, Tables, said_otherwise
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NOT_CARRIED = ("claims", "glossary", "runs")
@@ -84,12 +84,18 @@ def carried(tables: Tables) -> str:
 
 
 def finetunes(tables: Tables) -> str:
-    """Return the repositories that hold models under names of their own, and variants, by model, as JSON text."""
-    late = ("finetunes", "variants")
-    found = {
-        name: {field: entry[field] for field in late if entry.get(field)} for name, entry in tables["models"].items()
-    }
-    return as_text({name: fields for name, fields in found.items() if fields})
+    """Return the repositories that hold models under names of their own, and variants, by model, as JSON text.
+
+    Of a variant the page gets what its config says, not where that was read.
+    """
+    found: dict[str, Entry] = {}
+    for name, entry in tables["models"].items():
+        variants = entry.get("variants", {})
+        assert isinstance(variants, dict)
+        said = {repository: said_otherwise(item) for repository, item in variants.items()}
+        found[name] = {"finetunes": entry.get("finetunes"), "variants": said}
+    late = {name: {field: value for field, value in fields.items() if value} for name, fields in found.items()}
+    return as_text({name: fields for name, fields in late.items() if fields})
 
 
 def version_of(tables: Tables) -> str:

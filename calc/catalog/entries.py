@@ -38,3 +38,8 @@ def lookup_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
         listed = entry.get(field, [])
         names += list(listed) if isinstance(listed, list | dict) else []
     return [name for name in names if isinstance(name, str)]
+
+
+def said_otherwise(variant: Entry) -> Entry:
+    """Return what a variant's config says otherwise than its model's, without where that was read and when."""
+    return {name: value for name, value in variant.items() if name not in ("source", "checked")}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from calc.catalog.entries import Entry
+from calc.catalog.entries import Entry, said_otherwise
 from calc.catalog.frameworks import make_framework
 from calc.catalog.grids import make_grid
 from calc.catalog.launchers import make_launcher
@@ -68,6 +68,7 @@ def make_model(entry_id: str, entry: Entry) -> Model:
     values: Entry = {"id": entry_id, "note": "", "finetunes": (), "variants": {}, "published": {}, **entry}
     for name in ("repositories", "finetunes", "aliases"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
+    values["variants"] = {name: said_otherwise(item) for name, item in values["variants"].items()}  # type: ignore[attr-defined]
     return Model(**values)  # type: ignore[arg-type]
 
 

@@ -122,6 +122,32 @@ def test_a_mistake_in_a_model_is_named(data: Path, old: str, new: str, message: 
     assert any(message in problem and "models/m.toml: [tiny]" in problem for problem in caught.value.problems)
 
 
+VARIANT = """
+[tiny.variants]
+"we/tiny-thai" = { vocab_size = 40960, source = "https://example.org/thai.json", checked = 2026-11-21 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('source = "https://example.org/thai.json", ', "", "variants.we/tiny-thai.source: is missing"),
+        ('"https://example.org/thai.json"', '"nowhere"', "variants.we/tiny-thai.source: 'nowhere' is neither"),
+        (", checked = 2026-11-21", "", "variants.we/tiny-thai.checked: is missing"),
+        ("vocab_size = 40960, ", "", "variants.we/tiny-thai: must be a table with what"),
+        ("vocab_size", "hidden_size", "variants.we/tiny-thai.hidden_size: is not a field here"),
+    ],
+)
+def test_a_mistake_in_a_variant_is_named(data: Path, old: str, new: str, message: str) -> None:
+    """What a variant's config says otherwise has a source and a day, and is not of its sizes."""
+    (data / "models/m.toml").write_text(MODEL + VARIANT)
+    assert Catalog(read_tables(data)).model("tiny").variants == {"we/tiny-thai": {"vocab_size": 40960}}
+    (data / "models/m.toml").write_text(MODEL + VARIANT.replace(old, new))
+    with pytest.raises(CatalogError) as caught:
+        read_tables(data)
+    assert any(message in problem for problem in caught.value.problems)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -249,7 +275,9 @@ def test_finetunes_are_read_where_nothing_else_knows_a_name() -> None:
 
     def late() -> dict[str, dict[str, object]]:
         read.append(1)
-        found: dict[str, dict[str, object]] = json.loads(finetunes(read_tables()))
+        text = finetunes(read_tables())
+        assert "source" not in text and "checked" not in text
+        found: dict[str, dict[str, object]] = json.loads(text)
         return found
 
     known, built = catalog(), json.loads(snapshot())

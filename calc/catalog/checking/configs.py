@@ -11,7 +11,7 @@ from calc.catalog.checking.rules import (
     TORCH_TYPES,
     VARIANT_RULES,
 )
-from calc.catalog.entries import DATA, Entry, Tables
+from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
@@ -30,7 +30,7 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.context_tokens", f"{context} is neither the config's length nor one that models have")
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)
-    check_variants(check, where, entry.get("variants", {}))
+    check_variants(check, where, entry.get("variants", {}), tables)
     published = entry.get("published", {})
     assert isinstance(published, dict)
     for repository, item in published.items():
@@ -43,14 +43,15 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{place}.source", item["source"], tables)
 
 
-def check_variants(check: Check, where: str, variants: object) -> None:
-    """Check repositories that have other classes or words than their model, and what their configs say of them."""
+def check_variants(check: Check, where: str, variants: object, tables: Tables) -> None:
+    """Check repositories that have other classes or words than their model: what their configs say, and its source."""
     assert isinstance(variants, dict)
     for repository, item in variants.items():
         place = f"{where}.variants.{repository}"
-        if not isinstance(item, dict) or not item:
+        if not isinstance(item, dict) or not said_otherwise(item):
             check.problem(place, "must be a table with what the repository's config says otherwise")
         elif check.fields(place, item, VARIANT_RULES):
+            check_reference(check, f"{place}.source", item["source"], tables)
             for path, key, value in leaves(place, item):
                 check_setting(check, path, key, value)
 

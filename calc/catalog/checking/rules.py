@@ -43,8 +43,10 @@ CONFIG_SIZES: Mapping[str, int] = {
 }
 TORCH_TYPES: Mapping[str, tuple[str, ...]] = dict.fromkeys(("torch_dtype", "dtype"), ("bfloat16", "float16", "float32"))
 CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
-# What a variant's config may say otherwise: any more, and it is a model of its own.
+# What a variant's config may say otherwise, and where that was read: any more, and it is a model of its own.
 VARIANT_RULES: Rules = {
+    "source": (str,),
+    "checked": (str,),
     "architectures?": (list,),
     "num_labels?": (int,),
     "vocab_size?": (int,),
