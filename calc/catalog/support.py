@@ -9,6 +9,7 @@ DEVICE, FORMAT, FAMILY = "device", "format", "family"
 ABOUT = (DEVICE, FORMAT, FAMILY)
 YES, NO, MAYBE = "yes", "no", "maybe"
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
+GGUF_WRITER = "llama.cpp"  # its converter writes the files that others read, too
 
 
 class Support(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
-from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, MAYBE, MLX, NO, YES, Support
+from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, GGUF_WRITER, MAYBE, MLX, NO, YES, Support
 from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
 from calc.planning.blocks import cut_blocks
@@ -98,6 +98,12 @@ def what_runs(
     return known
 
 
+def has_files(*, facts: Catalog, family: str) -> bool:
+    """Return whether the program that writes GGUF files is known to write a family's."""
+    told = (fact for fact in facts.support(GGUF_WRITER) if fact.about == FAMILY and family in fact.names)
+    return any(fact.runs == YES for fact in told)
+
+
 @lru_cache(maxsize=4096)  # a plan asks the same of each number of devices
 def known_runs(
     *, facts: Catalog, engine: str, place: Place | None, formats: tuple[str, ...], family: str, version: str = ""
@@ -118,6 +124,8 @@ def known_runs(
             found.append(fact)
         elif place is not None or about == FAMILY:
             silent.append((f"nothing is known of {record.name} and {words}", record.platforms))
+    if GGUF in formats and engine != GGUF_WRITER and not has_files(facts=facts, family=family):
+        silent.append((f"nothing is known of GGUF files of the family {family}", facts.engine(GGUF_WRITER).platforms))
     on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
     stated = {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
     if stated[NO]:

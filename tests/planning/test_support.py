@@ -160,3 +160,10 @@ def test_a_limit_of_one_s_own() -> None:
             estimate({**base, "memory_limit": wrong})
     with pytest.raises(ScenarioError, match="accelerator"):
         estimate({"model": "llama-3.1-8b", "memory_limit": "8 GiB"})
+
+
+@pytest.mark.parametrize(("model", "runs"), [("qwen3-32b", True), ("ernie-4.5-vl-28b-a3b", None)])
+def test_an_engine_reads_gguf_files_that_there_are(model: str, runs: bool | None) -> None:
+    """vLLM reads GGUF files, which llama.cpp's converter writes: of a family that it does not list nothing is known."""
+    asked = {"model": model, "weights": "q6_k", "engine": "vllm", "accelerator": "rtx-4090"}
+    assert estimate(asked)["runs"] is runs
