@@ -11,6 +11,7 @@ from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.catalog.model_names import SIZE, words_of
 from calc.errors import ScenarioError
 from calc.lines.line import Line, Piece
+from calc.lines.quantities import SPELT
 from calc.planning.cost import newest_purchase
 from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
@@ -38,8 +39,8 @@ WITHIN = frozenset(
 )  # words in a model's name that say nothing
 TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")  # a way to train, and no part of a model's name
 NUMBERS = {
-    "a single": 1, "one": 1, "single": 1, "two": 2, "dual": 2, "pair": 2, "twin": 2, "three": 3, "triple": 3,
-    "four": 4, "quad": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16,
+    **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
+    "sixteen": 16,
 }  # fmt: skip
 BETWEEN = frozenset(
     ("gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used", "(")

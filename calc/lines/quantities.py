@@ -17,7 +17,8 @@ PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
     r"|conversations?|chats)"
 )
-SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10, "twenty": 20, "fifty": 50}
+SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
+OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|parallel|active)"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
@@ -69,7 +70,7 @@ def each_second(match: re.Match[str]) -> object:
 
 def spelt(match: re.Match[str]) -> object:
     """Return a count that is written as a word."""
-    return SPELT[match[1]]
+    return OF_PEOPLE[match[1]]
 
 
 def written(match: re.Match[str]) -> object:
@@ -165,8 +166,8 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:for\s+)?{NUMBER}\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
         plainly,
     ),
-    ("sequences", rf"\b({'|'.join(SPELT)})\s+{PEOPLE}\b", spelt),
-    ("sequences", rf"\b(?:team|group) of ({'|'.join(SPELT)})\b", spelt),
+    ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),
+    ("sequences", rf"\b(?:team|group) of ({'|'.join(OF_PEOPLE)})\b", spelt),
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),

@@ -102,16 +102,16 @@ class Unannotated(ast.NodeTransformer):
 def compiled(name: str, source: bytes) -> tuple[str, bytes]:
     """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for."""
     tree = Unannotated().visit(ast.parse(source, name))
-    code = without_lines(compile(tree, name, "exec", dont_inherit=True))
+    code = with_first_lines(compile(tree, name, "exec", dont_inherit=True))
     return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
 
 
-def without_lines(code: CodeType) -> CodeType:
+def with_first_lines(code: CodeType) -> CodeType:
     """Return code that knows the lines where functions begin and no other, as CPython's code_objects.md writes them.
 
     The others are a sixth of the bytes. What goes wrong in a page goes wrong outside of it, too, where they are known.
     """
-    inner = tuple(without_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    inner = tuple(with_first_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
     units = len(code.co_code) // 2  # of which an entry of the table covers up to eight
     first_line = b"".join(bytes([0x80 | 13 << 3 | min(8, units - at) - 1, 0]) for at in range(0, units, 8))
     return code.replace(co_consts=inner, co_linetable=first_line)
