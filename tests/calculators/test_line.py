@@ -233,3 +233,22 @@ def test_no_line_is_refused() -> None:
     """What is no line is an error of the request, as for forms."""
     found = json.loads(answer(json.dumps({"line": "x" * 1000})))
     assert not found["ok"] and "at most 400" in found["status"]
+
+
+@pytest.mark.parametrize(
+    "line", ["which gpu for llama 70b under 2000 €", "gpu for llama 8b under €500", "gpu under 500 euro for qwen3 8b"]
+)
+def test_other_money_is_said_and_not_converted(line: str) -> None:
+    """Prices are in dollars: a limit in euros is left out, by name, and the answer says so."""
+    found = asked(line)
+    assert re.search(r"Not understood, and left out:.*(€|euro).*Prices are in dollars here", plain(found["html"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "left"), [("8k vs 32k context llama 8b 3060", "8k vs"), ("lora vs qlora 13b 4090", "lora vs")]
+)
+def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) -> None:
+    """A length or a method that is said twice is answered once, and the other is no silent part of the answer."""
+    reading: Any = read_line(line)
+    assert [part["text"] for part in reading["unread"]] == [left]
+    assert f"Not understood, and left out: {left}" in re.sub(r"\s+", " ", plain(asked(line)["html"]))
