@@ -42,7 +42,7 @@ def tower_of(stage: Stage) -> Tower | None:
     if first is None or not inner or not stage.is_first:
         return None
     deep = sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors)
-    return Tower(first.shape[0], prod(first.shape[1:]), sum(inner), len(inner) > 1, deep)
+    return Tower(first.shape[0], prod(first.shape[1:]), sum(inner), gated=len(inner) > 1, deep=deep)
 
 
 def most_tokens(budget: TowerBudget, context_tokens: int, *, videos: bool) -> int:
