@@ -9,6 +9,7 @@ from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
+SEQUENCE, DATA = 2048, 10_000_000  # tokens of a sequence and of a data set that are taken for a fine-tune
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
@@ -95,18 +96,36 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     scenario = {"workload": "training", **said(reader, names)}
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     several = int(str(scenario.get("accelerators", 1))) > 1
-    long = kind == "duration" and float(str(scenario.get("training_tokens", 0))) >= MANY
-    usual = {
+    from_start = any(amount.field == "pretrains" for amount in reader.amounts)
+    long = kind == "duration" and (from_start or float(str(scenario.get("training_tokens", 0))) >= MANY)
+    usual: dict[str, object] = {
         "method": "full" if long else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
     }
+    if kind == "duration" and not long:
+        usual["sequence_tokens"] = SEQUENCE
+        usual["training_tokens"] = DATA
     for name, value in usual.items():
         if name not in scenario:
             reader.taken[name] = scenario[name] = value
+    read_data(reader, scenario)
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def read_data(reader: Reader, scenario: dict[str, object]) -> None:
+    """Take a data set for its samples, each as long as a sequence, as often as it is read."""
+    samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
+    if samples is not None:
+        if "sequence_tokens" not in scenario:
+            reader.taken["sequence_tokens"] = scenario["sequence_tokens"] = SEQUENCE
+        length = scenario["sequence_tokens"]
+        reader.taken["training_tokens"] = scenario["training_tokens"] = int(str(samples)) * int(str(length))
+    if epochs > 1 and "training_tokens" in scenario:
+        scenario["training_tokens"] = int(str(scenario["training_tokens"])) * epochs
+        reader.taken["training_tokens"] = scenario["training_tokens"]
 
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:
