@@ -133,6 +133,10 @@ class Architecture(NamedTuple):
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
 
+    def __hash__(self) -> int:
+        """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""
+        return hash((self.family, self.hidden_size, self.vocab_size, self.pattern))
+
     @property
     def layer_count(self) -> int:
         """Number of layers."""
