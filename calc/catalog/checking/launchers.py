@@ -38,6 +38,7 @@ CHOICES = (
     "no_graphs",
     "largest_graph",
     "text_only",
+    "no_videos",
     "sequences",
     "cells",
     "batched_tokens",
