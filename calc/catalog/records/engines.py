@@ -55,6 +55,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
 LARGEST_GRAPHS = ("captured_sequences", "graph_sequences", "graph_sequences_large", "graph_sequences_ranks")
+OWN_CHOICE = -1
 
 
 class Engine(NamedTuple):
@@ -78,7 +79,7 @@ class Engine(NamedTuple):
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
-    graphs: int | None = None  # sequences of the largest decoding step that it records; 0: none; None: its own choice
+    graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
 
     def of_version(self, version: str | None = None) -> "Engine":
@@ -114,7 +115,7 @@ class Engine(NamedTuple):
         Without any, none holds memory or spares launches.
         """
         found = self.as_of_era(values)
-        if self.graphs is not None:
+        if self.graphs != OWN_CHOICE:
             names = LARGEST_GRAPHS if self.graphs else OF_GRAPHS
             found |= {name: float(self.graphs) for name in names if name in found}
         return self._replace(values=found)
