@@ -182,7 +182,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     ends = f"{show_seconds(duration['low'])} to {show_seconds(duration['high'])}"
     tokens = show_large_count(scenario["training_tokens"])
     share = percent(speed["model_flops_utilization"]["typical"])
-    said = f"for {run_words(report)} on {tokens} tokens, {place}, {ends} in four of five runs. Each GPU does {rate}, {share} of its rate."
+    said = f"for {run_words(report)} on {tokens} tokens, {place}, {ends} in four of five runs."
+    said += f" Each GPU does {rate}, {share} of its rate."
     whole = show_seconds(duration["typical"])
     if memory["fits"]:
         return True, whole, said

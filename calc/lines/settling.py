@@ -81,7 +81,7 @@ def first_format(scenario: Scenario) -> object:
 
 
 def smallest(scenario: Scenario) -> object:
-    """Return what is published or what has four bits under the engine that people take: that of which less is missing."""
+    """Return what is published or has four bits under the engine that people take, whatever misses less."""
     engine = scenario.get("engine", USUAL)
     if engine == USUAL:  # the one of such devices, and not the one that has the published format there
         segment = catalog().accelerator(str(scenario["accelerator"])).segment
