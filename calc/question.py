@@ -12,11 +12,11 @@ from calc.memory.placement import Host, Placement
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, without_graphs
+from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, with_graphs
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
-from calc.scenario.model import read_model, read_text_only
+from calc.scenario.model import read_model, read_text_only, read_videos
 from calc.scenario.reader import Reader, read_price, read_tokens
 from calc.service.asides import (
     read_adapters,
@@ -174,7 +174,7 @@ def read_asked(reader: Reader) -> Asked:
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
-    engine = without_graphs(reader, in_version(reader, engine))
+    engine = with_graphs(reader, in_version(reader, engine))
     weights = as_loaded(weights, engine, facts, published=reader.filled["weights"] == PUBLISHED)
     architecture = read_text_only(reader, architecture)
     if engine is not None and engine.expands_latents:
@@ -198,6 +198,7 @@ def read_asked(reader: Reader) -> Asked:
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
         adapters=read_adapters(reader, engine, architecture),
+        videos=read_videos(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(

@@ -64,6 +64,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "parallelism": None,
             "batched_tokens": None,
             "graphs": None,
+            "videos": None,
         }
         yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
 
@@ -89,6 +90,8 @@ def leaves_nothing(wanted: Wanted) -> bool:
     """Return whether an engine could leave parts of a model in the host's memory, and leaves none so far."""
     serving, layout = wanted.serving, wanted.layout
     if serving is None or serving.engine.id != "llama.cpp" or serving.placement.on_host:
+        return False
+    if wanted.accelerator.segment == "soc":  # whose memory the host's is
         return False
     return layout.devices == layout.pipeline
 
