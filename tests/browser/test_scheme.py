@@ -35,7 +35,7 @@ def test_the_theme_finds_nothing_to_change_about_the_whole_page(watched: Watched
     assert page.locator("meta[name=color-scheme], [data-md-component=palette]").count() == 0
 
 
-def test_a_drawer_is_worked_out_when_it_is_opened(watched: Watched, site: str) -> None:
+def test_a_drawer_is_not_worked_out_before_it_is_opened(watched: Watched, site: str) -> None:
     """On a phone the links of the navigation are none of the page's until it is opened, and can be pressed then."""
     page = watched.page
     page.set_viewport_size({"width": 390, "height": 844})
