@@ -42,8 +42,10 @@ class Found(NamedTuple):
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
-def estimate(scenario: Mapping[str, object]) -> Report:
+def estimate(scenario: Mapping[str, object], *, repairs: bool = True) -> Report:
     """Return the report on a scenario: parameters, memory by part, whether it fits, and the working.
+
+    Without `repairs` nothing is looked for that would make it fit, of which no other number has need.
 
     The fields of both are documented on the page "The scenario and the report". Bytes are integers.
     Raises ScenarioError, with the field and what is allowed, for a scenario that is wrong in any way.
@@ -56,7 +58,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
     if isinstance(scenario, Mapping) and scenario.get("workload") == "training":
         from calc.training.report import training_report  # most scenarios, and the first page, need it not
 
-        return training_report(scenario, facts)
+        return training_report(scenario, facts, repairs=repairs)
     question = read_whole(read_question, scenario, STAND_INS)
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
@@ -105,7 +107,7 @@ def estimate(scenario: Mapping[str, object]) -> Report:
             **found.memory,
         },
         **works.as_dict(),
-        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False),
+        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False) if repairs else [],
         "speed": found.speed,
         "measured": found.measured,
         **({"cold_start": found.cold_start} if found.cold_start else {}),

@@ -62,7 +62,8 @@ def horizon_table(models: tuple[str, ...], devices: tuple[str, ...]) -> str:
 def best_format(asked: dict[str, str]) -> str:
     """Return the largest format that fits, as a link, with the tokens of its cache."""
     for weights in TRIED:
-        memory: Report = estimate({**asked, "weights": weights, "context_tokens": LEAST_TOKENS})["memory"]  # type: ignore[assignment]
+        case = {**asked, "weights": weights, "context_tokens": LEAST_TOKENS}
+        memory: Report = estimate(case, repairs=False)["memory"]  # type: ignore[assignment]
         if memory["fits"]:
             shown = f"{catalog().weights_format(weights).name}, {show_large_count(memory['kv_pool_tokens'])} tokens"
             return calculator_link("will-it-fit", shown, **asked, weights=weights)
@@ -77,7 +78,7 @@ def deployment_table(model: str, *rows: tuple[str, dict[str, object]], prompt: i
     tokens = {"model": model, "prompt_tokens": prompt, "output_tokens": output}
     body = []
     for name, scenario in rows:
-        report: Report = estimate({**tokens, **scenario})
+        report: Report = estimate({**tokens, **scenario}, repairs=False)
         memory, speed = report["memory"], report["speed"]
         if not memory["fits"]:
             missing = f"{size_gib(-memory['headroom_bytes'])} missing"

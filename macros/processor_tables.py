@@ -72,7 +72,7 @@ def processor_table(model: str, weights: str, processors: tuple[str, ...], accel
     for name in accelerators:
         device = catalog().accelerator(name)
         asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": device.id}
-        found: Report = estimate({**asked, **TOKENS})
+        found: Report = estimate({**asked, **TOKENS}, repairs=False)
         speed = found["speed"]["decode_tokens_per_s"]
         rows.append(
             [
@@ -103,7 +103,7 @@ def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int,
     asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": accelerator}
     rows, host = [], ""
     for count in counts:
-        report: Report = estimate({**asked, **TOKENS, what: count})
+        report: Report = estimate({**asked, **TOKENS, what: count}, repairs=False)
         memory, speed = report["memory"], report["speed"]
         if "host" in report["scenario"]:
             host = f" beside a {catalog().processor(report['scenario']['host']['processor']).name}"

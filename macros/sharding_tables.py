@@ -43,7 +43,7 @@ def stage_table(model: str, counts: tuple[int, ...], **run: object) -> str:
         cells = [show_count(count)]
         for stage in ("none", "zero-1", "zero-2", "zero-3"):
             asked = training({"model": model, **run, "accelerators": count, "sharding": stage})
-            report: Report = estimate(asked)
+            report: Report = estimate(asked, repairs=False)
             size, _, _ = look_up("states", report)
             values = {"model": report["model"]["id"], "data": count, "sharding": stage, **run}
             cells.append(calculator_link("pre-training", size_decimal(size), **values))

@@ -186,6 +186,15 @@ def test_only_the_standard_library_is_imported(path: Path) -> None:
                 assert name.split(".")[0] in {"calc", *sys.stdlib_module_names}
 
 
+@pytest.mark.parametrize("workload", ["inference", "training"])
+def test_without_repairs_everything_else_is_as_it_was(workload: str) -> None:
+    """What would make it fit stands beside the numbers, and none of them has need of it."""
+    asked = {"model": "llama-3.1-70b", "accelerator": "RTX 4090", "workload": workload}
+    whole: Any = estimate(asked)
+    assert whole["repairs"]
+    assert estimate(asked, repairs=False) == {**whole, "repairs": []}
+
+
 def test_the_contract_page_names_every_field() -> None:
     """Every field of a scenario and of a report, and every warning, stands on the page that documents them."""
     page = (ROOT.parent / "docs/about/contract.md").read_text(encoding="utf-8")
