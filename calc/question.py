@@ -16,7 +16,7 @@ from calc.scenario.engine import in_version, read_concurrency, read_engine, read
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
-from calc.scenario.model import read_model, read_text_only
+from calc.scenario.model import read_model, read_text_only, read_videos
 from calc.scenario.reader import Reader, read_price, read_tokens
 from calc.service.asides import (
     read_adapters,
@@ -198,6 +198,7 @@ def read_asked(reader: Reader) -> Asked:
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
         adapters=read_adapters(reader, engine, architecture),
+        videos=read_videos(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     return Asked(

@@ -106,6 +106,9 @@ class Layer(NamedTuple):
     style: Style = Style()
 
 
+TOWERS = ("vision", "audio")  # blocks of tensors that text does not pass
+
+
 class FileRules(NamedTuple):
     """What llama.cpp's converter and quantiser do with a family beyond what its shapes say."""
 
@@ -132,6 +135,12 @@ class Architecture(NamedTuple):
     predicting: tuple[Layer, ...] = ()  # what one of them repeats, where it is not what the last layers are
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
+
+    @property
+    def alone(self) -> "Architecture":
+        """The language model without what sees or hears."""
+        kept = tuple(tensor for tensor in self.embeddings if tensor.block not in TOWERS)
+        return self if len(kept) == len(self.embeddings) else self._replace(embeddings=kept)
 
     @property
     def layer_count(self) -> int:

@@ -10,6 +10,7 @@ ROOT = "../../"  # of the site: every page with a calculator but the first stand
 SIZE = re.compile(r'<data value="(-?\d+)" data-or="([^"<>]+)">([^<>]+)</data>')
 WRITTEN_SIZE = re.compile(r'&lt;data value="(-?\d+)" data-or="([^"&]+)"&gt;([^&]+)&lt;/data&gt;')
 WORDS_ALONE = ("option", "title", "textarea")  # have no elements in them
+SEEN = 60  # rows of a table at first: see table.css
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
@@ -107,9 +108,13 @@ def table(
 
 
 def searched(table: str, things: str) -> str:
-    """Return a table that a reader can filter and sort where scripts run; `things` are what its rows are called."""
+    """Return a table that a reader can filter and sort where scripts run; `things` are what its rows are called.
+
+    One of more rows than can be seen at first is marked: until those are there, its columns have not their widths.
+    """
     rows = table.count("<tr>") - 1  # without that of the headings
     field = element("input", type="search", autocomplete="off", spellcheck="false")
     said = element("p", text(f"{rows} of {rows} {things}"), role="status")
     box = element("div", element("label", text(f"Filter {things} ") + field) + said, class_="filtered-search")
-    return element("gpu-table", box + table, data_things=things)
+    long = "gpu-long" if rows > SEEN else None
+    return element("gpu-table", box + table, class_=long, data_things=things)

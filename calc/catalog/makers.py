@@ -27,6 +27,7 @@ from calc.catalog.records import (
     Processor,
     Protocol,
     Source,
+    TowerBudget,
 )
 from calc.catalog.support import make_support
 
@@ -157,7 +158,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     names = ("aliases", "usual_on", "formats", "drafters")
     lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
     eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
-    head = {**entry, **lists, "coefficients": coefficients, "eras": eras}
+    towers = {name: TowerBudget(**budget) for name, budget in entry.get("towers", {}).items()}  # type: ignore[attr-defined]
+    head = {**entry, **lists, "coefficients": coefficients, "eras": eras, "towers": towers}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

@@ -140,6 +140,8 @@ def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield "no_graphs", True
     if filled.get("text_only"):
         yield "text_only", True
+    if filled.get("videos") is False:
+        yield "no_videos", '{"video": 0}'
     if served_beside := filled.get("adapters_served"):
         yield "adapters", True
         yield "adapter_count", served_beside["count"]

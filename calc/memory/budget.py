@@ -50,6 +50,7 @@ class Demand(NamedTuple):
     prefix: Prefix = Prefix()  # what prompts find in the cache
     draft: Draft | None = None  # what drafts tokens ahead
     adapters: "ServedAdapters | None" = None  # that are served beside the model
+    videos: bool = True  # a model that sees is shown videos, too
 
     @property
     def activation_bytes(self) -> int:

@@ -64,6 +64,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "parallelism": None,
             "batched_tokens": None,
             "graphs": None,
+            "videos": None,
         }
         yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
 

@@ -1,9 +1,10 @@
 """What would make it fit: single changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
-share of the device, the sequences that it is set up for, attention by data ranks, fewer sequences, a shorter context,
-smaller pieces of prompts, no recorded graphs, the next number formats of the weights, experts or layers in host memory,
-more devices, another device. Where something does not run at all, other layouts and engines come before all of these.
+share of the device, the sequences that it is set up for, attention by data ranks, no videos, nothing but text, fewer
+sequences, a shorter context, smaller pieces of prompts, no recorded graphs, the next number formats of the weights,
+experts or layers in host memory, more devices, another device. Where something does not run at all, other layouts and
+engines come before all of these.
 """
 
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
         *of_share(wanted),
         *of_slots(wanted),
         *of_attention(wanted),
+        *of_sight(wanted),
         *of_sequences(wanted),
         *of_context(wanted),
         *of_pieces(wanted),
@@ -100,6 +102,22 @@ def of_slots(wanted: Wanted) -> Iterator[Repair]:
         room = wanted.room(wanted.demand, serving=under(serving, slots=slots))
         words = "one sequence" if slots == 1 else f"{show_count(slots)} sequences"
         yield from fitting(room, {"sequence_slots": slots}, f"Set {serving.engine.name} up for {words} at most", NONE)
+
+
+def of_sight(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over vLLM without memory for videos, and with text alone, for which it loads nothing that sees."""
+    demand, engine = wanted.demand, wanted.engine
+    budget = engine.towers.get(demand.architecture.family) if engine else None
+    if engine is None or engine.id != "vllm":
+        return
+    if budget is not None and budget.video_tokens and demand.videos:
+        room = wanted.room(demand._replace(videos=False))
+        yield from fitting(room, {"videos": False}, "Ask it about images and not about videos", SCOPE)
+    alone = demand.architecture.alone
+    if alone != demand.architecture and "V1" not in engine.from_era:
+        room = wanted.room(demand._replace(architecture=alone))
+        change: dict[str, object] = {"text_only": True, "videos": None}
+        yield from fitting(room, change, "Ask it about text alone, and load nothing that sees or hears", SCOPE)
 
 
 def of_sequences(wanted: Wanted) -> Iterator[Repair]:

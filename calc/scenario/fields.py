@@ -17,6 +17,7 @@ FIELDS = (
     "sequence_slots",
     "graphs",
     "text_only",
+    "videos",
     "prompt_tokens",
     "output_tokens",
     "context_tokens",

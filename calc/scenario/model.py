@@ -8,7 +8,7 @@ from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.entries import file_of, fold
-from calc.catalog.records import Model, StoredWeights
+from calc.catalog.records import Engine, Model, StoredWeights
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format
 from calc.scenario.fields import MODEL_FIELDS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from calc.catalog.copies import Copy
 
 MOST_STORED, LONGEST_NAME = 2**50, 200
-TOWERS = ("vision", "audio")  # blocks of tensors that text does not pass
 
 
 class ReadModel(NamedTuple):
@@ -65,11 +64,23 @@ def read_text_only(reader: Reader, architecture: Architecture) -> Architecture:
         raise ScenarioError("text_only", f"must be true or false, not {alone!r:.60}")
     if not alone:
         return architecture
-    kept = tuple(tensor for tensor in architecture.embeddings if tensor.block not in TOWERS)
-    if len(kept) == len(architecture.embeddings):
+    if architecture.alone is architecture:
         raise ScenarioError("text_only", "does not apply: the model has nothing that sees or hears")
     reader.filled["text_only"] = True
-    return architecture._replace(embeddings=kept)
+    return architecture.alone
+
+
+def read_videos(reader: Reader, engine: Engine | None, architecture: Architecture) -> bool:
+    """Return whether a model that sees is shown videos, as an engine takes it that measures that before it serves."""
+    shown = reader.given.get("videos", True)
+    if not isinstance(shown, bool):
+        raise ScenarioError("videos", f"must be true or false, not {shown!r:.60}")
+    if not shown:
+        budget = None if engine is None else engine.towers.get(architecture.family)
+        if budget is None or not budget.video_tokens:
+            raise ScenarioError("videos", "does not apply: only vLLM sets memory aside for videos, of some models")
+        reader.filled["videos"] = False
+    return shown
 
 
 def variant_of(model: Model, written: str) -> str:

@@ -145,7 +145,7 @@ def test_a_long_table_is_laid_out_when_a_reader_does_something(watched: Watched,
     assert rows.count() == COUNT
     expect(rows.nth(59)).to_be_visible()
     expect(rows.nth(60)).to_be_hidden()
-    assert page.evaluate("window.shifted") < 0.005
+    assert page.evaluate("window.shifted") < 0.001
     page.mouse.move(300, 300)
     expect(rows.nth(COUNT - 1)).to_be_visible()
 

@@ -147,6 +147,9 @@ def test_what_is_left_out_is_a_switch() -> None:
     asked = {"model": "qwen3.8-27b", "accelerator": "rtx-pro-6000-blackwell", "graphs": False}
     given = words(launch({**asked, "engine": "vllm", "text_only": True}))
     assert {"--enforce-eager", "--language-model-only"} <= set(given)
+    seen = {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32_768}
+    limited = words(launch({**seen, "videos": False}))
+    assert limited[limited.index("--limit-mm-per-prompt") + 1] == '{"video": 0}'
     assert "--disable-cuda-graph" in words(launch({**asked, "engine": "sglang"}))
     assert "--enforce-eager" not in words(launch({**asked, "engine": "vllm", "graphs": True}))
 
@@ -216,8 +219,8 @@ READ = {
     "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --language-model-only "
-    "--max-num-batched-tokens --kv-cache-dtype --quantization --speculative-config --enable-lora --max-loras "
-    "--max-lora-rank --distributed-executor-backend",
+    "--limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization --speculative-config "
+    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "

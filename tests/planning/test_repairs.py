@@ -120,6 +120,7 @@ def test_what_a_change_takes_out_of_the_scenario() -> None:
         "experts_on_host",
         "host",
         "graphs",
+        "videos",
     )
     assert other["repairs"][0]["change"] == {"engine": "vllm", **dict.fromkeys(taken)}
 

@@ -74,6 +74,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("cold_cache_rate", "cold_disk_rate", "cold_network_rate"), ("bytes_per_s", 1e7, 1e12)),
     "cold_range": ("", 1, 5),
     "cuda_graph_layer": ("bytes", 0, 2**22),
+    "tower_widths": ("", 3, 64),
     "allocator_slack": ("", 0, 0.5),
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),

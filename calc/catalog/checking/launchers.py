@@ -37,6 +37,7 @@ CHOICES = (
     "slots",
     "no_graphs",
     "text_only",
+    "no_videos",
     "sequences",
     "cells",
     "batched_tokens",

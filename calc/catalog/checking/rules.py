@@ -119,6 +119,7 @@ ENGINE_RULES: Rules = {
     "checked": (str,),
     "coefficients": (dict,),
     "eras?": (list,),
+    "towers?": (dict,),
     "latents?": (str,),
     "states?": (str,),
 }
@@ -128,6 +129,14 @@ ERA_RULES: Rules = {
     "first": (str,),
     "measured": (str,),
     "reason": (str,),
+    "source": (str,),
+}
+TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens")
+TOWER_RULES: Rules = {
+    "image_tokens": (int,),
+    "patches": (int,),
+    "video_tokens?": (int,),
+    "pair_tokens?": (int,),
     "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {

@@ -17,6 +17,8 @@ from calc.catalog.checking.rules import (
     SCOPES,
     SOURCE_KINDS,
     SOURCE_RULES,
+    TOWER_COUNTS,
+    TOWER_RULES,
 )
 from calc.catalog.choices import SEGMENTS
 from calc.catalog.entries import Entry, Tables
@@ -75,6 +77,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     assert isinstance(coefficients, dict)
     check_usage(check, where, entry, tables)
     check_eras(check, where, entry.get("eras", []), tables)
+    check_towers(check, where, entry.get("towers", {}), tables)
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -94,6 +97,20 @@ def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
             check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
     if eras and not any(era.get("measured") for era in eras):
         check.problem(f"{where}.eras", "none has measurements: none could be the default")
+
+
+def check_towers(check: Check, where: str, towers: object, tables: Tables) -> None:
+    """Check what an engine shows the towers of families: whole numbers, and videos of whole pairs of frames."""
+    assert isinstance(towers, dict)
+    for name, budget in towers.items():
+        place = f"{where}.towers.{name}"
+        if not check.fields(place, budget, TOWER_RULES):
+            continue
+        check_reference(check, f"{place}.source", budget["source"], tables)
+        for field in TOWER_COUNTS:
+            check.number(f"{place}.{field}", budget.get(field, 1), 1, 2**20)
+        if budget.get("video_tokens", 0) % budget.get("pair_tokens", 1):
+            check.problem(f"{place}.video_tokens", "must be whole pairs of frames (pair_tokens)")
 
 
 def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:

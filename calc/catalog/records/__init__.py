@@ -1,6 +1,14 @@
 """What the catalogue holds: accelerators, models, number formats; each fact with unit, basis, source and date."""
 
-from calc.catalog.records.engines import Engine, EngineCoefficient, Era, KernelFamily, KernelLaw, version_numbers
+from calc.catalog.records.engines import (
+    Engine,
+    EngineCoefficient,
+    Era,
+    KernelFamily,
+    KernelLaw,
+    TowerBudget,
+    version_numbers,
+)
 from calc.catalog.records.facts import Coefficient, Disagreement, Fact, Mismatch, Source
 from calc.catalog.records.formats import (
     Mixture,
@@ -39,6 +47,7 @@ __all__ = [
     "Rule",
     "Source",
     "StoredWeights",
+    "TowerBudget",
     "Weights",
     "WeightsFormat",
     "version_numbers",

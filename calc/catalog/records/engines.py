@@ -34,6 +34,16 @@ class Era(NamedTuple):
         return version >= version_numbers(self.first)
 
 
+class TowerBudget(NamedTuple):
+    """How much an engine shows a family's tower before it serves."""
+
+    image_tokens: int  # of the language model, of the largest image
+    patches: int  # that one of these tokens is made of
+    source: str
+    video_tokens: int = 0  # of the longest video; 0 where images are larger
+    pair_tokens: int = 0  # of two of its frames
+
+
 def version_numbers(version: str) -> tuple[int, ...]:
     """Return a version's numbers, to be compared.
 
@@ -68,6 +78,7 @@ class Engine(NamedTuple):
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: bool = True  # it records graphs of its kernels
+    towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -76,7 +87,8 @@ class Engine(NamedTuple):
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
         found = self._replace(era=next(known, self.eras[0].id), version=version or "")
-        return found._replace(coefficients=found.as_of_era(self.coefficients)).valued(self.values)
+        towers = found.as_of_era(self.towers)
+        return found._replace(coefficients=found.as_of_era(self.coefficients), towers=towers).valued(self.values)
 
     @property
     def from_era(self) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from calc.architecture.stages import Stage, local_share
-from calc.architecture.tensors import SPLIT_IN
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.context import CONTEXT_LABEL, context_amount
+from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
+from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
     ALLOCATED,
     Amount,
@@ -19,7 +20,6 @@ from calc.memory.runtime import (
     total,
     with_pool,
 )
-from calc.memory.weights import stored_bytes, stored_tensors
 
 
 def vllm(case: Case) -> Runtime:
@@ -98,8 +98,11 @@ def start_of(case: Case) -> Start:
 
 
 def state_block(case: Case) -> int:
-    """Return the bytes of a block that holds a sequence's states, in all layers of a group; 0 where none is needed."""
-    if not (case.budget.recurrent_state and case.engine.values.get("state_blocks")):
+    """Return the bytes of a block that holds a sequence's states, in all layers of a group; 0 where none is needed.
+
+    Only what records graphs of whole steps asks for a block for each sequence.
+    """
+    if not (case.budget.recurrent_state and case.engine.values.get("state_blocks") and case.engine.graphs):
         return 0
     demand = case.demand
     return paged_block(
@@ -150,30 +153,6 @@ def running_sequences(case: Case) -> int:
     return case.slots or max(default_sequences(case.engine, case.accelerator), case.sequences)
 
 
-def expert_padding(case: Case) -> int:
-    """Return what is added to experts in MXFP4, whose inner width is stored in multiples of a kernel's tile."""
-    weights, layout = case.demand.weights, case.layout
-    if not isinstance(weights, NumberFormat) or weights.id != "mxfp4":
-        return 0
-    return padded_bytes(
-        case.stage, weights, layout.tensor, layout.expert, multiple=case.engine.whole("expert_multiple")
-    )
-
-
-@lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def padded_bytes(stage: Stage, weights: NumberFormat, tensor_ranks: int, expert_ranks: int, multiple: int) -> int:
-    """Return the bytes of a stage's experts beyond their own, each matrix filled up to whole tiles."""
-    added = 0
-    for tensor, count, number_format in stored_tensors(stage, weights):
-        if tensor.block != "expert" or len(tensor.shape) < 2:
-            continue
-        copies, shape = local_share(tensor, tensor_ranks, expert_ranks)
-        side = 1 if tensor.split == SPLIT_IN else 0
-        stored = stored_bytes(shape=shape, number_format=number_format)
-        added += count * copies * stored * (-shape[side] % multiple) // shape[side]
-    return added
-
-
 def is_large(case: Case) -> bool:
     """Return whether the device counts as large: engines choose larger steps by its memory."""
     return case.accelerator is not None and is_large_device(case.accelerator, case.engine)
@@ -199,7 +178,23 @@ def step_tokens(case: Case) -> int:
 
 
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:
-    """Return what the profiling run holds at its peak: the widest layer, or the sampler with its sorted logits.
+    """Return what the profiling run holds at its peak: what sees, or after it the language model beside its outputs."""
+    tower, seen_bytes = tower_amounts(case, step_tokens=step_tokens(case), sequences=sequences)
+    language = language_amounts(case, sequences)
+    if tower is not None and tower.bytes > total(language) + seen_bytes:
+        return [tower]
+    first = language[0]
+    kept = first._replace(
+        bytes=first.bytes + seen_bytes,
+        formula=rf"{first.formula} + M_{{\text{{seen}}}}",
+        template=f"{first.template} + {{}}",
+        numbers=(*first.numbers, seen_bytes),
+    )
+    return [kept, *language[1:]] if seen_bytes else language
+
+
+def language_amounts(case: Case, sequences: int) -> list[Amount]:
+    """Return what a language model is profiled with: its widest layer, or the sampler with its sorted logits.
 
     `sequences` may run at most: the sampler is profiled with all of them, or one for each token of a step.
     """
@@ -250,33 +245,6 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
             source=source,
         ),
     ]
-
-
-def expert_workspace(case: Case) -> int:
-    """Return the elements for each token that a mixture's fused kernels keep once a layer has run.
-
-    Each of the experts of a token has a row as wide as the gate and up products or what they read, and one as wide as
-    what goes into the down product or what comes out of it. Source: vLLM's fused_moe (`workspace_shapes`), whose
-    workspace is kept for all layers, and no longer for a chunk of the tokens alone.
-    Experts in MXFP4 have kernels that gather and scatter by themselves.
-    """
-    weights = case.demand.weights
-    if not case.engine.values.get("expert_workspace") or (isinstance(weights, NumberFormat) and weights.id == "mxfp4"):
-        return 0
-    return stage_workspace(case.stage, case.layout.tensor, case.layout.expert)
-
-
-@lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def stage_workspace(stage: Stage, tensor_ranks: int, expert_ranks: int) -> int:
-    """Return the elements for each token of the widest layer's workspace."""
-    found = 0
-    for kind, _ in stage.kind_counts():
-        for tensor in kind.tensors:
-            if tensor.block == "expert" and tensor.active and tensor.split == SPLIT_IN and len(tensor.shape) == 2:
-                stream, inner = local_share(tensor, tensor_ranks, expert_ranks)[1]  # a latent one is narrower
-                outer = inner * (2 if kind.mlp_gated else 1)
-                found = max(found, tensor.active * (max(inner, stream) + max(outer, stream)))
-    return found
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:

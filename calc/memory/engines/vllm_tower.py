@@ -1,0 +1,94 @@
+"""vLLM's profiling run of what sees: a tower over as many items as its budget holds, before the language model runs.
+
+Source: vLLM's `MultiModalBudget` and `profile_run`.
+"""
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from calc.architecture.stages import Stage
+from calc.catalog.records import TowerBudget
+from calc.memory.runtime import ALLOCATED, Amount, Case
+
+PATCHES, DEEP = "vision.patch_embedding.weight", "vision.deepstack."
+GATE, UP, MERGED = ".gate_proj.weight", ".up_proj.weight", ".linear_fc2.weight"
+
+
+class Tower(NamedTuple):
+    """The shapes of a tower that decide what it works in."""
+
+    hidden: int
+    patch: int  # numbers that a patch is made of
+    inner: int  # of the MLP, with its gate's
+    gated: bool
+    deep: int  # outputs for the language model's layers, beside the one for its embeddings
+
+
+class Seen(NamedTuple):
+    """What a profiling run shows a tower."""
+
+    items: int
+    tokens: int  # of the language model, of one item
+    patches: int  # in one token
+
+
+@lru_cache(maxsize=256)
+def tower_of(stage: Stage) -> Tower | None:
+    """Return what a stage sees with; None where it does not see, or where its tower has other parts."""
+    tensors = {tensor.name: tensor for tensor in stage.architecture.embeddings if tensor.block == "vision"}
+    first = tensors.get(PATCHES)
+    inner = [tensor.shape[0] for name, tensor in tensors.items() if name.endswith((GATE, UP))]
+    if first is None or not inner or not stage.is_first:
+        return None
+    deep = sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors)
+    return Tower(first.shape[0], prod(first.shape[1:]), sum(inner), gated=len(inner) > 1, deep=deep)
+
+
+def most_tokens(budget: TowerBudget, context_tokens: int, *, videos: bool) -> int:
+    """Return the tokens of the largest item: an image, or a video of whole pairs of frames that a context holds."""
+    if not (videos and budget.video_tokens):
+        return budget.image_tokens
+    pairs = max(min(budget.video_tokens, context_tokens) // budget.pair_tokens, 1)
+    return max(budget.image_tokens, pairs * budget.pair_tokens)
+
+
+def seen(case: Case, *, step_tokens: int, sequences: int) -> Seen | None:
+    """Return what the profiling run shows: as many of the largest items as a step has tokens for, one at least."""
+    demand = case.demand
+    budget = case.engine.towers.get(demand.architecture.family)
+    if budget is None:
+        return None
+    tokens = most_tokens(budget, demand.tokens, videos=demand.videos)
+    of_prompts = sequences * max(demand.tokens // tokens, 1)
+    return Seen(max(min(step_tokens // tokens, of_prompts), 1), tokens, budget.patches)
+
+
+def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amount | None, int]:
+    """Return what a tower works in while it is profiled, and the bytes of what it leaves to the language model.
+
+    In attention are alive for each patch: the stream, its norm, queries, keys and values as they come out of one
+    matrix, queries and keys anew for their rotation and as they are rotated, what attention gives and its projection;
+    in the MLP the stream, its norm, and the inner width before and after the activation. Ranks divide what is neither
+    stream nor norm nor projected.
+    """
+    shown, tower = seen(case, step_tokens=step_tokens, sequences=sequences), tower_of(case.stage)
+    if shown is None or tower is None:
+        return None, 0
+    ranks, size = case.layout.tensor, case.demand.activation_bytes
+    attention = 3 * tower.hidden + (round(case.engine.values["tower_widths"]) - 3) * tower.hidden // ranks
+    after = tower.inner // (2 if tower.gated else 1)
+    mlp = 2 * tower.hidden + (tower.inner + after) // ranks
+    width, patches = tower.patch + max(attention, mlp), shown.items * shown.tokens * shown.patches
+    outputs = shown.items * shown.tokens * case.stage.architecture.hidden_size * (1 + tower.deep) * size
+    amount = Amount(
+        id="activations",
+        label="Activations of what sees, in the profiling run",
+        bytes=patches * width * size,
+        scope=ALLOCATED,
+        formula=r"n_{\text{items}} \cdot T_{\text{item}} \cdot p \cdot w \cdot b",
+        template="{} × {} × {} × {} × {}",
+        numbers=(shown.items, shown.tokens, shown.patches, width, size),
+        source=case.engine.coefficient("tower_widths").source,
+    )
+    return amount, outputs

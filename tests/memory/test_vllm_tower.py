@@ -1,0 +1,103 @@
+"""What vLLM measures of what sees before it sizes its cache, against pools that were logged."""
+
+from typing import Any
+
+import pytest
+
+from calc import estimate
+from calc.catalog import catalog
+from calc.errors import ScenarioError
+from calc.memory.engines.vllm_tower import most_tokens, tower_of
+from calc.memory.stored_weights import whole_model
+from calc.scenario.model import known_architecture
+
+GIB = 2**30
+SEEN: dict[str, Any] = {"engine": "vllm", "accelerator": "rtx-5090", "model": "qwen3.8-27b", "weights": "nvfp4"}
+SEEN |= {"kv_cache": "fp8", "context_tokens": 32_768, "graphs": False}
+OLDER: dict[str, Any] = {"engine": "vllm", "engine_version": "0.11", "accelerator": "a100-sxm-40gb"}
+OLDER |= {"model": "qwen2.5-vl-3b", "context_tokens": 128_000}
+
+
+def pool(asked: dict[str, Any], **more: object) -> float:
+    """Return the cache that vLLM sets aside, in GiB."""
+    report: Any = estimate({**asked, **more})
+    return float(report["memory"]["kv_pool_bytes"]) / GIB
+
+
+def test_what_sees_takes_from_the_cache() -> None:
+    """Qwen3.8 27B on one RTX 5090 had 91,022 tokens, 135,926 with --language-model-only and 152,917 with 8 sequences as
+    well. 32,768 are 27 blocks, 21 of 1,568 tokens and two for each of three groups of states, so it had 75, 112 and 126
+    of them; a block is 1,568 tokens of 16 layers, 49 MiB."""
+    block = 1568 * 16 * 4 * 256 * 2 / GIB
+    whole, alone, few = pool(SEEN), pool(SEEN, text_only=True), pool(SEEN, text_only=True, sequence_slots=8)
+    assert alone - whole == pytest.approx(37 * block, abs=2 * block)
+    assert few - alone == pytest.approx(14 * block, abs=2 * block)
+
+
+def test_videos_take_more() -> None:
+    """Qwen2.5 VL 3B on an A100 with 40 GB left 5.26 GiB to the cache, and 25.05 without videos (vLLM, pull 25631)."""
+    assert pool(OLDER) == pytest.approx(5.26, abs=0.5)
+    assert pool(OLDER, videos=False) == pytest.approx(25.05, rel=0.02)
+
+
+def test_graphs_alone_ask_for_blocks() -> None:
+    """vLLM asks for a block of states for each sequence where it records graphs of whole steps, and not without."""
+    report: Any = estimate(SEEN | {"graphs": True})
+    assert report["memory"]["sequence_limit"] < 256
+    plain: Any = estimate(SEEN)
+    assert plain["memory"]["sequence_limit"] is None
+
+
+def test_the_longest_video() -> None:
+    """Qwen 2.5 VL is shown 14 frames, two at a time, of 16,384 tokens; 32K hold four; one pair is shown in any case."""
+    budget = catalog().engine("vllm").towers["qwen2_5_vl"]
+    assert [most_tokens(budget, tokens, videos=True) for tokens in (128_000, 32_768, 4096)] == [114_688, 32_768, 16_384]
+    assert most_tokens(budget, 128_000, videos=False) == 16_384
+
+
+def test_ranks_divide_what_is_inside() -> None:
+    """Two ranks hold the stream whole, and half of the heads and of the MLP."""
+
+    def profiled(ranks: int) -> int:
+        asked: Any = {"model": "qwen2.5-vl-72b", "engine": "vllm", "accelerator": "b200-sxm-180gb"}
+        report: Any = estimate(asked | {"context_tokens": 65_536, "parallelism": {"tensor": ranks}})
+        return int(next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "activations"))
+
+    pixels, hidden, patches = 3 * 2 * 14 * 14, 1280, 4 * 65_536
+    assert profiled(1) == patches * (pixels + 11 * hidden) * 2
+    assert profiled(2) == patches * (pixels + 7 * hidden) * 2
+
+
+@pytest.mark.parametrize("family", sorted({name.partition("@")[0] for name in catalog().engine("vllm").towers}))
+def test_every_family_has_a_tower(family: str) -> None:
+    """A model of each family that has a budget is in the catalogue, with a tower whose shapes are found."""
+    known = (known_architecture(catalog(), name) for name in catalog().ids("models"))
+    assert tower_of(whole_model(next(found for found in known if found.family == family))) is not None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"videos": "no"},
+        {"videos": False},
+        {"videos": False, "engine": "vllm"},
+        {"videos": False, "engine": "sglang", "model": "qwen2.5-vl-7b"},
+        {"videos": False, "engine": "vllm", "model": "qwen3.8-27b"},
+    ],
+)
+def test_where_no_video_is_measured(given: dict[str, object]) -> None:
+    """A model without videos, or an engine that sets no memory aside for them, is said."""
+    with pytest.raises(ScenarioError) as caught:
+        estimate({"model": "llama-3.1-8b", **given})
+    assert caught.value.field == "videos"
+
+
+def test_what_would_make_it_fit_without_videos() -> None:
+    """Qwen2.5 VL 7B does not start on an RTX 4090 at 32K: without videos it does, and the command says how."""
+    asked: Any = {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32_768}
+    report: Any = estimate(asked)
+    changes = [repair["change"] for repair in report["repairs"]]
+    assert report["memory"]["fits"] is False
+    assert {"videos": False} in changes and {"text_only": True, "videos": None} in changes
+    for change in ({"videos": False}, {"text_only": True}):
+        assert estimate(asked | change)["memory"]["fits"] is True  # type: ignore[index]
