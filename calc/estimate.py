@@ -149,6 +149,7 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         accelerator=question.accelerator,
         serving=question.serving(),
         runs=runs,
+        needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
     )
     return [repair._asdict() for repair in repairs(wanted)]
 

@@ -31,9 +31,12 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     listed: list[dict[str, object]] = []
     if repairs and asked.accelerator is not None and memory["fits"] is False:
+        from calc.training.changes import sized
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 
-        listed = listed_repairs(scenario, asked.accelerator.capacity_bytes)
+        listed = listed_repairs(
+            scenario, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts)
+        )
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
