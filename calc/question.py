@@ -12,7 +12,7 @@ from calc.memory.placement import Host, Placement
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, without_graphs
+from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, with_graphs
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
@@ -174,7 +174,7 @@ def read_asked(reader: Reader) -> Asked:
     reader.filled["model"] = model.written or reader.given["model"]
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
-    engine = without_graphs(reader, in_version(reader, engine))
+    engine = with_graphs(reader, in_version(reader, engine))
     weights = as_loaded(weights, engine, facts, published=reader.filled["weights"] == PUBLISHED)
     architecture = read_text_only(reader, architecture)
     if engine is not None and engine.expands_latents:

@@ -186,10 +186,12 @@ def test_only_the_standard_library_is_imported(path: Path) -> None:
                 assert name.split(".")[0] in {"calc", *sys.stdlib_module_names}
 
 
-@pytest.mark.parametrize("workload", ["inference", "training"])
-def test_without_repairs_everything_else_is_as_it_was(workload: str) -> None:
+@pytest.mark.parametrize(
+    "run", [{"accelerator": "RTX 3060"}, {"accelerator": "RTX 4090", "workload": "training", "precision": "bf16"}]
+)
+def test_without_repairs_everything_else_is_as_it_was(run: dict[str, Any]) -> None:
     """What would make it fit stands beside the numbers, and none of them has need of it."""
-    asked = {"model": "llama-3.1-70b", "accelerator": "RTX 4090", "workload": workload}
+    asked = {"model": "qwen3-8b", **run}
     whole: Any = estimate(asked)
     assert whole["repairs"]
     assert estimate(asked, repairs=False) == {**whole, "repairs": []}

@@ -136,6 +136,10 @@ class Architecture(NamedTuple):
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
 
+    def __hash__(self) -> int:
+        """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""
+        return hash((self.family, self.hidden_size, self.vocab_size, self.pattern))
+
     @property
     def alone(self) -> "Architecture":
         """The language model without what sees or hears."""

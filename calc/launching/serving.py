@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.launchers import Launcher
-from calc.catalog.records import Accelerator, Mixture, NumberFormat, Recipe
+from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
 from calc.memory.published_formats import published_format
@@ -58,8 +58,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
     version = str(filled.get("engine_version") or "")
     files: list[tuple[str, str]] = []
-    if launcher.id == "tensorrt-llm" and (options := trtllm_options(filled)):
-        files.append(("options.yaml", options))
+    if launcher.id == "tensorrt-llm":
+        files.append(("options.yaml", trtllm_options(filled, facts.engine(filled["engine"]))))
         asked["options"] = "options.yaml"
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
@@ -84,11 +84,13 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
     return facts.accelerator(named) if named else None
 
 
-def trtllm_options(filled: Mapping[str, Any]) -> str:
-    """Return what TensorRT-LLM has no flag for."""
+def trtllm_options(filled: Mapping[str, Any], engine: Engine) -> str:
+    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without."""
     cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
-    graphs = "cuda_graph_config: null\n" if filled.get("graphs") is False else ""
-    return cache + graphs + ("enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else "")
+    most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
+    sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"
+    apart = "enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else ""
+    return f"{cache}cuda_graph_config:{sizes}{apart}"
 
 
 def attends_apart(layout: Mapping[str, int]) -> bool:
@@ -138,6 +140,8 @@ def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Iterate over what stands beside the model, adapters and what drafts, and over what is left out."""
     if filled.get("graphs") is False:
         yield "no_graphs", True
+    elif graphs := filled.get("graphs"):
+        yield "largest_graph", graphs
     if filled.get("text_only"):
         yield "text_only", True
     if filled.get("videos") is False:

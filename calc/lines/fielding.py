@@ -9,8 +9,10 @@ PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "f
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
 # What a plan is asked to keep, by the questions that have a field for it.
-NEEDS = dict.fromkeys((*MONEY, "tokens_per_s_each"), ("models", "hardware")) | dict.fromkeys(
-    ("requests_per_s", "rents"), ("hardware",)
+NEEDS = (
+    dict.fromkeys((*MONEY, "tokens_per_s_each"), ("models", "hardware"))
+    | dict.fromkeys(("requests_per_s", "rents"), ("hardware",))
+    | {"days": ("deadline",)}
 )
 HOST = ("host_memory", "processor")
 ON_HOST = ("fits", "speed", "cost")  # where something may stay in its memory

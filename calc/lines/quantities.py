@@ -68,6 +68,12 @@ def each_second(match: re.Match[str]) -> object:
     return float(match[1].replace(",", "")) * thousands / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
 
 
+def in_days(match: re.Match[str]) -> object:
+    """Return the days of a time in which something has to be done: in 30 days, within a week."""
+    number = float(match[1].replace(",", "")) if match[1] else OF_PEOPLE.get(match[2], 1)
+    return number * {"hour": 1 / 24, "day": 1, "week": 7, "month": 30}[match[3]]
+
+
 def spelt(match: re.Match[str]) -> object:
     """Return a count that is written as a word."""
     return OF_PEOPLE[match[1]]
@@ -134,6 +140,11 @@ RULES: tuple[Rule, ...] = (
         "asks",
         r"\bhow long\b(?!\s+(?:a\s+)?(?:context|ctx|prompt))|\btime to (?=(?:pre|fine)?[- ]?(?:train|tun))",
         said("duration"),
+    ),
+    (
+        "days",
+        rf"\b(?:in|within|under|for)\s+(?:{NUMBER}|(an?|one|{'|'.join(OF_PEOPLE)}))[\s-]*(hour|day|week|month)s?\b",
+        in_days,
     ),
     ("asks", r"\bhow many (?:days|hours|weeks|months)\b|\btraining time\b", said("duration")),
     # Lengths.

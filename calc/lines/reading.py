@@ -1,9 +1,13 @@
 """Reading a line: the scenario or the planner's question that it makes, and what is not understood."""
 
+import re
+
+from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.lines.fielding import take
 from calc.lines.reader import TRAINED, Reader
 from calc.lines.settling import ON_PROCESSORS
+from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -14,6 +18,10 @@ SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 HOURS_A_MONTH = 730
+RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
+TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
+TOKENS_EACH = 20  # of a parameter
+TUNED_ON = 10_000_000  # tokens
 
 
 def read_line(text: object) -> dict[str, object]:
@@ -28,6 +36,8 @@ def read_line(text: object) -> dict[str, object]:
     if kind and not reader.missing:
         if kind in SERVED:
             scenario = served(reader, kind)
+        elif kind == "deadline":
+            question = finished(reader)
         elif kind in TRAINED:
             scenario = trained(reader, kind)
         else:
@@ -121,6 +131,25 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     if kind == "hardware":
         question["limits"] = limits(reader)
     return question | lengths(reader)
+
+
+def finished(reader: Reader) -> dict[str, object]:
+    """Return the question of the planner after devices that end a training run in time.
+
+    Where a line says nothing of its tokens, a model that is trained anew has as many as serve it best for what they
+    cost (Hoffmann et al. 2022, table 3), and one that is tuned has those of the form.
+    """
+    question = {"want": "hardware", "workload": "training", **said(reader, RUN), "need": said(reader, ("days",))}
+    anew = not (TUNES.search(reader.line.small) or question.get("method") in ("lora", "qlora"))
+    if anew and "method" not in question:
+        reader.taken["method"] = question["method"] = "full"
+    if "training_tokens" not in question:
+        size = parameters_total(known_architecture(reader.facts, str(reader.value("model"))))
+        tokens = TOKENS_EACH * size if anew else TUNED_ON
+        reader.taken["training_tokens"] = question["training_tokens"] = tokens
+    device = reader.value("accelerator")
+    question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
+    return {**question, "rank_by": "devices" if device else "cost"}
 
 
 def limits(reader: Reader) -> dict[str, object]:

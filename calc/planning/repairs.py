@@ -170,7 +170,7 @@ def of_graphs(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the engine without recorded graphs, where it holds memory for some."""
     serving = wanted.serving
     if serving is not None and serving.engine.graphs and serving.engine.values.get("cuda_graphs"):
-        plain = serving.engine._replace(graphs=False)
+        plain = serving.engine._replace(graphs=0)
         room = wanted.room(wanted.demand, serving=under(serving, engine=plain.valued(plain.values)))
         yield from fitting(room, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
 

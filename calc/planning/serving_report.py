@@ -1,5 +1,7 @@
 """The part of a report that an engine answers for: parts of its memory, totals with ranges, what fits."""
 
+from math import inf
+
 from calc.catalog.records import Engine
 from calc.derivation import Part, Step
 from calc.memory.cache_layouts import vllm_pages
@@ -158,6 +160,18 @@ def stage_pool(served: Served) -> tuple[int, int]:
         return 0, 0
     pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
     return pool, pool_tokens(served, pool, cache)
+
+
+def state_slots(served: Served) -> float:
+    """Return the requests that a replica works on at a time where states of recurrent layers have a pool of their own.
+
+    Each is let in with room for all of its states, however short it is.
+    """
+    runtime, values = served.runtime, served.serving.engine.values
+    state = sum(amount.bytes for amount in runtime.amounts if amount.id == "recurrent_state")
+    if not state or "state_pool_share" not in values or runtime.pool is None:
+        return inf
+    return values["state_pool_share"] * runtime.pool * served.case.sequences // (values["states_held"] * state)
 
 
 def serving_fit(served: Served) -> Report:

@@ -13,7 +13,7 @@ from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial
 from calc.planning.served import Served
 from calc.planning.serving_load import load_of
-from calc.planning.serving_report import Report, cache_pool
+from calc.planning.serving_report import Report, cache_pool, state_slots
 from calc.planning.serving_speed import speed_question
 
 HALVINGS = 10  # of the range in which the number of decoding sequences lies
@@ -74,7 +74,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     found = prefix.found(prompt)
     demand = question.demand._replace(prompt_tokens=prompt - found)
     question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
-    slots, replicas = served.serving.most_running, served.layout.data
+    slots, replicas = int(min(served.serving.most_running, state_slots(served))), served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
     bounded = served.most and served.runtime.limit is not None

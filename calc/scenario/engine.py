@@ -67,17 +67,17 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
     return found
 
 
-def without_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
-    """Return the engine as it records no graphs, where a scenario says so: none is held, and none spares launches."""
+def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
+    """Return the engine with the graphs that a scenario lets it record: of steps of so many sequences, or none."""
     graphs = reader.given.get("graphs", True)
     if not isinstance(graphs, bool):
-        raise ScenarioError("graphs", f"must be true or false, not {graphs!r:.60}")
-    if graphs:
+        graphs = reader.count("graphs")
+    if graphs is True:
         return engine
     if engine is None or engine.id not in SHARING_ENGINES:
         raise ScenarioError("graphs", f"does not apply: of the engines {', '.join(SHARING_ENGINES)} record graphs")
-    reader.filled["graphs"] = False
-    return engine._replace(graphs=False).valued(engine.values)
+    reader.filled["graphs"] = graphs
+    return engine._replace(graphs=int(graphs)).valued(engine.values)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

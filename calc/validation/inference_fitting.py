@@ -179,7 +179,7 @@ class Tried:
 
     def __init__(self) -> None:
         self.values: Mapping[str, float] | None = None
-        self.engines: dict[tuple[str, str, bool], Mapping[str, float]] = {}
+        self.engines: dict[tuple[str, str, int], Mapping[str, float]] = {}
         self.schedules: dict[tuple[object, ...], Schedule] = {}
 
     def under(self, engine: Engine, question: Question, values: Mapping[str, float]) -> Schedule:

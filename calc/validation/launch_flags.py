@@ -16,6 +16,7 @@ EAGER = re.compile(r"enforce.eager|disable-cuda-graph(?!-)")
 FP8_CACHE = re.compile(r"kv-cache-dtype[= ]fp8")
 REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
+UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
 DRAFTS = re.compile(r"--speculative")
 WAITING = "the client read tokens that had been waiting"
 
@@ -46,4 +47,4 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         found["graphs"] = False
     if FP8_CACHE.search(command):
         found["kv_cache"] = "fp8"
-    return found
+    return {"graphs": UNPADDED} | found if command.startswith("trtllm-serve") else found

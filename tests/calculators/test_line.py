@@ -233,3 +233,25 @@ def test_no_line_is_refused() -> None:
     """What is no line is an error of the request, as for forms."""
     found = json.loads(answer(json.dumps({"line": "x" * 1000})))
     assert not found["ok"] and "at most 400" in found["status"]
+
+
+def test_devices_that_end_a_run_in_time() -> None:
+    """The number of H100 is the fewest of those tried that train a 70B within thirty days, as a plan says."""
+    line = "how many H100 to train llama 3.3 70b in 30 days"
+    found, reading = asked(line), read_line(line)
+    question: Any = reading["question"]
+    (option,) = plan(question)["options"]  # type: ignore[attr-defined]
+    count = option["scenario"]["accelerators"]
+    assert found["status"].startswith(f"Llama 3.3 70B: {show_count(count)} × H100")
+    assert option["speed"]["duration_s"]["typical"] <= 30 * 86400
+    fewer: Any = plan({**question, "limits": {**question["limits"], "devices": count - 1}})
+    assert not fewer["options"]
+    size = estimate({"model": "llama-3.3-70b"})["model"]["parameters_total"]  # type: ignore[index]
+    assert question["training_tokens"] == 20 * size
+    assert "1.41 trillion tokens" in found["status"] and "Within" in found["html"]
+
+
+def test_a_run_on_devices_that_are_counted_is_timed() -> None:
+    """Where the line says how many, the days are not understood, and said to be."""
+    found = asked("how long to train llama 3.1 8b on 8 h100 on 1b tokens in 2 days")
+    assert "Not understood" in plain(found["html"]) and "2 days" in plain(found["html"])

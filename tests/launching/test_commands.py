@@ -154,6 +154,17 @@ def test_what_is_left_out_is_a_switch() -> None:
     assert "--enforce-eager" not in words(launch({**asked, "engine": "vllm", "graphs": True}))
 
 
+def test_the_largest_graph_is_told() -> None:
+    """Graphs of steps of so many sequences are asked for; TensorRT-LLM is told always, as it records few by itself."""
+    for engine, flag in (("vllm", "--max-cudagraph-capture-size"), ("sglang", "--cuda-graph-max-bs")):
+        given = words(launch({**H100, "engine": engine, "graphs": 64}))
+        assert given[given.index(flag) + 1] == "64"
+    for more, most in (({}, 2048), ({"sequence_slots": 32}, 32), ({"graphs": 8}, 8)):
+        answer: Any = launch({**H100, "engine": "tensorrt-llm", **more})
+        options = yaml.safe_load(answer["files"][0]["text"])
+        assert options == {"cuda_graph_config": {"enable_padding": True, "max_batch_size": most}}
+
+
 def test_drafts_are_json() -> None:
     """What drafts is one word of JSON on the command line, whatever a shell would make of its quotes."""
     given = words(launch(SCENARIOS["vllm that drafts"]))
@@ -204,7 +215,7 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
     assert not [warning for warning in answer["warnings"] if warning["code"] == "no-flag"]
     assert ("--tensor-parallel-size" in given) is False
     if engine == "tensorrt-llm":
-        assert yaml.safe_load(answer["files"][0]["text"]) == {"enable_attention_dp": True}
+        assert yaml.safe_load(answer["files"][0]["text"])["enable_attention_dp"] is True
 
 
 # Options as each program's own source has them, read on 2026-11-22: SGLang 0.5.23 (arg_groups/fields), TensorRT-LLM
@@ -212,14 +223,15 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
 # its base, trl/cli at f2cd577), vLLM (recipes of August 2026 at 8959cf6; its engine arguments for those of LoRA).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
-    "--max-running-requests --disable-cuda-graph --chunked-prefill-size --kv-cache-dtype --quantization --enable-lora "
-    "--max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
+    "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --chunked-prefill-size --kv-cache-dtype "
+    "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
     "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
-    "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --language-model-only "
-    "--limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization --speculative-config "
+    "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
+    "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization "
+    "--speculative-config "
     "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "

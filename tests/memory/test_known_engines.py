@@ -146,10 +146,33 @@ def test_an_engine_without_graphs() -> None:
     assert rates[0] > 1.4 * rates[1]
 
 
+def test_graphs_of_small_steps_alone() -> None:
+    """Steps of more sequences than graphs were recorded for are launched by the host; fewer graphs hold less memory."""
+    small = {"model": "qwen3-0.6b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
+    for sequences, ways in ((8, (True, 8)), (9, (False, 8))):
+        found: list[Any] = [estimate(small | {"graphs": way, "sequences": sequences})["speed"] for way in ways]
+        assert found[0]["decode_tokens_per_s"] == found[1]["decode_tokens_per_s"]
+    held = [estimate(SIGHTED | {"engine": "vllm", "accelerator": "h100-sxm-80gb", "graphs": way}) for way in (True, 8)]
+    parts = [{part["id"]: part["bytes"] for part in report["memory"]["parts"]} for report in held]  # type: ignore[index]
+    assert 0 < parts[1]["cuda_graphs"] < parts[0]["cuda_graphs"]
+
+
 def test_a_model_without_what_sees() -> None:
     """The tower of Qwen3.8 27B is 0.86 GiB, which the cache gets."""
     whole, alone = (estimate(SIGHTED | more)["memory"]["parts"][0]["bytes"] for more in ({}, {"text_only": True}))  # type: ignore[index]
     assert (whole - alone) / 2**30 == pytest.approx(0.86, abs=0.01)
+
+
+def test_experts_of_images_are_quantised() -> None:
+    """ERNIE 4.5 VL has 6.7 billion parameters in them: in 8 bit it is 31.2 GB (cyankiwi's copy), and in AWQ an RTX 4090
+    holds it. No text token passes them."""
+    asked: dict[str, Any] = {"model": "ernie-4.5-vl-28b-a3b", "engine": "vllm", "accelerator": "rtx-4090"}
+    eight, four = (estimate(asked | {"weights": weights}) for weights in ("int8", "awq"))
+    assert eight["memory"]["parts"][0]["bytes"] == pytest.approx(31.2e9, rel=0.03)  # type: ignore[index]
+    assert four["memory"]["fits"] is True  # type: ignore[index]
+    counts: Any = four["model"]
+    assert counts["blocks"]["vision_expert"] == 27 * 64 * 3 * 2560 * 512
+    assert counts["parameters_active"] == pytest.approx(4.1e9, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +180,9 @@ def test_a_model_without_what_sees() -> None:
     [
         ({"graphs": False}, "graphs"),
         ({"graphs": False, "engine": "llama.cpp"}, "graphs"),
-        ({"graphs": 1, "engine": "vllm"}, "graphs"),
+        ({"graphs": 8, "engine": "llama.cpp"}, "graphs"),
+        ({"graphs": 0.5, "engine": "vllm"}, "graphs"),
+        ({"graphs": 0, "engine": "vllm"}, "graphs"),
         ({"text_only": True}, "text_only"),
         ({"text_only": "yes"}, "text_only"),
     ],

@@ -36,6 +36,7 @@ CHOICES = (
     "memory_fraction",
     "slots",
     "no_graphs",
+    "largest_graph",
     "text_only",
     "no_videos",
     "sequences",

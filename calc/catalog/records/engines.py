@@ -54,6 +54,8 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 
 OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
+LARGEST_GRAPHS = ("captured_sequences", "graph_sequences", "graph_sequences_large", "graph_sequences_ranks")
+OWN_CHOICE = -1
 
 
 class Engine(NamedTuple):
@@ -77,7 +79,7 @@ class Engine(NamedTuple):
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
-    graphs: bool = True  # it records graphs of its kernels
+    graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
 
     def of_version(self, version: str | None = None) -> "Engine":
@@ -108,11 +110,15 @@ class Engine(NamedTuple):
         return found
 
     def valued(self, values: Mapping[str, float]) -> "Engine":
-        """Return the engine with other values, as of its era; without graphs, none holds memory or spares launches."""
+        """Return the engine with other values, as of its era, and as of the graphs that it records.
+
+        Without any, none holds memory or spares launches.
+        """
         found = self.as_of_era(values)
-        return self._replace(
-            values=found if self.graphs else found | {name: 0.0 for name in OF_GRAPHS if name in found}
-        )
+        if self.graphs != OWN_CHOICE:
+            names = LARGEST_GRAPHS if self.graphs else OF_GRAPHS
+            found |= {name: float(self.graphs) for name in names if name in found}
+        return self._replace(values=found)
 
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""

@@ -251,13 +251,15 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     """Return the CUDA graphs: what all share, and the nodes of each layer in each of them.
 
     Graphs are captured for pieces of steps of up to twice as many tokens as sequences may run, and whole for decoding
-    steps of as many; of no more than 512 either way. Source: vLLM's `_set_cudagraph_sizes`.
+    steps of as many; of no more than 512 either way, or what a scenario lets it record. Source: vLLM's
+    `_set_cudagraph_sizes`.
     """
     shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared
-    layers, graphs = case.stage.last - case.stage.first, captured(2 * sequences) + captured(sequences)
+    layers, most = case.stage.last - case.stage.first, case.engine.whole("captured_sequences")
+    graphs = captured(min(2 * sequences, most)) + captured(min(sequences, most))
     return shared._replace(
         bytes=shared.bytes + round(layers * graphs * each),
         formula=r"M_{\text{shared}} + L \cdot n_{\text{graphs}} \cdot M_{\text{layer}}",
