@@ -13,6 +13,8 @@ from calc.units import show_count, show_gb, show_gib, show_large_count, show_sec
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = ["batch_table", "deployment_table", "horizon_table", "needs_table"]
+
 Report = dict[str, Any]
 TRIED = ("bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq3_m", "iq2_m")  # from large to small
 LEAST_TOKENS = 8192

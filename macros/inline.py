@@ -15,6 +15,8 @@ from macros.facts import device_link, fact_line
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training, show_days
 
+__all__ = ["fact", "given", "number", "source", "stated"]
+
 Report = dict[str, Any]
 
 

@@ -12,6 +12,16 @@ from macros.inline import Report, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = [
+    "coefficient",
+    "engine_value",
+    "offload_check_table",
+    "offload_table",
+    "processor_bandwidth",
+    "processor_number",
+    "processor_table",
+]
+
 TOKENS = {"prompt_tokens": 512, "output_tokens": 256}
 
 

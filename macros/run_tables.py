@@ -18,6 +18,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import full_parameters, training
 
+__all__ = ["data_set", "operations_table", "run_time_table", "saved_table"]
+
 Run = Mapping[str, Any]
 TIMED = ("tokens_per_s", "utilization", "gpu_hours", "days", "rent", "kwh")
 ASKED = (  # fields of a run that the calculator of training time asks for, besides its degrees

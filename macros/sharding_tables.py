@@ -15,6 +15,8 @@ from macros.markdown import block
 from macros.training_numbers import Report, training
 from macros.training_tables import Run, training_link
 
+__all__ = ["stage_table", "traffic_table"]
+
 
 def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
     """Return what one device sends in a step, by kind of parallelism, and how long links take for it at their peak."""

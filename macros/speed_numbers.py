@@ -14,6 +14,20 @@ from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = [
+    "acceptance_table",
+    "ceiling",
+    "drafts_table",
+    "faster",
+    "gains_table",
+    "multiplying",
+    "readers_table",
+    "reading",
+    "speed",
+    "speed_table",
+    "start_table",
+]
+
 Report = dict[str, Any]
 TIMED = ("s", "tokens/s", "USD", "kWh")
 RATES = {"decode": "decode_tokens_per_s", "prefill": "prefill_tokens_per_s", "output": "output_tokens_per_s"}

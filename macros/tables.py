@@ -15,6 +15,8 @@ from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = ["device_count_table", "fitting_table", "llama_table", "precision_table", "unit_table"]
+
 Report = dict[str, Any]
 PRECISIONS = ("fp32", "bf16", "fp8", "int8", "awq", "nf4-dq")
 

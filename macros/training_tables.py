@@ -15,6 +15,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import TIMES, Report, full_parameters, training
 
+__all__ = ["copied_state_table", "multiplier_table", "rule_count_table", "training_table"]
+
 Run = Mapping[str, object]
 COLUMNS = {
     "states": "Model states",

@@ -201,7 +201,7 @@ def test_the_contract_page_names_every_field() -> None:
     """Every field of a scenario and of a report, and every warning, stands on the page that documents them."""
     page = (ROOT.parent / "docs/about/contract.md").read_text(encoding="utf-8")
     report: Any = estimate(GOOD)
-    codes = re.findall(r'Warn\("([a-z-]+)"', (ROOT / "estimate.py").read_text(encoding="utf-8"))
+    codes = re.findall(r'Warn\("([a-z-]+)"', (ROOT / "question_warnings.py").read_text(encoding="utf-8"))
     assert codes
     names = [*FIELDS, *report, *report["model"], *report["memory"], *(part["id"] for part in report["memory"]["parts"])]
     assert [name for name in [*names, *codes] if f"`{name}`" not in page and f".{name}`" not in page] == []
