@@ -216,3 +216,14 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
     )
     offered = [repair.change["accelerator"] for repair in of_other_devices(wanted)]
     assert offered == [other.id for other in larger[:MOST_OTHERS]]
+
+
+def test_a_computer_of_one_memory_leaves_nothing_in_another() -> None:
+    """What the GPU of a Mac may not use is all that its host has: no layer is offered a place there, nor has it one."""
+    asked = {"model": "kimi-k2", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "m3-ultra-512gb"}
+    report: Any = estimate(asked)
+    assert not report["memory"]["fits"] and report["repairs"]
+    assert not any({"gpu_layers", "experts_on_host"} & repair["change"].keys() for repair in report["repairs"])
+    left: Any = estimate({**asked, "experts_on_host": 22})
+    assert left["memory"]["headroom_bytes"] > 0 and not left["memory"]["fits"]  # 194 GiB of the 128 that remain
+    assert "host-memory-short" in {warning["code"] for warning in left["warnings"]}
