@@ -7,11 +7,13 @@ Face transformers (`modeling_<model_type>.py`), whose parameter counts the tests
 from calc.architecture.families import (
     alibi,
     bert_kin,
+    captioning,
     compressed,
     cross_attention,
     delta_hybrid,
     dense,
     encoder,
+    finding,
     forerunners,
     gemma,
     gpt,
@@ -39,6 +41,7 @@ from calc.architecture.families import (
     shared_mixture,
     short_convolution,
     sparse_attention,
+    speaking,
     state_space,
     translation,
 )
@@ -47,11 +50,13 @@ from calc.architecture.families.registry import FAMILIES, left_out, read_config
 MODULES = (  # importing them fills the registry
     alibi,
     bert_kin,
+    captioning,
     compressed,
     cross_attention,
     delta_hybrid,
     dense,
     encoder,
+    finding,
     forerunners,
     gemma,
     gpt,
@@ -79,6 +84,7 @@ MODULES = (  # importing them fills the registry
     shared_mixture,
     short_convolution,
     sparse_attention,
+    speaking,
     state_space,
     translation,
 )
