@@ -50,3 +50,11 @@ def test_tokens_are_sent_to_experts_of_two_ranks() -> None:
     assert Device(plan, plan.stages[0], 0).exchanged() == 2 * plan.batch.rows * 2 * 4096 * 2
     alone = plan_of(model="mixtral-8x7b", parallelism={"data": 2})
     assert Device(alone, alone.stages[0], 0).exchanged() == 0
+
+
+def test_each_expert_has_an_adapter_of_its_own() -> None:
+    """All that an adapter adds to a matrix that stands eight times stands eight times, on as few tokens."""
+    plan = plan_of(model="llama-3.2-1b", method="lora", lora={"rank": 8, "dora": True})
+    assert plan.adapters is not None
+    found = low_rank_tensors(Tensor("up_proj.weight", "experts", (64, 32), copies=8, active=2), plan.adapters)
+    assert [(tensor.copies, tensor.active) for tensor in found] == [(8, 2)] * 3
