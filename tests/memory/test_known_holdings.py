@@ -64,3 +64,11 @@ def test_experts_alone_are_shared_by_fewer_ranks() -> None:
         assert found.state_bytes == states * once.state_bytes and found.updated == states * once.updated
         assert found.gradient_bytes == gradients * once.gradient_bytes
         assert found.base_bytes == weights * once.base_bytes > 0
+
+
+def test_each_expert_has_an_adapter_of_its_own() -> None:
+    """All that an adapter adds to a matrix that stands eight times stands eight times, on as few tokens."""
+    plan = plan_of(model="llama-3.2-1b", method="lora", lora={"rank": 8, "dora": True})
+    assert plan.adapters is not None
+    found = low_rank_tensors(Tensor("up_proj.weight", "experts", (64, 32), copies=8, active=2), plan.adapters)
+    assert [(tensor.copies, tensor.active) for tensor in found] == [(8, 2)] * 3
