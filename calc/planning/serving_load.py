@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.performance.load import DEVIATES, Load, State, steady_state
+from calc.performance.load import DEVIATES, LENGTH_SPREAD, Load, State, steady_state
 from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
@@ -80,8 +80,10 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         cached_tokens=question.cached_tokens,
         batched_tokens=question.batched_tokens,
         request_s=values["request_s"],
+        between_s=values.get("between_s", 0.0),
         ranks=layout.data if layout.expert > layout.tensor else 1,
         mixes=mixes,
+        spread=LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread,
     )
 
 
