@@ -1,12 +1,12 @@
 """What a line was understood as: a list for each part, which puts other words in its place, and what is left over."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from calc.calculators.html import element, text
 from calc.calculators.rendering import format_words
 from calc.catalog import catalog
-from calc.units import show_count
+from calc.units import DAY_S, show_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
@@ -33,6 +33,9 @@ LABELS = {
     "sequence_tokens": "Sequence",
     "rank": "Rank",
     "training_tokens": "Data",
+    "samples": "Samples",
+    "epochs": "Epochs",
+    "days": "Within",
     "price": "Price",
     "price_per_hour": "Rent an hour",
     "price_per_month": "Rent a month",
@@ -58,6 +61,11 @@ NAMED = {
     "engine": "engines",
     "framework": "frameworks",
     "processor": "processors",
+}
+IN_WORDS: dict[str, Callable[[Any], str]] = {
+    "days": lambda value: show_seconds(value * DAY_S),
+    "host_memory": lambda value: f"{value} GiB",
+    "rents": lambda _: "yes",
 }
 IN_FRONT = ("accelerators",)  # of the name that they count
 
@@ -148,10 +156,8 @@ def shown(field: str, value: object) -> str:
         return " or ".join(map(format_words, value)) if isinstance(value, list) else format_words(value)
     if field.endswith("_tokens") and isinstance(value, int):
         return f"{show_count(value)} tokens"
-    if field == "host_memory":
-        return f"{value} GiB"
-    if field == "rents":
-        return "yes"
+    if field in IN_WORDS:
+        return IN_WORDS[field](value)
     if field.startswith("price"):
         return f"at most ${show_count(float(str(value)))}"
     return show_count(value) if isinstance(value, int | float) else str(value)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calc.calculators import plan_fine_tune
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.options import (
     EACH,
@@ -22,7 +23,7 @@ from calc.estimate import estimate
 from calc.lines.settling import settled_question
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
-from calc.units import show_count
+from calc.units import show_count, show_large_count
 
 HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
@@ -38,6 +39,8 @@ def answering(reading: Any) -> Steps[Answered]:
     settled = {} if weights is None else {"weights": weights}
     if not found["options"]:
         return *nothing(found), settled
+    if question.get("workload") == "training":
+        return *trained(question, found), settled
     if question["want"] == "limit":
         return *most(question, found["options"][0]), settled
     return *(models(found) if question["want"] == "models" else hardware(question, found)), settled
@@ -60,6 +63,14 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{case_name(scenario)}.")
     html = verdict + link_to(WILL_IT_FIT, values, "Will it fit? Every field") + WILL_IT_FIT.render(report)
     return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
+
+
+def trained(question: Any, found: Any) -> tuple[str, str]:
+    """Return which devices end a training run in time, and how long it takes on them."""
+    report = {"plan": found, "question": question}
+    right, first, rest = plan_fine_tune.headline(report)
+    said = f"{rest} Of {show_large_count(question['training_tokens'])} tokens."
+    return verdict_html(right, first, said) + plan_fine_tune.listed_ways(report, HOME), f"{first} {said}"
 
 
 def models(found: Any) -> tuple[str, str]:

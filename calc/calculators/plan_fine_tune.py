@@ -2,7 +2,7 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
-from calc.calculators.html import text
+from calc.calculators.html import ROOT, text
 from calc.calculators.inputs import Amount, Choice, Number
 from calc.calculators.options import (
     LEFT,
@@ -102,8 +102,11 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     return True, f"{name}: {fleet(first)}.", rest
 
 
-def render(report: Report) -> str:
-    """Return the answer's HTML."""
+def listed_ways(report: Report, root: str = ROOT) -> str:
+    """Return the table of what trains; empty where nothing does."""
+    listed = options_of(report)
+    if not listed:
+        return ""
     columns = (
         ("Method", method),
         ("Time", lambda option: ordered(run_seconds(option), lasts(option))),
@@ -112,12 +115,12 @@ def render(report: Report) -> str:
         money_column("Rent, an hour", "rent_per_hour"),
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
-    listed = (
-        option_table(options_of(report), "Devices", fleet, FINE_TUNE, columns=columns, caption=caption)
-        if options_of(report)
-        else ""
-    )
-    return plan_html(headline(report), report, listed, ASSUMPTIONS)
+    return option_table(listed, "Devices", fleet, FINE_TUNE, columns=columns, caption=caption, root=root)
+
+
+def render(report: Report) -> str:
+    """Return the answer's HTML."""
+    return plan_html(headline(report), report, listed_ways(report), ASSUMPTIONS)
 
 
 ASSUMPTIONS = [

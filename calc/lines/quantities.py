@@ -68,6 +68,12 @@ def each_second(match: re.Match[str]) -> object:
     return float(match[1].replace(",", "")) * thousands / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
 
 
+def in_days(match: re.Match[str]) -> object:
+    """Return the days of a time in which something has to be done: in 30 days, within a week."""
+    number = float(match[1].replace(",", "")) if match[1] else OF_PEOPLE.get(match[2], 1)
+    return number * {"hour": 1 / 24, "day": 1, "week": 7, "month": 30}[match[3]]
+
+
 def spelt(match: re.Match[str]) -> object:
     """Return a count that is written as a word."""
     return OF_PEOPLE[match[1]]
@@ -135,7 +141,18 @@ RULES: tuple[Rule, ...] = (
         r"\bhow long\b(?!\s+(?:a\s+)?(?:context|ctx|prompt))|\btime to (?=(?:pre|fine)?[- ]?(?:train|tun))",
         said("duration"),
     ),
+    (
+        "days",
+        rf"\b(?:in|within|under|for)\s+(?:{NUMBER}|(an?|one|{'|'.join(OF_PEOPLE)}))[\s-]*(hour|day|week|month)s?\b",
+        in_days,
+    ),
     ("asks", r"\bhow many (?:days|hours|weeks|months)\b|\btraining time\b", said("duration")),
+    (
+        "samples",
+        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?(?:samples|examples|rows|pairs|instructions)\b",
+        plainly,
+    ),
+    ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
     # Lengths.
     ("prompt_tokens", rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?:\s*tokens?)?", tokens),
     ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
@@ -179,6 +196,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",
         said("context_tokens"),
     ),
+    ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
     ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
@@ -198,7 +216,8 @@ RULES: tuple[Rule, ...] = (
         r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
         said("full"),
     ),
-    ("method", r"\bfull[- ]param\w*|\ball param\w*|\b(?:pre|cpt|continued pre)-?train\w*", said("full")),
+    ("method", r"\bfull[- ]param\w*|\ball param\w*", said("full")),
+    ("pretrains", r"\b(?:pre|cpt|continued pre)-?train\w*|\b(?:train\w*\s+)?from (?:scratch|zero)\b", said("full")),
     ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
     ("sharding", r"\bfsdp2?\b", said("zero-3")),
     ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),

@@ -10,7 +10,7 @@ from calc.lines.names import CURRENT, NEAR, TUNINGS, Count, Name, names_of
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.units import GIB
 
-TRAINED = ("training", "duration")
+TRAINED = ("training", "duration", "deadline")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
 FOR_HARDWARE = re.compile(
@@ -189,7 +189,7 @@ class Reader:
         return (
             framework
             or bool(TUNED.search(self.line.small))
-            or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
+            or not fields.isdisjoint(("trains", "pretrains", "method", "sharding", "optimizer", "rank"))
         )
 
     def asks(self) -> str | None:
@@ -200,6 +200,8 @@ class Reader:
         wants = [str(want.value) for want in self.wants]
         wants += ["speed" for amount in self.amounts if amount.field == "tokens_per_s_each"]
         if self.trains:
+            if self.value("accelerators") is None and any(amount.field == "days" for amount in self.amounts):
+                return self.needing("deadline")
             timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in self.amounts)
             return self.needing("duration", device=True) if timed else self.needing("training")
         model, device = self.value("model"), self.value("accelerator") or self.alone

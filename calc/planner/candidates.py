@@ -11,7 +11,7 @@ from calc.memory.budget import Layout
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.question import Question, own_price
-from calc.planning.cost import newest_purchase, newest_rent
+from calc.planning.cost import LOWEST, newest_purchase, newest_rent
 from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import known_on, place_of, runs_on, sold_in_multiples
 from calc.question import read_asked
@@ -25,6 +25,8 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as the
 OWN_COUNTS = tuple(
     sorted({*COUNTS, 3, 6, 12, 24, 48})
 )  # of those in people's own machines, among whom layers are divided
+# Beyond a machine those of a training run are rented by the machine of eight.
+CLUSTERS = tuple(8 * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
@@ -94,7 +96,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
         for count in counts(question, accelerator):
-            several = one.times(count)
+            several = one.together(count)
             for model in question.models:
                 for engine, formats in found:
                     base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
@@ -197,6 +199,8 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
         return (given,)
     most = (question.limits.devices or USUAL_DEVICES) if sold_in_multiples(accelerator) else 1
     tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
+    if question.trains:
+        tried = tuple(sorted({*tried, *CLUSTERS}))
     return tuple(count for count in tried if count <= most and count % accelerator.devices_per_package == 0)
 
 
@@ -229,8 +233,15 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
     known = facts.derived.get(name)
     if not isinstance(known, tuple):
         rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
-        known = facts.derived[name] = (rent.each if rent else None, price.each if price else None)
-    return Devices(accelerator, 1, known[0] if own is None else own, question.account.purchase_price or known[1])
+        lowest = rent is not None and rent.kind == LOWEST
+        known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
+    return Devices(
+        accelerator=accelerator,
+        number=1,
+        rent_per_hour=known[0] if own is None else own,
+        purchase=question.account.purchase_price or known[1],
+        rents_one=own is None and known[2],
+    )
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
@@ -267,7 +278,7 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
         raise ScenarioError("parallelism", 'does not apply: want "layout" looks for it')
     base = {**question.fields, **placed(question, accelerator, count), "model": question.models[0]}
     architecture = read_asked(Reader({"model": question.models[0]})).demand.architecture
-    own = devices(question, facts, accelerator).times(count)
+    own = devices(question, facts, accelerator).together(count)
     found = [
         Layout(tensor=tensor, pipeline=count // tensor // data, data=data, expert=expert)
         for tensor in tensor_degrees(architecture)

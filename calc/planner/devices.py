@@ -15,6 +15,7 @@ class Devices(NamedTuple):
     rent_per_hour: float | None
     purchase: float | None
     unlike: tuple[Accelerator, ...] = ()  # each of them, where they are not alike
+    rents_one: bool = False  # nobody says what several cost that stand in one machine
 
     def times(self, number: int) -> "Devices":
         """Return so many times as many."""
@@ -24,6 +25,11 @@ class Devices(NamedTuple):
             rent_per_hour=None if rent is None else number * rent,
             purchase=None if price is None else number * price,
         )
+
+    def together(self, number: int) -> "Devices":
+        """Return so many in one machine."""
+        several = self.times(number)
+        return several._replace(rent_per_hour=None) if self.rents_one and number > 1 else several
 
     def total(self, name: str) -> float | None:
         """Return a fact of all devices together; None where one of them lacks it."""

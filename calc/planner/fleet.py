@@ -4,7 +4,7 @@ A replica is given so many requests that the share asked of them keeps its times
 and then, request by request, as the run says that a report shows.
 """
 
-from math import ceil, inf
+from math import ceil, inf, sqrt
 
 from calc.catalog import catalog
 from calc.planner.bound import Bound
@@ -21,6 +21,7 @@ from calc.units import show_number
 
 CLEAR = 0.75  # of what a replica could be given by the chances: so much keeps its times in any run
 LEAST_MEAN = 0.5  # requests in a server: one that has fewer most of the time gets no faster with fewer still
+WIDER = 1.25  # times as many replicas are tried after what was too few, and more each time
 FINE = 24  # up to twice as many replicas are added one by one, then more
 ALIKE = 1e-9  # relative, of numbers that rounding alone tells apart
 
@@ -118,14 +119,39 @@ class Fleet:
         return Miss("speed", slow(first_s, most), first_s / most)
 
 
-def evenly(people: int, each: int) -> Share:
-    """Return what each replica is given of people who wait together, where it serves so many.
+class Spread:
+    """People who wait together, spread evenly over replicas: between which numbers the fewest lie that serve them.
 
-    >>> evenly(10, 4)
-    Share(replicas=3, requests=4, mean=None, requests_per_s=None, capacity_per_s=None, most=0, confirmed=False)
+    What is known to be too few is a bound, with which other candidates may come first; so more are tried only as far
+    as that settles which of all are best.
     """
-    replicas = ceil(people / each)
-    return Share(replicas, ceil(people / replicas))
+
+    def __init__(self, candidate: Candidate, people: int) -> None:
+        self.candidate, self.people = candidate, people
+        self.too_few, self.wider = 0, 1.0
+        self.enough: Candidate | None = None
+
+    def next(self, least: int) -> int:
+        """Return how many replicas to try, of which so many are needed at least.
+
+        Where the candidate has other scenarios, it is soon known whether this one serves anybody.
+        """
+        if self.enough:
+            return max(round(sqrt(self.too_few * self.enough.replicas)), self.too_few + 1)
+        if self.too_few and self.candidate.after():
+            return self.people
+        self.wider *= WIDER
+        return min(max(ceil(self.too_few * self.wider), least), self.people)
+
+    def after(self, tried: int, found: Candidate | Miss) -> Candidate:
+        """Return the candidate with what was found of so many: the fewest that serve, or how many do at least."""
+        if isinstance(found, Miss):
+            self.too_few = tried
+        else:
+            self.enough = found
+        if self.enough and self.enough.replicas == self.too_few + 1:
+            return self.enough
+        return self.candidate._replace(share=Share(self.too_few + 1))
 
 
 def fewest(candidate: Candidate, bound: Bound, need: Need) -> int:

@@ -38,7 +38,7 @@ LIMITS = (
     "buy",
 )
 COUNT, MOST_COUNT = 10, 1000  # options
-MOST_DEVICES = 64
+MOST_DEVICES = 4096
 
 
 class Limits(NamedTuple):

@@ -5,14 +5,14 @@ Whatever is shown went through `estimate` itself. What is not shown was tried to
 
 from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate, runs_of
 from calc.planner.candidates import Candidate, doubted, named_engine
-from calc.planner.fleet import Fleet, evenly, fewest
+from calc.planner.fleet import Fleet, Spread, fewest
 from calc.planner.need import Share
 from calc.planner.options import (
     Miss,
@@ -30,7 +30,6 @@ from calc.planner.ranking import OF_SPEED, Ranking
 from calc.planner.steps import Steps, finished
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.served import Served
-from calc.planning.serving import last
 from calc.planning.serving_load import server_of
 from calc.planning.serving_speed import typical_speed
 from calc.question import Question as Scenario
@@ -55,6 +54,7 @@ class Search(Ranking):
         super().__init__(question, facts)
         self.rejected: dict[str, dict[str, Any]] = {}
         self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
+        self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
@@ -81,13 +81,13 @@ class Search(Ranking):
                 if not answer.is_sure and (rest := candidate.after()):
                     heappush(line, (open_, self.at_best(rest), order, rest, None))
             elif isinstance(answer, Candidate):
-                heappush(line, (open_ or answer.tight, self.at_best(answer), order, answer, None))
+                heappush(line, (open_ or answer.tight, self.standing(answer), order, answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():
                     heappush(line, (open_, self.at_best(rest), order, rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
-        return list(found.values())
+        return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
 
     def in_line(self, tried: Iterable[Candidate]) -> Line:
         """Return candidates in the order of what they can at best be, as a heap."""
@@ -116,13 +116,23 @@ class Search(Ranking):
         if not self.question.need.shared:
             return self.trusted(candidate) if candidate.speed is None else self.reported(candidate)
         if candidate.share is None and candidate.most_replicas > 1:
-            bounds = [self.bounds.of(candidate, scenario) for scenario in candidate.scenarios]
-            least = min(fewest(candidate, bound, self.question.need) for bound in bounds)
-            return candidate._replace(share=Share(least))
+            return self.bounded_share(candidate)
         share = candidate.share
         if share is None or not share.requests:
             return self.sized(candidate)
         return self.confirmed(candidate, share) if share.most and not share.confirmed else self.reported(candidate)
+
+    def bounded_share(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with as many replicas as none of its scenarios does without."""
+        bounds = [self.bounds.of(candidate, scenario) for scenario in candidate.scenarios]
+        return candidate._replace(share=Share(min(fewest(candidate, bound, self.question.need) for bound in bounds)))
+
+    def standing(self, candidate: Candidate) -> tuple[bool, float]:
+        """Return what ranks a candidate at best: by its first scenario, and the next, if that should not surely fit."""
+        own, rest = self.at_best(candidate), candidate.after()
+        if rest is None or candidate.share is None or candidate.most_replicas == 1:
+            return own
+        return min(own, self.at_best(self.bounded_share(rest)))
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
@@ -205,22 +215,14 @@ class Search(Ranking):
         return found if isinstance(found, Miss) else self.within(candidate.given(found))
 
     def shared_by_people(self, candidate: Candidate) -> Candidate | Miss:
-        """Return a candidate with what each replica is given of people who wait together, as many as one serves."""
-        people, found = self.question.need.waiting or 1, dict[int, Candidate | Miss]()
-
-        def given(share: Share) -> Candidate | Miss:
-            if share.requests not in found:
-                found[share.requests] = self.timed(candidate.given(share))
-            known = found[share.requests]
-            return known if isinstance(known, Miss) else known._replace(share=share)
-
-        def serves(count: int) -> bool:
-            return count <= people and isinstance(given(Share(1, count)), Candidate)
-
-        whole = given(Share(1, people))
-        if isinstance(whole, Candidate) or whole.reason == "runs" or candidate.most_replicas == 1 or people == 1:
-            return whole
-        return given(evenly(people, last(serves))) if serves(1) else given(Share(1, 1))
+        """Return a candidate with what each replica is given of people who wait together, or with a better bound."""
+        people = self.question.need.waiting or 1
+        spread = self.spreads.setdefault(candidate.place, Spread(candidate, people))
+        tried = spread.next(candidate.replicas)
+        found = self.timed(candidate.given(Share(tried, ceil(people / tried))))
+        if isinstance(found, Miss) and (found.reason == "runs" or candidate.most_replicas == 1 or tried == people):
+            return found
+        return spread.after(tried, found)
 
     def reported(self, candidate: Candidate) -> Option | Miss:
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""

@@ -30,9 +30,8 @@ from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader, whole
 from calc.training.reading import read_training
-from calc.units import HOUR_S, show_number
+from calc.units import DAY_S, HOUR_S, show_number
 
-DAY_S = 24 * HOUR_S
 WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"])  # in the host's memory
 SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
@@ -89,7 +88,7 @@ class TrainingSearch(Search):
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
         if candidate.rate is not None:
             return self.reported(candidate)
-        return self.beyond_limits(candidate) or self.fastest(candidate)
+        return self.beyond_limits(candidate) or self.too_long(candidate) or self.fastest(candidate)
 
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with the fastest way that surely fits, else that is likely to."""
@@ -120,13 +119,15 @@ class TrainingSearch(Search):
 
     def too_long(self, candidate: Candidate) -> Miss | None:
         """Return by how much a run takes longer, or costs more, than it may."""
-        days, money, rate = self.question.need.days, self.question.limits.price_per_run, candidate.rate or inf
+        days, money = self.question.need.days, self.question.limits.price_per_run
         if self.question.of == "training_tokens" or (days is None and money is None):
             return None
+        rate = candidate.rate or self.most_per_s(candidate) or inf
         tokens = whole(self.question.fields["training_tokens"], "training_tokens", 1, 10**15)
         takes, rent = tokens / rate / DAY_S, candidate.devices.rent_per_hour
         if days is not None and takes > days:
-            return Miss("speed", f"it takes {show_number(takes)} days", takes / days)
+            least = "" if candidate.rate else "at least "
+            return Miss("speed", f"it takes {least}{show_number(takes)} days", takes / days)
         if money is not None and rent is None:
             return Miss("rent", "no rent of it is known", inf)
         costs = takes * 24 * (rent or 0.0)

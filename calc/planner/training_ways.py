@@ -39,7 +39,7 @@ def training_candidates(question: Question, facts: Catalog, method: str) -> Iter
                 base = {**question.fields, **placed(question, accelerator, count), "model": model, "method": method}
                 for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
                     named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
-                    yield Candidate(named, one.times(count), ({**base, **way},), order)
+                    yield Candidate(named, one.together(count), ({**base, **way},), order)
                     order += 1
 
 

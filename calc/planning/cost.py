@@ -11,7 +11,14 @@ from calc.units import HOUR_S, KWH_J, show_number
 
 Report = dict[str, object]
 Range = Mapping[str, float]
-KINDS = ("on-demand", "reserved", "median", "interruptible")  # of rents, the one that a reader would ask for first
+LOWEST = "lowest"  # where offers start: what the cheapest host asks for one, who may have no second
+KINDS = (
+    "on-demand",
+    "reserved",
+    "median",
+    "interruptible",
+    LOWEST,
+)  # of rents, the one that a reader would ask for first
 HALF_A_YEAR = 183  # days within which prices of several sellers are compared
 BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
 MILLION = 1e6

@@ -233,3 +233,39 @@ def test_no_line_is_refused() -> None:
     """What is no line is an error of the request, as for forms."""
     found = json.loads(answer(json.dumps({"line": "x" * 1000})))
     assert not found["ok"] and "at most 400" in found["status"]
+
+
+def test_where_nothing_fits_the_engine_is_the_one_of_such_devices() -> None:
+    """Kimi K2 is published in FP8, which nothing on a Mac runs: llama.cpp's four bits are answered."""
+    found = asked("kimi k2 on m3 ultra 512gb")
+    assert "(Q4_K_M)" in found["status"] and "under llama.cpp" in found["status"]
+    assert "Take the weights in" in found["status"]
+
+
+def test_samples_and_epochs_are_a_data_set() -> None:
+    """50,000 samples of 2,048 tokens, three times over; what a fine-tune is taken to read where nothing is said."""
+    reading: Any = read_line("finetune llama 8b on 50k examples 3 epochs a100")
+    assert reading["scenario"]["training_tokens"] == 50_000 * 2048 * 3 == reading["taken"]["training_tokens"]
+    assert "10.0 million tokens" in asked("how long to fine-tune llama 8b on a 4090")["status"]
+
+
+def test_devices_that_end_a_run_in_time() -> None:
+    """The number of H100 is the fewest of those tried that train a 70B within thirty days, as a plan says."""
+    line = "how many H100 to train llama 3.3 70b in 30 days"
+    found, reading = asked(line), read_line(line)
+    question: Any = reading["question"]
+    (option,) = plan(question)["options"]  # type: ignore[attr-defined]
+    count = option["scenario"]["accelerators"]
+    assert found["status"].startswith(f"Llama 3.3 70B: {show_count(count)} × H100")
+    assert option["speed"]["duration_s"]["typical"] <= 30 * 86400
+    fewer: Any = plan({**question, "limits": {**question["limits"], "devices": count - 1}})
+    assert not fewer["options"]
+    size = estimate({"model": "llama-3.3-70b"})["model"]["parameters_total"]  # type: ignore[index]
+    assert question["training_tokens"] == 20 * size
+    assert "1.41 trillion tokens" in found["status"] and "Within" in found["html"]
+
+
+def test_a_run_on_devices_that_are_counted_is_timed() -> None:
+    """Where the line says how many, the days are not understood, and said to be."""
+    found = asked("how long to train llama 3.1 8b on 8 h100 on 1b tokens in 2 days")
+    assert "Not understood" in plain(found["html"]) and "2 days" in plain(found["html"])

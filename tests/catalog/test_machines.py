@@ -254,10 +254,10 @@ def test_hosted_models_say_what_reading_and_writing_costs() -> None:
 
 
 def test_rents_of_today_come_from_several_sellers() -> None:
-    """The H100's rents of the last half year are of ten sellers on three markets, so that a middle one can be told."""
+    """The H100's rents of the last half year are of nine sellers on three markets, so that a middle one can be told."""
     rents = [price for price in catalog().prices("accelerators", "h100-sxm-80gb") if price.kind == "on-demand"]
     newest = [price for price in rents if price.age_days(rents[0].checked) <= 183]
-    assert len({price.seller for price in newest}) >= 10
+    assert len({price.seller for price in newest}) >= 9
     assert {price.market for price in newest} == {"specialist", "large cloud", "marketplace"}
 
 

@@ -58,13 +58,17 @@ def first_served(search: Search, candidate: Candidate, people: int) -> Option | 
     """Return what the fewest replicas serve that there may be, each number of them tried."""
     if people == 1:
         return served(search, candidate)
+    likely = None
     for scenario in candidate.scenarios:
         for replicas in range(1, min(candidate.most_replicas, people) + 1):
             share = Share(replicas, -(-people // replicas))
             given = candidate._replace(scenarios=(scenario,)).given(share)
             if search.beyond_limits(given) is None and (option := served(search, given)):
-                return option
-    return None
+                if option.is_sure:
+                    return option
+                likely = likely or option
+                break
+    return likely
 
 
 def every_value(question: dict[str, object]) -> list[tuple[bool, tuple[bool, float]]]:
@@ -114,6 +118,22 @@ def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
         "weights": "fp8",
         "limits": {"devices": 2, "segments": ["workstation"], "vendors": ["NVIDIA"]},
         "need": need,
+        "rank_by": rank,
+        "count": 3,
+    }
+    assert found_values(question) == every_value(question)[:3]
+
+
+@pytest.mark.parametrize("rank", ["cost", "devices", "energy"])
+def test_no_cheaper_spread_is_cut(rank: str) -> None:
+    """People are spread over as few servers, in as many bits, as trying every number of them finds."""
+    cards = ["rtx-4000-sff-ada", "rtx-pro-4000", "l40s-48gb", "rtx-a6000"]
+    question = {
+        "want": "hardware",
+        "model": "qwen3-32b",
+        "weights": ["bf16", "fp8", "awq"],
+        "limits": {"accelerators": cards},
+        "need": {"users": 23, "tokens_per_s_each": 12},
         "rank_by": rank,
         "count": 3,
     }
@@ -424,7 +444,7 @@ def test_the_longest_context_on_unlike_devices() -> None:
 def test_tight_options_say_what_makes_them_sure() -> None:
     """A tight option names a shorter context, with which its chance of fitting is 95 % or close to it."""
     checked = 0
-    asked = [("rtx-3090", "qwen1.5-7b", "q8_0"), ("l4-24gb", "qwen3-vl-8b", "published")]
+    asked = [("rtx-3090", "qwen1.5-7b", "q8_0"), ("l4-24gb", "qwen3-8b", "published")]
     for (accelerator, model, weights), context in product(asked, range(12288, 36864, 512)):
         have = {"accelerator": accelerator}
         question = {"want": "models", "have": have, "context_tokens": context, "model": model, "weights": weights}
@@ -520,6 +540,19 @@ def test_servers_hold_powers_of_two() -> None:
     tried = [(one.devices.accelerator.segment, one.devices.number) for one in candidates(read, catalog())]
     assert {number for segment, number in tried if segment == "data-center"} == {1, 2, 4, 8}
     assert {number for segment, number in tried if segment == "consumer"} == {1, 2, 3, 4, 6, 8}
+
+
+def test_where_offers_start_is_the_rent_of_one() -> None:
+    """Of a card that is rented at the start of a market place's offers alone, one has a rent and two have none."""
+    limits = {"accelerators": ["p40-24gb"]}
+    for model, number in (("qwen3-32b", 1), ("llama-3.3-70b", 2)):
+        question = {"want": "hardware", "model": model, "weights": "q4_k_m", "limits": limits, "rank_by": "cost"}
+        answer: Any = plan(question)
+        (option,) = answer["options"]
+        assert option["scenario"]["accelerators"] == number
+        assert (option["cost"]["rent_per_month"] is None) == (number > 1)
+    own: Any = plan({**question, "price_per_hour": 0.1})
+    assert own["options"][0]["cost"]["rent_per_month"] == pytest.approx(2 * 0.1 * 730)
 
 
 def test_boards_are_bought_whole() -> None:

@@ -10,6 +10,7 @@ PRICE_KINDS = (
     "interruptible",
     "reserved",
     "median",
+    "lowest",  # where the offers of a market place start
     "list",
     "launch",
     "street",
