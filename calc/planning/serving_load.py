@@ -38,7 +38,7 @@ def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server 
     if question is None or passes is None:
         return None
     load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
-    return Server(passes, load._replace(closed=True), served.layout.data)
+    return Server(passes, load, served.layout.data)
 
 
 def loaded_speed(
@@ -48,6 +48,7 @@ def loaded_speed(
     server = server_of(served, output_tokens, cached_tokens)
     if server is None:
         return None
+    server = server._replace(load=server.load._replace(closed=True))
     found, load = server.at(concurrency), server.load_at(concurrency)
     busy = min(concurrency, server.ranks)  # replicas with a request
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")

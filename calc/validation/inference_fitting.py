@@ -87,7 +87,7 @@ OWN = {
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75},
     "vllm": SUSTAINED | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
     "sglang": SUSTAINED | {"expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
-    "tensorrt-llm": SUSTAINED | {"expert_launches": 4.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
+    "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
