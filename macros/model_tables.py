@@ -26,7 +26,7 @@ GROUPS = {
     "Attention": ("attention",),
     "Recurrent mixers": ("ssm",),
     "MLP": ("mlp",),
-    "Experts": ("expert", "shared_expert", "shared_expert_gate", "router"),
+    "Experts": ("expert", "shared_expert", "shared_expert_gate", "vision_expert", "router"),
     "Towers": ("vision", "audio"),
     "Output matrix": ("lm_head", "head"),
     "Norms and others": ("norm", "final_norm", "layer_other", "other"),

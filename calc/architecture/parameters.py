@@ -4,6 +4,8 @@ from calc.architecture.layers import Architecture
 from calc.architecture.prediction import parameters_prediction
 from calc.architecture.tensors import BLOCKS
 
+UNUSED = ("other_embedding", "vision_expert")  # blocks in layers of which a text token uses nothing, or a few rows
+
 
 def parameters_by_block(architecture: Architecture) -> dict[str, int]:
     """Return the number of parameters of each block; a tied output matrix is the embedding and counted there, once.
@@ -28,11 +30,11 @@ def parameters_active(architecture: Architecture) -> int:
     """Return the number of parameters that one token uses: of the experts only those it is sent to, all of the rest.
 
     The token embedding counts as a whole, although a token reads one row of it. Tables that stand in layers, of word
-    groups, do not: they are far larger than what is read of them.
+    groups, do not: they are far larger than what is read of them. Experts of images are no text token's.
     """
     total = sum(tensor.active_elements for tensor in architecture.embeddings + architecture.head)
     for kind, count in architecture.kind_counts():
-        used = (tensor for tensor in kind.tensors if tensor.block != "other_embedding")
+        used = (tensor for tensor in kind.tensors if tensor.block not in UNUSED)
         total += sum(tensor.stored(count) * tensor.active_elements for tensor in used)
     return total
 

@@ -19,6 +19,7 @@ BLOCKS = (
     "expert",
     "shared_expert",
     "shared_expert_gate",
+    "vision_expert",
     "norm",
     "layer_other",
     "vision",
@@ -28,7 +29,7 @@ BLOCKS = (
     "lm_head",
     "head",
 )
-QUANTIZED_BLOCKS = ("attention", "ssm", "mlp", "expert", "shared_expert")
+QUANTIZED_BLOCKS = ("attention", "ssm", "mlp", "expert", "shared_expert", "vision_expert")
 
 
 class Tensor(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from calc.architecture.layers import Architecture
+from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog.records import ModelFormat, Recipe, Rule
 from calc.memory.module_rules import merged, of_modules
 from calc.memory.quantization_methods import Find, Values, listed, read_method
@@ -27,7 +28,7 @@ def published_format(config: Values, architecture: Architecture, find: Find) -> 
     if stated.head:
         rules.append(Rule(stated.base, block=HEAD))
     if stated.only:
-        rules = [*(Rule(left, block=block) for block in ("attention", "ssm", "mlp", "expert", "shared_expert")), *rules]
+        rules = [*(Rule(left, block=block) for block in QUANTIZED_BLOCKS), *rules]
     for name in stated.left_out:
         rules += of_modules(listed(quantization, name), left)
     for module, number_format in stated.others:

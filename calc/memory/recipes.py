@@ -41,6 +41,7 @@ BLOCK_WORDS = {
     "mlp": "MLP",
     "expert": "experts",
     "shared_expert": "shared experts",
+    "vision_expert": "experts of images",
     HEAD: "output matrix",
 }
 Chosen = tuple[tuple[Tensor, NumberFormat], ...]

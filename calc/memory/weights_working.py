@@ -20,6 +20,7 @@ BLOCK_LABELS = {
     "expert": "experts",
     "shared_expert": "shared experts",
     "shared_expert_gate": "gates of the shared experts",
+    "vision_expert": "experts of images",
     "norm": "norms",
     "layer_other": "others in the layers",
     "vision": "vision",

@@ -11,7 +11,7 @@ from calc.memory.stored_weights import parameters_by_place, whole_model
 from calc.memory.weights import stored_bytes, stored_tensors
 
 TABLE = "token_embedding"
-NOT_PASSED = ("vision", "audio", "other_embedding")  # no text token is multiplied with them
+NOT_PASSED = ("vision", "vision_expert", "audio", "other_embedding")  # no text token is multiplied with them
 PRODUCTS = (".weight", "_weight", ".fn", "_w1", "_w2")  # how the names of matrices end that tokens are multiplied with
 OVER_ENCODED = ("encoder_attn.k_proj", "encoder_attn.v_proj")  # what multiplies an encoder's output
 # Which tokens pass: the prompt's in an encoder, all others, those whose keys a decoder keeps, those with logits.

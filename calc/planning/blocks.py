@@ -10,7 +10,13 @@ from calc.catalog.records import StoredWeights, Weights
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stored_tensors
 
-CUT = ("attention", "mlp", "expert", "shared_expert")  # engines leave small matrices of recurrent layers whole
+CUT = (
+    "attention",
+    "mlp",
+    "expert",
+    "shared_expert",
+    "vision_expert",
+)  # engines leave small matrices of recurrent layers whole
 
 
 class Cut(NamedTuple):

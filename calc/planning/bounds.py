@@ -12,7 +12,7 @@ from calc.memory.kv_cache import sequence_bytes
 from calc.memory.weights import stored_tensors
 
 HEAD = "lm_head"  # of a prompt it is computed for the last token alone
-TABLES = ("token_embedding", "other_embedding", "vision", "audio")  # read by row, or not by each token
+TABLES = ("token_embedding", "other_embedding", "vision", "vision_expert", "audio")  # read by row, or not by each token
 END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
 
 

@@ -163,6 +163,18 @@ def test_a_model_without_what_sees() -> None:
     assert (whole - alone) / 2**30 == pytest.approx(0.86, abs=0.01)
 
 
+def test_experts_of_images_are_quantised() -> None:
+    """ERNIE 4.5 VL has 6.7 billion parameters in them: in 8 bit it is 31.2 GB (cyankiwi's copy), and in AWQ an RTX 4090
+    holds it. No text token passes them."""
+    asked: dict[str, Any] = {"model": "ernie-4.5-vl-28b-a3b", "engine": "vllm", "accelerator": "rtx-4090"}
+    eight, four = (estimate(asked | {"weights": weights}) for weights in ("int8", "awq"))
+    assert eight["memory"]["parts"][0]["bytes"] == pytest.approx(31.2e9, rel=0.03)  # type: ignore[index]
+    assert four["memory"]["fits"] is True  # type: ignore[index]
+    counts: Any = four["model"]
+    assert counts["blocks"]["vision_expert"] == 27 * 64 * 3 * 2560 * 512
+    assert counts["parameters_active"] == pytest.approx(4.1e9, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("scenario", "field"),
     [

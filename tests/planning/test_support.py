@@ -167,3 +167,21 @@ def test_an_engine_reads_gguf_files_that_there_are(model: str, runs: bool | None
     """vLLM reads GGUF files, which llama.cpp's converter writes: of a family that it does not list nothing is known."""
     asked = {"model": model, "weights": "q6_k", "engine": "vllm", "accelerator": "rtx-4090"}
     assert estimate(asked)["runs"] is runs
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "version", "runs"),
+    [
+        ("laguna-m.1", "vllm", None, True),
+        ("ernie-4.5-vl-28b-a3b", "sglang", None, True),
+        ("qwen-7b", "vllm", None, False),
+        ("qwen-7b", "vllm", "0.11", True),
+        ("mpt-7b", "vllm", None, False),
+        ("mpt-7b", "vllm", "0.24", True),
+    ],
+)
+def test_classes_come_and_go(model: str, engine: str, version: str | None, runs: bool) -> None:
+    """Laguna and ERNIE 4.5 VL have classes in vLLM 0.33 and SGLang 0.5.23; Qwen's first and MPT's were taken out."""
+    asked = {"model": model, "engine": engine, "accelerator": "h100-sxm-80gb", "engine_version": version}
+    report: Any = estimate({name: value for name, value in asked.items() if value is not None})
+    assert report["runs"] is runs

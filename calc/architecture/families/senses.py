@@ -12,6 +12,8 @@ from calc.architecture.families.vision import BLOCK, qwen2_5_tower, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
+OF_IMAGES = "vision_expert"  # the block of experts that stand in the layers, and that text does not pass
+
 
 @family("ernie4_5_vl_moe_text", defaults={**ERNIE, "moe_intermediate_size": [1536, 512]})
 def ernie4_5_vl_moe_text(config: Config) -> Architecture:
@@ -23,7 +25,11 @@ def ernie4_5_vl_moe_text(config: Config) -> Architecture:
     experts, active = expert_counts(of_text, "moe_num_experts")
     beside = mixture(hidden, widths[1], experts=experts, active=active).tensors
     beside += (Tensor("mlp.router.e_score_correction_bias", "router", (1, experts)),)
-    beside = tuple(tensor._replace(name=f"vision_{tensor.name}", block=BLOCK, active=None) for tensor in beside)
+    blocks = {"expert": OF_IMAGES}
+    beside = tuple(
+        tensor._replace(name=f"vision_{tensor.name}", block=blocks.get(tensor.block, BLOCK), active=None)
+        for tensor in beside
+    )
     found = ernie4_5_moe(of_text)
     kinds = (
         kind._replace(tensors=kind.tensors + beside) if any(part.active for part in kind.tensors) else kind
