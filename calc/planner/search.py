@@ -232,7 +232,7 @@ class Search(Ranking):
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             self.estimated += 1
-            report: dict[str, Any] = estimate(candidate.scenario)
+            report: dict[str, Any] = estimate(candidate.scenario, repairs=False)
         except ScenarioError as error:
             return cannot_be(error)
         return self.judge(candidate, report)
