@@ -121,7 +121,8 @@ class Names:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
-        return copied(name, self._tables["models"], self.format_names)
+        found = copied(name, self._tables["models"], self.format_names)
+        return found if found and self._has_size(found.id, name) else None
 
     def named_format(self, name: str) -> "Copy | None":
         """Return what the name of a model's repository says of its number format, None where it says nothing.
