@@ -51,12 +51,12 @@ class Names:
         return None if found and kind == "models" and not self._has_size(found, name) else found
 
     def _has_size(self, entry_id: str, name: str) -> bool:
-        """Return whether a model's names have the sizes that a name says: Gemma 12B is no Gemma 1 2B."""
+        """Return whether a model's names have a size that a name says, if it says any: Gemma 12B is no Gemma 1 2B."""
         from calc.catalog.model_names import SIZE, words_of
 
         sizes = set(filter(SIZE.fullmatch, words_of(name)))
         known = (words_of(listed) for listed in lookup_names(entry_id, self._tables["models"][entry_id]))
-        return sizes <= frozenset[str]().union(*known)
+        return not sizes or not sizes.isdisjoint(frozenset[str]().union(*known))
 
     def listed_model(self, name: str) -> str | None:
         """Return the id of the model that lists a name, None where none does; finetunes are read only for that."""
