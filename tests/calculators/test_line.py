@@ -288,3 +288,8 @@ def test_a_run_on_devices_that_are_counted_is_timed() -> None:
     """Where the line says how many, the days are not understood, and said to be."""
     found = asked("how long to train llama 3.1 8b on 8 h100 on 1b tokens in 2 days")
     assert "Not understood" in plain(found["html"]) and "2 days" in plain(found["html"])
+
+
+def test_an_encoder_is_answered_without_a_device() -> None:
+    """What has no cache and no capacity that is known takes what it is published in."""
+    assert "(BF16)" in asked("bge-large embeddings on cpu")["status"]
