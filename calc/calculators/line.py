@@ -1,7 +1,7 @@
 """The answer to a question in one line: what was understood, and below it a calculator's or the planner's answer."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
@@ -38,6 +38,15 @@ NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
 PLACEHOLDER = "llama 3.3 70b q4 on 2x3090, 32k, 5 users"
 ASKED = "What do you have, and what do you want?"
 WITHOUT_SCRIPTS = "Without scripts this page answers the examples; the calculators show their worked ones."
+
+
+class Worked(NamedTuple):
+    """A scenario in the form of the calculator that answers it, what was settled of it, and its report."""
+
+    calculator: Calculator
+    values: Values
+    found: dict[str, object]
+    report: Any
 
 
 def render_line(examples: Sequence[str]) -> str:
@@ -78,8 +87,6 @@ def answer_line(typed: str) -> dict[str, Any]:
 
 def answering_line(typed: str) -> Steps[dict[str, Any]]:
     """Look for the same, a way that the planner tries a step."""
-    from calc.calculators.page import CALCULATORS
-
     reading: Any = read_line(typed)
     found: dict[str, object] = {}
     try:
@@ -89,11 +96,10 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
             from calc.calculators import line_options  # most ask of one scenario
 
             html, status, found = yield from line_options.answering(reading)
-        elif reading["asks"] == "training" and reading["scenario"].get("accelerator") is None:
-            html, status = memory_alone(reading["scenario"])
+        elif names_no_device(reading):
+            html, status = memory_alone(report_of(reading))
         else:
-            calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
-            html, status, found = calculated(calculator, reading)
+            html, status, found = calculated(reading)
     except ScenarioError as error:
         html, status = problem(error)
     chips = line_chips.render(reading, found)
@@ -101,11 +107,19 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
     return {"ok": True, "html": chips + answered, "status": status}
 
 
-def calculated(calculator: Calculator, reading: Any) -> tuple[str, str, dict[str, object]]:
-    """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
+def worked(reading: Any) -> Worked:
+    """Return what a calculator makes of a line's scenario, and what was settled; its form has lengths of its own."""
+    from calc.calculators.page import CALCULATORS
+
+    calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
     scenario, found = settled(reading["scenario"], reading["asks"])
     values = form_values(calculator, scenario)
-    report = calculator.report(values)
+    return Worked(calculator, values, found, calculator.report(values))
+
+
+def calculated(reading: Any) -> tuple[str, str, dict[str, object]]:
+    """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
+    calculator, values, found, report = worked(reading)
     words = plain(found, fits=report["memory"].get("fits", True))
     note = noted(calculator, values, found, words)
     link = link_to(calculator, values, f"{calculator.title} Every field")
@@ -155,9 +169,18 @@ def plain(found: dict[str, object], *, fits: bool) -> str:
     return " ".join(said)
 
 
-def memory_alone(scenario: dict[str, Any]) -> Answer:
+def names_no_device(reading: Any) -> bool:
+    """Return whether a line asks what a training run takes, wherever it runs."""
+    return reading["asks"] == "training" and reading["scenario"].get("accelerator") is None
+
+
+def report_of(reading: Any) -> Any:
+    """Return the report that answers a line of one scenario."""
+    return estimate(reading["scenario"]) if names_no_device(reading) else worked(reading).report
+
+
+def memory_alone(report: Any) -> Answer:
     """Return what a training run takes where no device is said."""
-    report: Any = estimate(scenario)
     memory = report["memory"]
     low, high = memory["device_bytes_range"]
     size = size_gib(memory["device_bytes"])

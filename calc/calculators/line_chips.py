@@ -33,6 +33,8 @@ LABELS = {
     "sequence_tokens": "Sequence",
     "rank": "Rank",
     "training_tokens": "Data",
+    "samples": "Samples",
+    "epochs": "Epochs",
     "days": "Within",
     "price": "Price",
     "price_per_hour": "Rent an hour",

@@ -242,12 +242,17 @@ def served(scenario: Report) -> list[str]:
 
 def trained(scenario: Report) -> list[str]:
     """Return what is asked of training, in words: method, precision, batch."""
-    batch = f"{show_count(scenario['micro_batch'])} × {show_count(scenario['sequence_tokens'])} tokens"
-    return [
-        {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}[scenario["method"]],
-        scenario["precision"],
-        batch,
-    ]
+    return [METHODS[scenario["method"]], scenario["precision"], batch_words(scenario)]
+
+
+def batch_words(scenario: Report) -> str:
+    """Return what each rank of a training run reads at once, in words."""
+    return f"{show_count(scenario['micro_batch'])} × {show_count(scenario['sequence_tokens'])} tokens"
+
+
+def run_words(report: Report) -> str:
+    """Return which training run a report is of, as the subject of a sentence."""
+    return f"{METHODS[report['scenario']['method']]} of {report['model']['name']}"
 
 
 def format_words(weights: object) -> str:

@@ -7,9 +7,11 @@ from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import (
     Report,
     answer_html,
+    batch_words,
     facts_html,
     measured_text,
     parts_html,
+    run_words,
 )
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
@@ -132,8 +134,10 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     name, count = catalog().accelerator(scenario["accelerator"]).name, scenario["accelerators"]
     split = division(report)
     where = f"on {devices(count, name)}" + (f" ({split})" if split else "")
+    takes = "takes" if memory["fits"] else "needs"
     amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
-    each = f"{amounts} {where}" if count == 1 else f"{amounts} on the fullest device, {where}"
+    run = f"{run_words(report)} with {batch_words(scenario)} {takes} {amounts}"
+    each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
     low, high = memory["device_bytes_range"]
     if memory["fits"]:

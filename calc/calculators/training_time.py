@@ -4,7 +4,7 @@ from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.pre_training import DEGREES
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, spoken
+from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, run_words, spoken
 from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import (
     ACCUMULATION,
@@ -182,7 +182,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     ends = f"{show_seconds(duration['low'])} to {show_seconds(duration['high'])}"
     tokens = show_large_count(scenario["training_tokens"])
     share = percent(speed["model_flops_utilization"]["typical"])
-    said = f"for {tokens} tokens {place}, {ends} in four of five runs. Each GPU does {rate}, {share} of its rate."
+    said = f"for {run_words(report)} on {tokens} tokens, {place}, {ends} in four of five runs."
+    said += f" Each GPU does {rate}, {share} of its rate."
     whole = show_seconds(duration["typical"])
     if memory["fits"]:
         return True, whole, said

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from calc.catalog.carried import FINETUNES, PACKAGE, carried
+from calc.catalog.carried import FINETUNES, PACKAGE, KeptTables, carried
 from calc.catalog.catalogue import Catalog
 from calc.catalog.entries import DATA, Entry
 
@@ -21,7 +21,8 @@ def catalog() -> Catalog:
     """Return the catalogue, loaded once. Raises CatalogError with every mistake in it."""
     built = built_tables()
     if built is not None:
-        return Catalog(**json.loads(built), finetunes=finetunes_beside)
+        tables = KeptTables(built)
+        return Catalog(tables, tables.version, finetunes_beside)
     from calc.catalog.checking.checked import checked_tables  # a built copy has nothing left to check
 
     return Catalog(checked_tables())
@@ -53,7 +54,7 @@ def reload() -> Catalog:
 
 
 def snapshot(root: Path = DATA) -> str:
-    """Return the checked catalogue as JSON, for a built copy of the package."""
+    """Return the checked catalogue as text, for a built copy of the package."""
     from calc.catalog.checking.loader import read_tables
 
     tables = read_tables(root)

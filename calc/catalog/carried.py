@@ -4,6 +4,7 @@ A record that is made of a carried entry says nothing where a field was left beh
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from calc.catalog.entries import Entry, Tables, said_otherwise
@@ -67,10 +68,37 @@ DATED = (
 COEFFICIENT: Entry = {"reason": "", "versions": "", "rows": (), **DAY}
 
 
-def carried(tables: Tables) -> str:
-    """Return checked tables as the JSON text that the browser's copy of the package carries in place of the TOML.
+class KeptTables(dict[str, dict[str, Entry]]):
+    """Tables from the text that `carried` writes, each read when it is first asked for, and a config with its model.
 
-    A source is carried if an entry that is carried, or the package's code, names it.
+    An estimate asks for a third of what the text holds.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__()
+        head, *lines = text.split(b"\n")
+        found = json.loads(head)
+        self.version: str = found["version"]
+        self._lines = dict(zip(found["kinds"], lines, strict=False))
+        self._configs = lines[len(self._lines) :]
+
+    def __missing__(self, kind: str) -> dict[str, Entry]:
+        table: dict[str, Entry] = json.loads(self._lines[kind])
+        if kind == "models":
+            for entry, config in zip(table.values(), self._configs, strict=True):
+                entry["config"] = config
+        self[kind] = table
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+
+def carried(tables: Tables) -> str:
+    """Return checked tables as the text that the browser's copy of the package carries in place of the TOML.
+
+    Its lines are JSON: the kinds of entries, the table of each, and the configs of the models in their order. A source
+    is carried if an entry that is carried, or the package's code, names it.
     """
     kept = {
         kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
@@ -80,7 +108,9 @@ def carried(tables: Tables) -> str:
     cited = "".join(as_text(table) for kind, table in kept.items() if kind != "sources")
     cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
     kept["sources"] = {name: entry for name, entry in kept["sources"].items() if f'"{name}"' in cited}
-    return as_text({"tables": kept, "version": version_of(tables)})
+    head = {"kinds": list(kept), "version": version_of(tables)}
+    configs = [entry.pop("config") for entry in kept["models"].values()]
+    return "\n".join(as_text(part) for part in (head, *kept.values(), *configs))
 
 
 def finetunes(tables: Tables) -> str:
@@ -142,6 +172,8 @@ def restored(kind: str, entry: Entry) -> Entry:
     found = LEFT_BEHIND.get(kind, {}) | entry
     if kind == "models":
         found.setdefault("source", own_config(found))
+        if isinstance(config := found.get("config"), bytes):
+            found["config"] = json.loads(config)
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: COEFFICIENT | item for name, item in listed.items()}
     return found

@@ -6,11 +6,11 @@ from typing import Any
 from calc import estimate, plan, read_line
 from calc.calculators import training_answer
 from calc.calculators.html import in_words
-from calc.calculators.line import answer_line
+from calc.calculators.line import answer_line, report_of
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
-from calc.lines.settling import settled, settled_question
+from calc.lines.settling import settled_question
 from calc.units import show_count, show_dollars, show_gb, show_gib, show_number, show_seconds, show_tokens_per_s
 
 Report = dict[str, Any]
@@ -77,7 +77,7 @@ def ask(line: str, *, as_json: bool) -> int:
         found: Report = plan(settled_question(reading["question"])[0])
         print_options(found)
     elif reading["scenario"]:
-        report: Report = estimate(settled(reading["scenario"], reading["asks"]).scenario)
+        report: Report = report_of(reading)
         print_memory(report)
         print_speed(report)
         return status(report)
@@ -90,8 +90,8 @@ def answered(reading: Report) -> Report:
         question, _ = settled_question(reading["question"])
         return {"reading": reading, "question": question, "answer": plan(question)}
     if reading["scenario"]:
-        scenario, found = settled(reading["scenario"], reading["asks"])
-        return {"reading": reading, "scenario": scenario, "found": found, "report": estimate(scenario)}
+        report: Report = report_of(reading)
+        return {"reading": reading, "scenario": report["scenario"], "report": report}
     return {"reading": reading}
 
 

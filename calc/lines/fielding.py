@@ -7,7 +7,7 @@ from calc.units import read_count
 
 PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
-TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "training_tokens")
+TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "samples", "epochs")
 # What a plan is asked to keep, by the questions that have a field for it.
 NEEDS = (
     dict.fromkeys((*MONEY, "tokens_per_s_each"), ("models", "hardware"))
@@ -72,7 +72,7 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
 
 def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:
     """Return the field and the value of an amount in a question of training."""
-    if field == "whole":
+    if field in ("whole", "pretrains"):
         return "method", value
     if field == "training_tokens":
         return field, read_count(str(value), binary=False)

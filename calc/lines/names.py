@@ -48,6 +48,7 @@ BETWEEN = frozenset(
 MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(("mac", "macbook", "imac", "mba", "mbp", "studio", "mini", "air", "pro"))
+SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 MOST_DEVICES = 2048  # that a line counts
@@ -163,9 +164,17 @@ class Names:
             )
             if read is not None:
                 line.claim(window[0].start, window[-1].end)
-                count = self.count_beside(line, pieces, window)
+                count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
                 return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
         return None
+
+    def slice_of(self, line: Line, device_id: str, end: int) -> Count | None:
+        """Return how many chips a slice has that is named by its cores, claimed: v5e-8, v5p-8."""
+        device, cores = self.catalog.accelerator(device_id), SLICE.match(line.small, end)
+        if device.segment != "cloud" or not cores or not line.free(*cores.span()):
+            return None
+        line.claim(*cores.span())
+        return Count(*cores.span(), value=max(int(cores[1]) // int(device.quantity("compute_units") or 1), 1))
 
     def windows_of_devices(self, line: Line, pieces: list[Piece]) -> Iterator[list[Piece]]:
         """Iterate over neighbouring words that may name a device, from the first on, the longest first."""

@@ -147,6 +147,12 @@ RULES: tuple[Rule, ...] = (
         in_days,
     ),
     ("asks", r"\bhow many (?:days|hours|weeks|months)\b|\btraining time\b", said("duration")),
+    (
+        "samples",
+        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?(?:samples|examples|rows|pairs|instructions)\b",
+        plainly,
+    ),
+    ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
     # Lengths.
     ("prompt_tokens", rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?:\s*tokens?)?", tokens),
     ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
@@ -190,6 +196,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",
         said("context_tokens"),
     ),
+    ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
     ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
@@ -209,7 +216,8 @@ RULES: tuple[Rule, ...] = (
         r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
         said("full"),
     ),
-    ("method", r"\bfull[- ]param\w*|\ball param\w*|\b(?:pre|cpt|continued pre)-?train\w*", said("full")),
+    ("method", r"\bfull[- ]param\w*|\ball param\w*", said("full")),
+    ("pretrains", r"\b(?:pre|cpt|continued pre)-?train\w*|\b(?:train\w*\s+)?from (?:scratch|zero)\b", said("full")),
     ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
     ("sharding", r"\bfsdp2?\b", said("zero-3")),
     ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),

@@ -13,6 +13,7 @@ from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
+SEQUENCE = 2048  # tokens of each that is tuned on
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
@@ -104,19 +105,47 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     names = ("model", "accelerator", "accelerators", "framework", "method", "precision", "base_weights", "optimizer")
     scenario = {"workload": "training", **said(reader, names)}
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
+    tokens = scenario.get("training_tokens")
+    anew = is_anew(reader) if tokens is None else float(str(tokens)) >= MANY
     several = int(str(scenario.get("accelerators", 1))) > 1
-    long = kind == "duration" and float(str(scenario.get("training_tokens", 0))) >= MANY
-    usual = {
-        "method": "full" if long else "qlora",
+    usual: dict[str, object] = {
+        "method": "full" if kind == "duration" and anew else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
+        **({"sequence_tokens": SEQUENCE} if reader.value("samples") or (kind == "duration" and not anew) else {}),
     }
     for name, value in usual.items():
         if name not in scenario:
             reader.taken[name] = scenario[name] = value
+    if kind == "duration" or reader.value("samples"):
+        read_data(reader, scenario, anew=anew)
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def is_anew(reader: Reader) -> bool:
+    """Return whether a model is trained from the start, as far as a line says."""
+    return not (TUNES.search(reader.line.small) or reader.value("method") in ("lora", "qlora"))
+
+
+def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> None:
+    """Take the tokens of a run: those that are said, or samples as long as a sequence, as often as they are read.
+
+    Where a line says nothing of them, a model that is trained anew has as many as serve it best for what they cost
+    (Hoffmann et al. 2022, table 3), and one that is tuned has those of the form.
+    """
+    samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
+    if samples is not None:
+        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", SEQUENCE)))
+    elif "training_tokens" in scenario:
+        tokens = int(str(scenario["training_tokens"]))
+        if epochs == 1:
+            return
+    else:
+        size = parameters_total(known_architecture(reader.facts, str(reader.value("model"))))
+        tokens = TOKENS_EACH * size if anew else TUNED_ON
+    reader.taken["training_tokens"] = scenario["training_tokens"] = tokens * epochs
 
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:
@@ -134,19 +163,12 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
 
 
 def finished(reader: Reader) -> dict[str, object]:
-    """Return the question of the planner after devices that end a training run in time.
-
-    Where a line says nothing of its tokens, a model that is trained anew has as many as serve it best for what they
-    cost (Hoffmann et al. 2022, table 3), and one that is tuned has those of the form.
-    """
+    """Return the question of the planner after devices that end a training run in time."""
     question = {"want": "hardware", "workload": "training", **said(reader, RUN), "need": said(reader, ("days",))}
-    anew = not (TUNES.search(reader.line.small) or question.get("method") in ("lora", "qlora"))
+    anew = is_anew(reader)
     if anew and "method" not in question:
         reader.taken["method"] = question["method"] = "full"
-    if "training_tokens" not in question:
-        size = parameters_total(known_architecture(reader.facts, str(reader.value("model"))))
-        tokens = TOKENS_EACH * size if anew else TUNED_ON
-        reader.taken["training_tokens"] = question["training_tokens"] = tokens
+    read_data(reader, question, anew=anew)
     device = reader.value("accelerator")
     question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
     return {**question, "rank_by": "devices" if device else "cost"}

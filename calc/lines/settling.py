@@ -40,7 +40,8 @@ def settled(scenario: Scenario, kind: str) -> Settled:
         if report["scenario"]["engine"] != ON_PROCESSORS:
             if report["memory"]["fits"]:
                 return whole  # on its devices, under the engine that people take there
-            found["engine"] = asked["engine"] = ON_PROCESSORS
+            found["engine"] = ON_PROCESSORS
+        asked["engine"] = ON_PROCESSORS
     if kind == "devices":
         found["accelerators"] = fewest(asked)
         asked["accelerators"] = found["accelerators"] or 1
@@ -80,12 +81,15 @@ def first_format(scenario: Scenario) -> object:
 
 
 def smallest(scenario: Scenario) -> object:
-    """Return what is published or what has four bits under the scenario's engine: that of which less is missing."""
-    published: Any = estimate(scenario)
-    engine = published["scenario"]["engine"]
-    if engine == "none":
+    """Return what is published or has four bits under the engine that people take, whatever misses less."""
+    engine = scenario.get("engine", USUAL)
+    if engine == USUAL:  # the one of such devices, and not the one that has the published format there
+        segment = catalog().accelerator(str(scenario["accelerator"])).segment
+        engine = next((program.id for program in catalog().engines() if segment in program.usual_on), None)
+    if engine in (None, "none"):
         return PUBLISHED
-    weights = format_of_bits(catalog().engine(engine), FEW_BITS, catalog())
+    published: Any = estimate(scenario)
+    weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights})
     room = [report["memory"]["headroom_bytes"] for report in (published, quantized)]
     return PUBLISHED if room[0] >= room[1] and published["runs"] is not False else weights

@@ -91,6 +91,8 @@ def leaves_nothing(wanted: Wanted) -> bool:
     serving, layout = wanted.serving, wanted.layout
     if serving is None or serving.engine.id != "llama.cpp" or serving.placement.on_host:
         return False
+    if wanted.accelerator.segment == "soc":  # whose memory the host's is
+        return False
     return layout.devices == layout.pipeline
 
 

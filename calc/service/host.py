@@ -92,7 +92,7 @@ def read_host(
         processor = usual_processor(catalog, accelerator, kept)
         reader.filled["host"] = {"processor": processor.id}
         reader.defaults.append("host")
-        return host_of(processor)
+        return host_of(processor)._replace(memory_bytes=rest_of_memory(accelerator, placement))
     if "cache_offload" not in reader.given and (engine is None or engine.id != HOST_ENGINE):
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
     if not isinstance(value, Mapping) or not value:
@@ -110,6 +110,14 @@ def read_host(
     found, given = with_given(host_of(processor), value)
     reader.filled["host"] = filled | given
     return found
+
+
+def rest_of_memory(accelerator: Accelerator | None, placement: Placement) -> int | None:
+    """Return what a computer has beside the part of its one memory that its GPU may use; None for any other host."""
+    if accelerator is None or accelerator.segment != "soc":
+        return None
+    whole_memory = round(accelerator.quantity("memory") or 0)
+    return whole_memory if placement.alone else max(whole_memory - accelerator.capacity_bytes, 0)
 
 
 def with_given(found: Host, value: Mapping[str, object]) -> tuple[Host, dict[str, object]]:

@@ -89,7 +89,7 @@ SOMETIMES_NULL = (
 @pytest.mark.parametrize("model", [model.id for model in catalog().models()])
 def test_every_catalogue_model_has_a_known_architecture(model: str) -> None:
     """A catalogue entry whose config cannot be read is a mistake in the catalogue."""
-    assert parameters_total(read_config(Config(catalog().model(model).config))) > 10**7
+    assert parameters_total(read_config(Config(catalog().model(model).config))) > 10**6
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,8 @@ def test_every_catalogue_model_has_a_count_of_someone_else() -> None:
     """A model whose parameters are compared with no other source is named here."""
     assert set(catalog().ids("models")) - set(EXACT) == {
         "deepseek-v4.1-flash",  # of its files, drafting layers among them, all but 12 million are met
+        "gte-large-en-v1.5",  # of its code alone, which no framework has
+        "gte-multilingual-base",  # the same; the size of the file of its masked model agrees
         "kimi-k3",  # of its files all but 23,712 are met
         "llama-3.1-nemotron-ultra-253b",  # llama.cpp's count, in its last digit
         "llama-3.3-nemotron-super-49b",  # the size of a file

@@ -235,6 +235,20 @@ def test_no_line_is_refused() -> None:
     assert not found["ok"] and "at most 400" in found["status"]
 
 
+def test_where_nothing_fits_the_engine_is_the_one_of_such_devices() -> None:
+    """Kimi K2 is published in FP8, which nothing on a Mac runs: llama.cpp's four bits are answered."""
+    found = asked("kimi k2 on m3 ultra 512gb")
+    assert "(Q4_K_M)" in found["status"] and "under llama.cpp" in found["status"]
+    assert "Take the weights in" in found["status"]
+
+
+def test_samples_and_epochs_are_a_data_set() -> None:
+    """50,000 samples of 2,048 tokens, three times over; what a fine-tune is taken to read where nothing is said."""
+    reading: Any = read_line("finetune llama 8b on 50k examples 3 epochs a100")
+    assert reading["scenario"]["training_tokens"] == 50_000 * 2048 * 3 == reading["taken"]["training_tokens"]
+    assert "10.0 million tokens" in asked("how long to fine-tune llama 8b on a 4090")["status"]
+
+
 def test_devices_that_end_a_run_in_time() -> None:
     """The number of H100 is the fewest of those tried that train a 70B within thirty days, as a plan says."""
     line = "how many H100 to train llama 3.3 70b in 30 days"

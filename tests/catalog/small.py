@@ -1,4 +1,10 @@
-"""Sound entries of a small catalogue, which tests break."""
+"""Sound entries of a small catalogue, which tests break, and a built copy's catalogue."""
+
+from collections.abc import Callable, Mapping
+
+from calc.catalog import Catalog
+from calc.catalog.carried import KeptTables
+from calc.catalog.entries import Entry
 
 GOOD = """
 [good]
@@ -30,3 +36,9 @@ checked = 2026-11-21
 [tiny.config]
 model_type = "llama"
 """
+
+
+def built_catalog(text: str, finetunes: Callable[[], Mapping[str, Entry]] | None = None) -> Catalog:
+    """Return the catalogue of a built copy of the package that carries a text."""
+    tables = KeptTables(text.encode())
+    return Catalog(tables, tables.version, finetunes)

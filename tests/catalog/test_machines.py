@@ -1,7 +1,6 @@
 """Machines, links and prices: what is wrong in one is named, and what they say agrees with the accelerators."""
 
 import datetime
-import json
 import shutil
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from calc.catalog.checking.loader import read_tables
 from calc.catalog.entries import DATA
 from calc.catalog.records import Link, Machine, Price
 from calc.errors import CatalogError, ScenarioError
-from tests.catalog.small import GOOD
+from tests.catalog.small import GOOD, built_catalog
 
 LINK = """
 [wire]
@@ -167,7 +166,7 @@ def test_a_price_knows_its_age(data: Path) -> None:
 def test_a_snapshot_has_the_new_kinds(data: Path) -> None:
     """The browser reads what a maintainer wrote."""
     tables = read_tables(data)
-    again, known = Catalog(**json.loads(carried(tables))), Catalog(tables)
+    again, known = built_catalog(carried(tables)), Catalog(tables)
     assert again.version == known.version
     facts = {name: fact._replace(note="", checked="") for name, fact in known.machine("box").facts.items()}
     assert again.machine("box") == known.machine("box")._replace(note="", source="", checked="", facts=facts)

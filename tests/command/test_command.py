@@ -14,7 +14,7 @@ from calc import estimate, plan
 from calc.command.arguments import main, names, parser
 from calc.command.verbs import answered
 from calc.lines.reading import read_line
-from calc.units import show_gib
+from calc.units import show_gib, show_seconds
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +114,12 @@ def test_ask_answers_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     status, out = said(capsys, "ask", "llama", "3.3", "70b", "on", "2x3090", "with", "nvlink")
     assert status == 0 and "It fits" in out and "left out: nvlink" in out and "KV cache" in out
     _, found = reported(capsys, "ask", "qlora 13b 4090")
-    assert found["reading"]["asks"] == "training" and found["report"] == estimate(found["scenario"])
+    assert found["reading"]["asks"] == "training" and found["report"]["memory"]["fits"]
+    run = "pretrain 7b 2 trillion tokens 512 h100"
+    _, timed = reported(capsys, "ask", run)
+    days = show_seconds(timed["report"]["speed"]["duration_s"]["typical"])
+    _, out = said(capsys, "ask", run)
+    assert out.count(days) == 2 and f"{days} for full training of Qwen2.5 7B" in out  # the sentence and the table
     _, listed = reported(capsys, "ask", "max context for qwen3 32b on a 3090")
     assert listed["answer"]["options"]
     assert said(capsys, "ask", "run flux on a 4090")[0] == 1

@@ -444,7 +444,7 @@ def test_the_longest_context_on_unlike_devices() -> None:
 def test_tight_options_say_what_makes_them_sure() -> None:
     """A tight option names a shorter context, with which its chance of fitting is 95 % or close to it."""
     checked = 0
-    asked = [("rtx-3090", "qwen1.5-7b", "q8_0"), ("l4-24gb", "qwen3-vl-8b", "published")]
+    asked = [("rtx-3090", "qwen1.5-7b", "q8_0"), ("l4-24gb", "qwen3-8b", "published")]
     for (accelerator, model, weights), context in product(asked, range(12288, 36864, 512)):
         have = {"accelerator": accelerator}
         question = {"want": "models", "have": have, "context_tokens": context, "model": model, "weights": weights}

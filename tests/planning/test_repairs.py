@@ -180,3 +180,14 @@ def test_ranks_attend_to_sequences_of_their_own() -> None:
     assert after["memory"]["fits"] and after["memory"]["headroom_bytes"] == first["headroom_bytes"]
     divided: Any = estimate({**case, "model": "qwen3-235b-a22b", "parallelism": {"tensor": 4}, "sequences": 20_000})
     assert all("data parallelism" not in repair["message"] for repair in divided["repairs"])
+
+
+def test_a_computer_of_one_memory_leaves_nothing_in_another() -> None:
+    """What the GPU of a Mac may not use is all that its host has: no layer is offered a place there, nor has it one."""
+    asked = {"model": "kimi-k2", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "m3-ultra-512gb"}
+    report: Any = estimate(asked)
+    assert not report["memory"]["fits"] and report["repairs"]
+    assert not any({"gpu_layers", "experts_on_host"} & repair["change"].keys() for repair in report["repairs"])
+    left: Any = estimate({**asked, "experts_on_host": 22})
+    assert left["memory"]["headroom_bytes"] > 0 and not left["memory"]["fits"]  # 194 GiB of the 128 that remain
+    assert "host-memory-short" in {warning["code"] for warning in left["warnings"]}

@@ -6,11 +6,13 @@ Face transformers (`modeling_<model_type>.py`), whose parameter counts the tests
 
 from calc.architecture.families import (
     bert_kin,
+    captioning,
     compressed,
     cross_attention,
     delta_hybrid,
     dense,
     encoder,
+    finding,
     forerunners,
     gemma,
     gpt,
@@ -37,6 +39,7 @@ from calc.architecture.families import (
     shared_mixture,
     short_convolution,
     sparse_attention,
+    speaking,
     state_space,
     translation,
 )
@@ -44,11 +47,13 @@ from calc.architecture.families.registry import FAMILIES, left_out, read_config
 
 MODULES = (  # importing them fills the registry
     bert_kin,
+    captioning,
     compressed,
     cross_attention,
     delta_hybrid,
     dense,
     encoder,
+    finding,
     forerunners,
     gemma,
     gpt,
@@ -75,6 +80,7 @@ MODULES = (  # importing them fills the registry
     shared_mixture,
     short_convolution,
     sparse_attention,
+    speaking,
     state_space,
     translation,
 )

@@ -3,7 +3,7 @@
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
-from calc.architecture.families.encoder import BERT, bert_like, encoder, reader, text_head
+from calc.architecture.families.encoder import BERT, bert_like, encoder, reader, text_feed, text_head
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
@@ -53,6 +53,17 @@ def nomic_bert(config: Config) -> Architecture:
     feed = dense(config.hidden(), config.integer("intermediate_size"))
     table = embeddings(config, config.hidden(), positions=False, types=True)
     return kin(config, table=table, bias=False, rotary=True, feed=feed)
+
+
+@family("new", "gte", defaults={**BERT, "type_vocab_size": 1})
+def gte(config: Config) -> Architecture:
+    """GTE 1.5 and multilingual (arXiv:2407.19669), Arctic Embed M 2: BERT with rotary positions and gated MLPs."""
+    config.refuse("position_embedding_type", ("rope",), "no published one has learned positions")
+    config.refuse("pack_qkv", (True,), "the parts apart have no biases in some makes")
+    hidden = config.hidden()
+    table = embeddings(config, hidden, positions=False, types=True)
+    feed = text_feed(config.replaced({"feed_forward_type": "glu"}), hidden, config.integer("intermediate_size"), "gelu")
+    return kin(config, table=table, rotary=True, feed=feed, last=text_head(config, hidden, pooled=False))
 
 
 JINA = {**BERT, "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
@@ -155,7 +166,7 @@ def deberta(config: Config) -> Architecture:
         table += linear("embed_proj", "other_embedding", hidden, size)
     relative = config.flag("relative_attention", default=False)
     mixer = deberta_attention(config, newer=newer, relative=relative)
-    last: Tensors = ()
+    last = text_head(config, hidden, pooled=False)
     if relative:
         last += relative_positions(config, hidden, newer=newer)
     kernel = config.integer("conv_kernel_size", default=0, least=0, most=1000)

@@ -217,3 +217,23 @@ def siglip(config: Config) -> Architecture:
     last += (Tensor("logit_scale", "other", (1,)), Tensor("logit_bias", "other", (1,)))
     tower = siglip_tower(vision, pooling=True)
     return text_tower(text, config, tower=tower, last=last, activation="gelu_pytorch_tanh", causal=False)
+
+
+OWL_TEXT = {**CLIP_TEXT, "max_position_embeddings": 16}
+
+
+@family("owlvit", "owlv2", defaults={"text_config": {}, "vision_config": {}, "projection_dim": 512})
+def owl(config: Config) -> Architecture:
+    """OWL-ViT and OWLv2 (arXiv:2205.06230, 2306.09683): CLIP whose patches become boxes, with a class by words."""
+    second = config.text("model_type", "") == "owlv2"
+    usual = {**CLIP, "image_size": 768, "patch_size": 16 if second else 32}
+    vision = config.nested("vision_config").completed(usual)
+    hidden, text = vision.hidden(), config.nested("text_config").completed(OWL_TEXT)
+    whole = clip(config.replaced({"text_config": text.values, "vision_config": vision.values}))
+    last = linear("class_head.dense0", "head", text.hidden(), hidden, bias=True)
+    for name in ("shift", "scale"):
+        last += linear(f"class_head.logit_{name}", "head", 1, hidden, bias=True)
+    for name, outputs in (("box_head", 4), *((("objectness_head", 1),) if second else ())):
+        for index, width in enumerate((hidden, hidden, outputs)):
+            last += linear(f"{name}.dense{index}", "head", width, hidden, bias=True)
+    return whole._replace(head=whole.head + last + norm("layer_norm", hidden, bias=True, block="head"))

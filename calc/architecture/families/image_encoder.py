@@ -1,4 +1,4 @@
-"""Families of encoders of images, which give hidden states, classes or objects: ViT, DeiT, DINOv2 and 3, YOLOS."""
+"""Families of encoders of images, which give states, classes, objects or masks: ViT, DeiT, DINOv2 and 3, YOLOS, SAM."""
 
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -46,20 +46,25 @@ def vit(config: Config) -> Architecture:
         *extra,
         style=GPT_STYLE,
     )
-    return images(config, table, block, last=image_head(config, kind, hidden))
+    return images(config, table, block, last=last_norm(hidden) + image_head(config, kind, hidden))
 
 
-def images(config: Config, table: Tensors, block: Layer, *, last: Tensors) -> Architecture:
-    """Put an encoder of images together whose layers are all alike."""
+def last_norm(hidden: int) -> Tensors:
+    """Return the LayerNorm that most encoders of images end in."""
+    return norm("layernorm", hidden, bias=True, block="final_norm")
+
+
+def images(config: Config, table: Tensors, *kinds: Layer, pattern: tuple[int, ...] = (), last: Tensors) -> Architecture:
+    """Put an encoder of images together, whose layers are all alike unless a pattern says which kind each is."""
     hidden = config.hidden()
     return Architecture(
         family=config.text("model_type", ""),
         hidden_size=hidden,
         vocab_size=0,
         embeddings=table,
-        kinds=(block,),
-        pattern=(0,) * config.layers(),
-        head=norm("layernorm", hidden, bias=True, block="final_norm") + last,
+        kinds=kinds,
+        pattern=pattern or (0,) * config.layers(),
+        head=last,
         tied=False,
         context_tokens=None,
         output_size=0,
@@ -91,7 +96,7 @@ def yolos(config: Config) -> Architecture:
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
         style=GPT_STYLE,
     )
-    last: Tensors = ()
+    last = last_norm(hidden)
     for name, outputs in (("class_labels_classifier", labels_of(config) + 1), ("bbox_predictor", 4)):
         for index, width in enumerate((hidden, hidden, outputs)):
             last += linear(f"{name}.{index}", "head", width, hidden, bias=True)
@@ -139,7 +144,47 @@ def dinov3(config: Config) -> Architecture:
         *(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2)),
         style=GPT_STYLE,
     )
-    return images(config, table, block, last=())
+    return images(config, table, block, last=last_norm(hidden))
+
+
+SAM = {**VIT, "image_size": 1024, "mlp_ratio": 4, "window_size": 14, "global_attn_indexes": [2, 5, 8, 11]}
+SAM_CHANNELS = 256  # of what stands behind the encoder, in every published SAM
+SAM_DECODER = 4_064_816  # parameters of what reads points, boxes and masks, and writes masks
+
+
+@family("sam", defaults={"vision_config": {}})
+def sam(config: Config) -> Architecture:
+    """SAM (arXiv:2304.02643): ViT whose layers look at windows, but for some, and weigh distances along both sides."""
+    vision = config.nested("vision_config").completed(SAM).replaced({"model_type": "sam"})
+    hidden, window = vision.hidden(), vision.integer("window_size", most=2**10)
+    vision.refuse("output_channels", (SAM_CHANNELS,), "what reads points and writes masks is of this width")
+    heads, _, size = heads_of(vision, hidden)
+    side = vision.integer("image_size", most=2**16) // vision.integer("patch_size", most=2**16)
+    width = vision.integer("mlp_dim", default=max(int(hidden * vision.number("mlp_ratio", default=4)), 1))
+    feed = dense(hidden, width, gated=False, bias=True, activation=vision.text("hidden_act", "gelu"))
+
+    def block(reach: int, windowed: int | None) -> Layer:
+        seen = Attention(heads, heads, size, causal=False, rotary=False, window_tokens=windowed)
+        mixer = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+        distances = tuple(Tensor(f"self_attn.rel_pos_{axis}", "attention", (2 * reach - 1, size)) for axis in "hw")
+        around = norms(hidden, "layer_norm1", "layer_norm2", bias=True)
+        return layer(reader(mixer._replace(tensors=mixer.tensors + distances)), feed, *around, style=GPT_STYLE)
+
+    table: Tensors = (Tensor("position_embeddings", "other_embedding", (patch_count(vision), hidden)),)
+    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(vision, bias=True))
+    last: Tensors = (Tensor("neck.conv1.weight", "head", (SAM_CHANNELS, hidden)),)
+    last += (Tensor("neck.conv2.weight", "head", (SAM_CHANNELS, SAM_CHANNELS, 3, 3)),)
+    last += norm("neck.norms", SAM_CHANNELS, bias=True, block="head", copies=2)
+    last += (Tensor("mask_decoder", "head", (SAM_DECODER,)),)
+    everywhere = set(vision.integers("global_attn_indexes") or ())
+    return images(
+        vision,
+        table,
+        block(window, window**2),
+        block(side, None),
+        pattern=tuple(int(index in everywhere) for index in range(vision.layers())),
+        last=last,
+    )
 
 
 def image_head(config: Config, kind: str, hidden: int) -> Tensors:
