@@ -1,10 +1,12 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
 from calc.memory.engines.vllm import running_sequences, step_amounts
+from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
 RANKS = 4  # from which on graphs are captured for more sequences
+USUAL_LAYERS, USUAL_WIDTH = 24, 1024  # of a tower, by which SGLang measures others
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -69,4 +71,18 @@ def static_fraction(case: Case) -> float:
         kept += graph * replicas * values["kept_replica" if graph <= FEW_GRAPHS else "kept_replica_many"]
     if large:
         kept = max(kept, values["kept_large"])
-    return round(max(visible - kept, 0) / visible, 3) if visible else 0.0
+    share = round(max(visible - kept, 0) / visible, 3) if visible else 0.0
+    return share * seeing_share(case)
+
+
+def seeing_share(case: Case) -> float:
+    """Return the part of its share that SGLang takes where a model sees: less, the larger the tower is.
+
+    A tower of 24 layers of 1,024 leaves 0.95, one that is twice as large a tenth less of that. Layers are counted here;
+    SGLang takes 24 where a config has another name for them. Source: `adjust_mem_fraction_for_vlm`.
+    """
+    tower, most = tower_of(case.stage), case.engine.values.get("seeing_share", 1.0)
+    if tower is None or most == 1.0:
+        return 1.0
+    size = tower.layers * tower.hidden**2 / (USUAL_LAYERS * USUAL_WIDTH**2)
+    return most * max(0.8, min(1.05, 1.0 - 0.1 * (size - 1.0)))

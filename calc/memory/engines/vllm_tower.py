@@ -19,6 +19,7 @@ GATE, UP, MERGED = ".gate_proj.weight", ".up_proj.weight", ".linear_fc2.weight"
 class Tower(NamedTuple):
     """The shapes of a tower that decide what it works in."""
 
+    layers: int
     hidden: int
     patch: int  # numbers that a patch is made of
     inner: int  # of the MLP, with its gate's
@@ -43,9 +44,14 @@ def tower_of(stage: Stage) -> Tower | None:
     inner = [tensor.shape[0] for name, tensor in tensors.items() if name.endswith((GATE, UP))]
     if first is None or not inner or not stage.is_first:
         return None
-    deep = sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors)
     return Tower(
-        first.shape[0], prod(first.shape[1:]), sum(inner), gated=len(inner) > 1, placed=TABLE in tensors, deep=deep
+        layers=max(tensor.copies for tensor in tensors.values()),
+        hidden=first.shape[0],
+        patch=prod(first.shape[1:]),
+        inner=sum(inner),
+        gated=len(inner) > 1,
+        placed=TABLE in tensors,
+        deep=sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors),
     )
 
 
