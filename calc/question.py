@@ -12,7 +12,7 @@ from calc.memory.placement import Host, Placement
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, with_graphs
+from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, read_spread, with_graphs
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
@@ -53,6 +53,7 @@ class Asked(NamedTuple):
     attention: str
     placement: Placement  # what stays in the host's memory
     concurrency: int | None  # requests in a server at a time
+    length_spread: float | None  # deviation of the lengths of their answers over the mean, None for the usual one
     slots: int | None  # sequences that it is set up for
     store: "CacheStore | None"  # room for caches outside of the devices
     traffic: "Traffic | None"  # requests that come on their own
@@ -75,6 +76,7 @@ class Asked(NamedTuple):
             placement=self.placement,
             host=host,
             concurrency=self.concurrency,
+            length_spread=self.length_spread,
             slots=self.slots,
             traffic=self.traffic,
             store=self.store,
@@ -215,6 +217,7 @@ def read_asked(reader: Reader) -> Asked:
         placement=read_placed(reader, engine, architecture),
         store=read_stored_caches(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
+        length_spread=read_spread(reader),
         slots=read_slots(reader, engine),
         traffic=traffic,
         start=read_starts(reader, engine),

@@ -46,10 +46,11 @@ LISTED_FACTS = (
     "matrix_clock",
     "operations_per_clock",
     "fp6",
+    "fp16_accumulate",
     "rocm",
 )
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
-# Facts whose own sources answers name; of the others the browser knows that of the entry.
+# Facts whose own sources answers name; of the others the browser knows that of the entry, of machines none.
 SOURCED_FACTS = ("memory", "memory_reported", "memory_usable", "bandwidth", "bf16", "power")
 # Kinds whose days say how new the facts are.
 DATED = (
@@ -149,7 +150,7 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
         found["coefficients"] = {name: without(item, COEFFICIENT) for name, item in listed.items()}
     facts = {name: part for name, part in found.items() if isinstance(part, dict) and "value" in part}
     for name, fact in facts.items():
-        unsaid = kind == "accelerators" and name not in SOURCED_FACTS
+        unsaid = kind == "machines" or (kind == "accelerators" and name not in SOURCED_FACTS)
         same = {"source": ""} if unsaid or fact.get("source") == found.get("source") else {}
         found[name] = without(fact, FACT | same)
     return found

@@ -9,7 +9,8 @@ from calc.catalog.entries import fold, lookup_names
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
-    r"|hf|qat|it-qat|4bit|8bit|ct|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead)$"
+    r"|hf|qat|it-qat|4bit|8bit|ct|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
+    r"|smoothquant)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
 EDITED = re.compile(r"^huihui-|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$")

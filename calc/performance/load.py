@@ -16,8 +16,8 @@ CLOSE = 1e-3
 TOGETHER = 10  # rounds of requests; those of the first come at once, as load tests and lulls have it
 BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
 LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
+LENGTH_SPREAD = 0.03  # deviation of the lengths of answers over their mean: load tests vary them by some 5 % either way
 RARE = 1e-6  # prompts a step below which none meet
-UNEVEN = 0.1  # share of the seconds of an answer over which answers end that began together: load tests vary lengths
 # Of a mean wait, those that half and 95 % of exponentially distributed waits stay below; normal deviates beside them.
 HALF, MOST, DEVIATES = 0.693, 2.996, 1.645
 
@@ -34,7 +34,9 @@ class Load(NamedTuple):
     request_s: float  # on its way through the server, beside the device
     ranks: int  # data ranks that step together
     mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
-    closed: bool = False  # each request is followed by the next at once, and all are of about one length
+    closed: bool = False  # each request is followed by the next at once
+    between_s: float = 0.0  # in which client and front end take one request after the other
+    spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
 
 
 class State(NamedTuple):
@@ -108,44 +110,61 @@ def held(found: State) -> float:
     return found.running + found.requests_per_s * found.first_s
 
 
+def apart_of(load: Load, running: float, *, steps: float, step_s: float) -> float:
+    """Return the share of an answer's seconds over which the prompts come that follow answers which began together.
+
+    They come as far apart as even lengths of such a deviation lie, and as client and front end take them one by one;
+    those of one step at once.
+    """
+    if not load.closed:
+        return 1.0
+    taken = (load.request_s + running * load.between_s) / (steps * step_s)
+    return min(max(sqrt(12.0) * load.spread, taken, 1.0 / steps), 1.0)
+
+
 def state(passes: Passes, load: Load, decoding: float) -> State:
     r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
 
-    A chunk has what decoding leaves of a step's tokens. Short prompts that arrive together share one. Where prompts
-    come as often as they can be taken, each waits behind others as at a counter with one clerk and even service
-    (Pollaczek and Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step
-    together, and wait for whichever of them reads a prompt.
+    A chunk has what decoding leaves of a step's tokens. Short prompts that arrive together share one: where each
+    request is followed by the next, those come together whose answers began together. Where prompts come as often as
+    they can be taken, each waits behind others as at a counter with one clerk and even service (Pollaczek and
+    Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step together, and wait
+    for whichever of them reads a prompt.
 
-    Where each request is followed by the next and decoding waits while prompts are read, answers that began together
-    end together, and the next prompts come at once: as long as reading them takes longer than the answers' ends lie
-    apart, they wait for one another.
+    Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
+    they wait for one another.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
     room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
     chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
-    together = 1.0 if arrivals < RARE else arrivals / (1.0 - exp(-arrivals))
-    together = max(min(together, room / chunk), 1.0)
     step = passes.step(sequences=decoding, context=load.cached_tokens + prompt + output // 2)
+    plain = passes.time(step)
+    tokens = max(output - 1, 1)
+    steps = tokens / passes.expected
+    apart = apart_of(load, decoding, steps=steps, step_s=plain.total)
+    dense = arrivals / apart  # prompts a step, while they come
+    together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
+    together = max(min(together, room / chunk), 1.0)
     before = load.cached_tokens + (prompt - chunk) // 2
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
-    plain = passes.time(step)
     carrying = passes.time(step, piece) if load.mixes else passes.time(piece)
     stages = passes.layout.pipeline
     extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
     met = min(each * load.ranks, 1.0) if load.mixes else each * load.ranks
+    if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
+        met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = busy / (2.0 * (1.0 - busy)) * service
-    tokens, wave = max(output - 1, 1), 0.0
+    wave = 0.0
     if load.closed and not load.mixes:
-        steps = tokens / passes.expected
         reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
-        wave = max(reading - UNEVEN * steps * plain.total, 0.0) / 2.0
+        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected

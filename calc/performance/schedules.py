@@ -85,6 +85,12 @@ class Schedule(NamedTuple):
             )
         return known
 
+    def grouped(self, kernel: str) -> Factors:
+        """Return how an engine's products of a layer's experts compare with the law's."""
+        own, experts = self.product(kernel), self.experts
+        launches = own.launches if self.loops_experts else experts.launches
+        return Factors(own.reading * experts.reading, own.working * experts.working, launches)
+
     def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
         return coefficient(self.values, name, kinds, self.classes)
@@ -134,7 +140,7 @@ def schedule_of(
         weights=weights,
         classes=classes,
         attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
-        experts=Factors(of("expert_reading_factor"), of("expert_factor")),
+        experts=Factors(of("expert_reading_factor"), of("expert_factor"), values.get("expert_launches", 1.0)),
         links=of("links_factor"),
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),
@@ -237,9 +243,11 @@ def pass_time(
                 factors = schedule.product(operation.kernel)
                 count = factors.launches
             elif isinstance(operation, Experts):
-                factors = combined(schedule.product(operation.kernel), schedule.experts)
+                factors = schedule.grouped(operation.kernel)
                 if schedule.loops_experts:
                     count = operation.experts * operation.matrices * factors.launches + 2.0 * operation.touched
+                else:
+                    count *= factors.launches
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
             working = flops / (flops + moved) if flops else 0.0
@@ -256,11 +264,6 @@ def pass_time(
 
 
 UNCHANGED = Factors(1.0, 1.0)
-
-
-def combined(first: Factors, second: Factors) -> Factors:
-    """Return both factors together."""
-    return Factors(first.reading * second.reading, first.working * second.working, first.launches)
 
 
 def state_bytes(operations: Pass) -> float:

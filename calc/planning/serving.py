@@ -40,6 +40,7 @@ class Serving:
         split: tuple[float, ...] = (),
         store: CacheStore | None = None,
         concurrency: int | None = None,
+        length_spread: float | None = None,
         slots: int | None = None,
         traffic: "Traffic | None" = None,
         correction: Correction = UNCORRECTED,
@@ -50,6 +51,7 @@ class Serving:
         self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
+        self.length_spread = length_spread
 
     @property
     def bounded(self) -> bool:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.performance.load import DEVIATES, Load, State, steady_state
+from calc.performance.load import DEVIATES, LENGTH_SPREAD, Load, State, steady_state
 from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
@@ -38,7 +38,7 @@ def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server 
     if question is None or passes is None:
         return None
     load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
-    return Server(passes, load._replace(closed=True), served.layout.data)
+    return Server(passes, load, served.layout.data)
 
 
 def loaded_speed(
@@ -48,6 +48,7 @@ def loaded_speed(
     server = server_of(served, output_tokens, cached_tokens)
     if server is None:
         return None
+    server = server._replace(load=server.load._replace(closed=True))
     found, load = server.at(concurrency), server.load_at(concurrency)
     busy = min(concurrency, server.ranks)  # replicas with a request
     step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
@@ -80,8 +81,10 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         cached_tokens=question.cached_tokens,
         batched_tokens=question.batched_tokens,
         request_s=values["request_s"],
+        between_s=values.get("between_s", 0.0),
         ranks=layout.data if layout.expert > layout.tensor else 1,
         mixes=mixes,
+        spread=LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread,
     )
 
 

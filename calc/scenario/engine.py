@@ -8,6 +8,8 @@ from calc.planning.support import usual_engine
 from calc.scenario.fields import ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
 from calc.scenario.reader import Reader
 
+MOST_SPREAD = 3  # of lengths, over their mean
+
 
 def read_engine(
     reader: Reader, catalog: Catalog, weights: Weights, architecture: Architecture
@@ -89,6 +91,19 @@ def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
     if "sequences" in reader.given:
         raise ScenarioError("concurrency", "is in place of sequences: give one of the two")
     return reader.count("concurrency")
+
+
+def read_spread(reader: Reader) -> float | None:
+    """Return the deviation of the lengths of answers over their mean, of requests that follow each other."""
+    spread = reader.given.get("length_spread")
+    if spread is None:
+        return None
+    if "concurrency" not in reader.given:
+        raise ScenarioError("length_spread", "does not apply: it is of the requests that concurrency counts")
+    if isinstance(spread, bool) or not isinstance(spread, int | float) or not 0 <= spread <= MOST_SPREAD:
+        raise ScenarioError("length_spread", f"must be a number from 0 to {MOST_SPREAD}, not {spread!r:.60}")
+    reader.filled["length_spread"] = spread
+    return float(spread)
 
 
 def read_slots(reader: Reader, engine: Engine | None) -> int | None:

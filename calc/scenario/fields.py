@@ -13,6 +13,7 @@ FIELDS = (
     "engine_version",
     "sequences",
     "concurrency",
+    "length_spread",
     "arrivals",
     "sequence_slots",
     "graphs",

@@ -35,6 +35,7 @@ START = {
     "attention_factor": 1.0,
     "expert_reading_factor": 1.0,
     "expert_factor": 1.0,
+    "expert_launches": 1.0,
     "links_factor": 0.6,
     "product_launches": 1.0,
     "step_s": 1e-3,
@@ -79,13 +80,14 @@ EAGER = {
 # multiply 16 bit at half the professional rate, stay below that limit, and keep their clock. Of first tokens that come
 # 58 to 76 ms after 1,024-token prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35.
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
+# Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75},
     "vllm": SUSTAINED | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
-    "sglang": SUSTAINED | {"launch_s": 2.5e-5, "product_launches_quantized": 2.0},
-    "tensorrt-llm": SUSTAINED | {"request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
+    "sglang": SUSTAINED | {"expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
+    "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 

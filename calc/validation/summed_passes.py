@@ -9,7 +9,7 @@ from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
 from calc.performance.passes import Passes
-from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule, combined
+from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule
 
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 
@@ -66,7 +66,7 @@ class SummedPasses:
         if kind is Product:
             return schedule.product(kernel)
         if kind is Experts:
-            return combined(schedule.product(kernel), schedule.experts)
+            return schedule.grouped(kernel)
         if kind is Attention:
             return schedule.attention
         if kind is Collective:
@@ -97,7 +97,7 @@ class SummedPasses:
                 found[3] += times * operation.experts * operation.matrices
             elif isinstance(operation, Product):
                 found[3] += times
-            elif isinstance(operation, Pointwise):
+            elif isinstance(operation, Pointwise | Experts):
                 found[3] += times * operation.launches
             else:
                 found[2] += times * operation.launches

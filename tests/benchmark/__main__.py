@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.benchmark import boot, building, desk
+from tests.benchmark import boot, building, desk, reading
 from tests.benchmark.report import boot_table, goal_table, machine_table
 from tests.benchmark.server import serving
 from tests.benchmark.site import ROOT, Site, add_recipe
@@ -50,6 +50,7 @@ def measure(rounds: int, keys: int) -> dict[str, Any]:
                 "boot": boot.boots(playwright, server, base, rounds),
                 "next_page_ms": boot.next_pages(playwright, server, base, rounds),
                 "keystrokes": boot.keystrokes(playwright, server, base, keys),
+                "reading": reading.measure(playwright),
             }
 
 
@@ -70,6 +71,7 @@ def main() -> None:
             "boot": boot_table(figures),
             "goals": goal_table(figures),
             "desk": desk.table(figures["desk"]),
+            "reading": reading.table(figures["reading"]),
             "machine": machine_table(figures),
         }
     tables["building"] = building.table(figures["building"])

@@ -105,8 +105,8 @@ def at_the_desk(question: dict[str, object]) -> dict[str, Any]:
     return found
 
 
-def in_the_page(playwright: Playwright, questions: tuple[Asked, ...]) -> list[dict[str, Any]]:
-    """Return the figures of questions, each in a worker of its own of the Python that the site's pages start."""
+def in_the_page(playwright: Playwright, codes: list[str]) -> list[dict[str, Any]]:
+    """Return what pieces of Python find, each in a worker of its own of the Python that the site's pages start."""
     ask = """code => new Promise((resolve, reject) => {
         const worker = new Worker("planner_worker.mjs", { type: "module" });
         worker.onmessage = ({ data }) => { worker.terminate(); resolve(data); };
@@ -121,15 +121,13 @@ def in_the_page(playwright: Playwright, questions: tuple[Asked, ...]) -> list[di
         with serving(folder) as address:
             page = context.new_page()
             page.goto(address)
-            return [
-                json.loads(page.evaluate(ask, code(asked.question, "perf_counter") + "found")) for asked in questions
-            ]
+            return [json.loads(page.evaluate(ask, asked + "found")) for asked in codes]
 
 
 def measure(playwright: Playwright, only: str = "") -> list[dict[str, Any]]:
     """Return the figures of the questions in whose name a word stands; the site's Python must have been built."""
     asked = tuple(one for one in QUESTIONS if only in one.name)
-    page = in_the_page(playwright, asked)
+    page = in_the_page(playwright, [code(one.question, "perf_counter") for one in asked])
     return [
         {"name": one.name, "goals": one.goals, "desk": at_the_desk(one.question), "page": found}
         for one, found in zip(asked, page, strict=True)

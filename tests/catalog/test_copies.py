@@ -20,6 +20,10 @@ from calc.catalog import catalog
         ("someone/whisper-large-v3-turbo", "whisper-large-v3-turbo", None),
         ("someone/Qwen3-32B-NVFP4-W4A4", "qwen3-32b", "nvfp4"),
         ("stepfun-ai/Step-3.5-Flash-FP8", "step-3.5-flash", "fp8-block"),
+        ("amd/Qwen3.8-27B-Quark-AWQ-MXFP4", "qwen3.8-27b", "mxfp4"),
+        ("Intel/Qwen3.8-Flash-Next-W4A16-AutoRound", "qwen3.8-flash-next", "int4-group"),
+        ("Intel/Qwen3-8B-int4-AutoRound", "qwen3-8b", "gptq-int4"),
+        ("someone/Qwen3.8-27B-SmoothQuant-W8A8-INT8", "qwen3.8-27b", "int8-channel"),
     ],
 )
 def test_what_a_name_holds(name: str, model: str, weights: str | None) -> None:

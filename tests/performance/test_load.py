@@ -1,5 +1,6 @@
 """A server under load: Little's law, what more requests do, and what waits."""
 
+from math import sqrt
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
-from calc.performance.load import UNEVEN, Load, State, held, state, steady_state
+from calc.performance.load import LENGTH_SPREAD, Load, State, held, state, steady_state
 from tests.performance.test_speed import passes
 
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
@@ -70,15 +71,30 @@ def test_prompts_that_come_together_wait_for_one_another() -> None:
     """Long prompts, short answers, prompts before decoding: the first token waits for half of all prompts' reading."""
     load = Load(64, 1e9, 4096, 128, 0, 8192, 0.0, 1, mixes=False)
     alone, together = (state(passes(), load._replace(closed=closed), 64.0) for closed in (False, True))
-    tokens = load.output_tokens - 1
-    reading = alone.share * alone.extra_s * tokens
-    assert together.wave_s == pytest.approx((reading - UNEVEN * tokens * alone.decoding.total) / 2)
+    tokens, plain_s = load.output_tokens - 1, alone.decoding.total
+    reading = together.share * together.extra_s * tokens
+    assert together.wave_s == pytest.approx((reading - sqrt(12) * LENGTH_SPREAD * tokens * plain_s) / 2)
     assert together.first_s > reading / 2 > 10 * alone.service_s
     # Whatever the first token waits for longer, the others need not wait for.
-    assert together.step_s == pytest.approx(alone.step_s - together.wave_s / tokens)
+    assert together.step_s == pytest.approx(plain_s + (reading - together.wave_s) / tokens)
     # Short prompts are read before the next answers end.
     short = load._replace(prompt_tokens=64, output_tokens=1024, closed=True)
     assert state(passes(), short, 64.0).wave_s == 0
+
+
+@pytest.mark.parametrize("mixes", [False, True])
+def test_answers_of_one_length_end_together(mixes: bool) -> None:
+    """Prompts that follow them share a step, as far as the step has room; those of chats come one by one."""
+    load = Load(64, 1e9, 128, 129, 0, 8192 + 64, 0.0, 1, mixes, closed=True)
+    even, tests, chats = (state(passes(), load._replace(spread=spread), 64.0) for spread in (0.0, 0.03, 0.9))
+    # One step of an answer has all of the prompts, and those that decode meet none of them.
+    assert even.share == pytest.approx(0.0 if mixes else (64 / 129) / 64, rel=0.01, abs=1e-4)
+    assert even.share < tests.share < chats.share
+    if mixes:
+        assert even.step_s == pytest.approx(even.decoding.total, rel=5e-3)
+    # Where client and front end take 4 ms for each, 64 prompts come over a quarter of a second.
+    apart = state(passes(), load._replace(spread=0.0, between_s=0.004), 64.0)
+    assert even.share < apart.share < chats.share
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -122,6 +138,9 @@ def test_as_many_as_fit_stop_at_the_engines_own_limit() -> None:
         ({"engine": "none", "concurrency": 4}, "concurrency"),
         ({"sequences": 4, "concurrency": 4}, "concurrency"),
         ({"concurrency": 0}, "concurrency"),
+        ({"concurrency": 4, "length_spread": -0.1}, "length_spread"),
+        ({"concurrency": 4, "length_spread": "wide"}, "length_spread"),
+        ({"sequences": 4, "length_spread": 0.5}, "length_spread"),
         ({"engine": "none", "sequence_slots": 4}, "sequence_slots"),
     ],
 )

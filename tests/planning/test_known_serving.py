@@ -26,7 +26,7 @@ ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vll
 
 def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
     """Return a server under an engine with so many slots."""
-    serving = SimpleNamespace(engine=ENGINE, most_running=slots)
+    serving = SimpleNamespace(engine=ENGINE, most_running=slots, length_spread=None)
     return SimpleNamespace(serving=serving, layout=Layout(**degrees), most=most)
 
 

@@ -53,7 +53,9 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("integer_share", "ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("state_pool_share", "state_share"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
-    **dict.fromkeys(("expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR),
+    **dict.fromkeys(
+        ("expert_launches", "expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR
+    ),
     **dict.fromkeys(("pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
@@ -87,6 +89,7 @@ BOUNDS: dict[str, Bound] = {
     "converted_bytes": ("bytes", 0, 32),
     "unpack_rows": ("", 0, 2**17),
     "request_s": ("seconds", 0, 1),
+    "between_s": ("seconds", 0, 1),
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
     "chunk_over_ranks": ("", 0, 1),
