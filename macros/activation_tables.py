@@ -13,6 +13,8 @@ from macros.markdown import block
 from macros.training_numbers import Report, training
 from macros.training_tables import Run
 
+__all__ = ["checkpoint_table", "layer_table"]
+
 LABEL = "A layer keeps: "
 
 

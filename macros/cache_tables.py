@@ -11,6 +11,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named
 
+__all__ = ["cache_table"]
+
 CACHE, STATE = "kv_cache", "recurrent_state"
 EXPANDED = "expanded"
 SHORT, LONG = 8192, 131_072

@@ -15,6 +15,8 @@ from calc.scenario.model import known_architecture
 from calc.units import GB, show_count, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step, steps_inline
 
+__all__ = ["bits_in", "cards", "electricity", "gained", "operations", "passes", "shared", "timed"]
+
 Report = dict[str, Any]
 OF_ALL = ("left_bytes", "available_bytes")
 OF_ONE = ("weights", "cache", "working", "context", "needed", "kept", "claimed")

@@ -13,6 +13,8 @@ from calc.units import show_count, show_gb, show_gib, show_large_count, show_sec
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = ["batch_table", "deployment_table", "horizon_table", "needs_table"]
+
 Report = dict[str, Any]
 TRIED = ("bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq3_m", "iq2_m")  # from large to small
 LEAST_TOKENS = 8192
@@ -62,7 +64,8 @@ def horizon_table(models: tuple[str, ...], devices: tuple[str, ...]) -> str:
 def best_format(asked: dict[str, str]) -> str:
     """Return the largest format that fits, as a link, with the tokens of its cache."""
     for weights in TRIED:
-        memory: Report = estimate({**asked, "weights": weights, "context_tokens": LEAST_TOKENS})["memory"]  # type: ignore[assignment]
+        case = {**asked, "weights": weights, "context_tokens": LEAST_TOKENS}
+        memory: Report = estimate(case, repairs=False)["memory"]  # type: ignore[assignment]
         if memory["fits"]:
             shown = f"{catalog().weights_format(weights).name}, {show_large_count(memory['kv_pool_tokens'])} tokens"
             return calculator_link("will-it-fit", shown, **asked, weights=weights)
@@ -77,7 +80,7 @@ def deployment_table(model: str, *rows: tuple[str, dict[str, object]], prompt: i
     tokens = {"model": model, "prompt_tokens": prompt, "output_tokens": output}
     body = []
     for name, scenario in rows:
-        report: Report = estimate({**tokens, **scenario})
+        report: Report = estimate({**tokens, **scenario}, repairs=False)
         memory, speed = report["memory"], report["speed"]
         if not memory["fits"]:
             missing = f"{size_gib(-memory['headroom_bytes'])} missing"

@@ -11,6 +11,17 @@ from macros.figures import WIDTH, whole_figure
 from macros.inline import device, opening, step
 from macros.markdown import block
 
+__all__ = [
+    "balance",
+    "extreme",
+    "hierarchy_figure",
+    "memory_table",
+    "rate_ratio",
+    "rate_table",
+    "spec_sheet",
+    "vector_table",
+]
+
 BALANCE = r"\frac{P}{BW}"
 HIERARCHY_ROW = 62  # of the drawing: a memory and the way above it
 CACHES = ("l2_cache", "last_level_cache")

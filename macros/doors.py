@@ -10,6 +10,8 @@ from calc.estimate import estimate
 from calc.units import show_dollars
 from macros.markdown import block
 
+__all__ = ["door_formats", "door_hardware", "door_models"]
+
 WIDTH, ROW, BAR, VALUE = 300, 36, 13, 84  # of a picture, of a bar with its name, and of the number behind it
 Bar = tuple[str, float, str]  # what it is, how long, and that in words
 

@@ -23,6 +23,8 @@ from macros.kept import digest
 from macros.links import standing_on
 from macros.markdown import block, inline
 
+__all__ = ["data_files", "data_sheet", "wheel_link", "wheel_name"]
+
 FOLDER = "downloads"
 ROOT = Path(__file__).parent.parent
 BUILD_WHEEL = "import sys, flit_core.buildapi as backend; backend.build_wheel(sys.argv[1])"

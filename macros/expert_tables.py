@@ -13,6 +13,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named, routing
 
+__all__ = ["expert_layout_table", "expert_table", "touched_table"]
+
 BATCHES = (1, 4, 16, 64, 256)
 
 

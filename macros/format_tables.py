@@ -15,6 +15,16 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import LARGE_MATRIX, architecture_named
 
+__all__ = [
+    "bits_table",
+    "format_table",
+    "mixture_table",
+    "mixture_working",
+    "native_table",
+    "rounded",
+    "rounding_table",
+]
+
 SCOPES = {
     "all": "everything",
     "matrices": "all matrices, embedding and output matrix among them",

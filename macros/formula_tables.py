@@ -13,6 +13,8 @@ from calc.units import show_count
 from macros.filtered import filtered
 from macros.worked import Formula, formulas_of, once_each, worked
 
+__all__ = ["formula_count", "formula_table"]
+
 # What the calculators' examples leave out: other kinds of models, other engines, other ways to divide.
 ENGINES = ("vllm", "sglang", "tensorrt-llm", "transformers")
 SERVED: dict[str, object] = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "sequences": 8}

@@ -5,6 +5,8 @@ from calc.catalog import catalog
 from calc.catalog.frameworks import Framework, Preset
 from macros.markdown import block
 
+__all__ = ["framework_table"]
+
 
 def framework_table() -> str:
     """Return what each framework of the catalogue does by itself, as values of a scenario's fields, with sources."""

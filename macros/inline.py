@@ -15,6 +15,8 @@ from macros.facts import device_link, fact_line
 from macros.markdown import inline
 from macros.training_numbers import NAMES, look_up_training, show_days
 
+__all__ = ["fact", "given", "number", "source", "stated"]
+
 Report = dict[str, Any]
 
 
@@ -60,14 +62,14 @@ def number(what: str, show: str = "", **scenario: object) -> str:
     """
     if show and show not in SHOW:
         raise ValueError(f"show must be one of {', '.join(SHOW)}, not {show!r}")
-    report: Any = estimate(scenario)
+    report: Any = estimate(scenario, repairs=False)
     if what == "capacity" and scenario.get("accelerator"):
         record = catalog().accelerator(str(scenario["accelerator"]))
         field = "memory_reported" if "memory_reported" in record.facts else "memory"
         return opening(SHOW[show or "GiB"](record.capacity_bytes), fact_line(record, field))
     value, steps, usual = look_up(what, report)
     if what == "devices":  # the working is that of the devices needed, not of the one asked about
-        report = estimate(scenario | {"parallelism": report["memory"]["devices_needed_parallelism"]})
+        report = estimate(scenario | {"parallelism": report["memory"]["devices_needed_parallelism"]}, repairs=False)
         steps = report["steps"]
     elif what == "sequences":
         report = estimate(scenario | {"sequences": "max"})

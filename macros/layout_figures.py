@@ -5,6 +5,8 @@ from typing import NamedTuple
 from calc.calculators.html import element, text
 from macros.figures import whole_figure
 
+__all__ = ["layout_figure"]
+
 WIDE, TALL, STEP, ROW = 120, 56, 145, 92  # a box, from one box to the next, from one layout to the next
 DEVICES = 4
 WHOLE, ROWS, COLUMNS, EXPERTS = "whole", "rows", "columns", "experts"  # how a box is divided

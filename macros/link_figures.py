@@ -4,6 +4,8 @@ from calc.calculators.html import element, text
 from calc.catalog import catalog
 from macros.markdown import block
 
+__all__ = ["cards_figure", "ring_figure", "switched_figure"]
+
 WIDTH = 420
 
 

@@ -18,6 +18,21 @@ from macros.inline import device, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = [
+    "exchange_table",
+    "fact_ratio",
+    "left_on_a_card",
+    "link_fact",
+    "link_name",
+    "link_ratio",
+    "link_share",
+    "link_table",
+    "linked_table",
+    "pair_table",
+    "peer_table",
+    "sending",
+]
+
 Report = dict[str, Any]
 RATES = ("One way", "Both ways", "Reached, one way", "Two alone")
 WAYS = {DEVICE: "direct", "host": "direct", STAGED: "by the host", "network": "network"}

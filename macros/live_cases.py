@@ -11,6 +11,8 @@ from macros.filtered import filtered
 from macros.links import calculator_address
 from macros.markdown import block
 
+__all__ = ["question_tolerance", "questions_count", "questions_table"]
+
 HEADINGS = ("Question", "Published", "Answered here", "Why another")
 SAID = {
     "speed.decode_tokens_per_s": "decoding",

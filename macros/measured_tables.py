@@ -7,6 +7,8 @@ from calc.validation.training_memory import FILE, score_of
 from macros.accuracy.page import percent
 from macros.markdown import block
 
+__all__ = ["measured_chain"]
+
 
 def measured_chain(*rows: tuple[str, str], caption: str) -> str:
     """Return measured runs of which each adds something to the one before, and what is computed for them.

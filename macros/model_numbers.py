@@ -18,6 +18,8 @@ from calc.scenario.model import known_architecture
 from calc.units import show_count, show_large_count, show_number
 from macros.inline import SHOW, Report, look_up, opening, step, steps_inline
 
+__all__ = ["active", "bits", "block", "changed", "config_value", "expanded", "release", "times", "touched"]
+
 BITS = r"\frac{8 \cdot M}{N}"
 LARGE_MATRIX = (4096, 4096)  # as in the table of number formats
 

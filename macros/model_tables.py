@@ -19,6 +19,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named
 
+__all__ = ["beyond_table", "block_table", "config_table", "model_table", "parameter_working"]
+
 TOKENS = 8192  # over which the table of models takes the average cache of a token
 # Blocks of a model as a reader thinks of them.
 GROUPS = {

@@ -15,6 +15,17 @@ from macros.links import calculator_address, standing_on
 from macros.markdown import block
 from macros.worked import worked
 
+__all__ = [
+    "benchmark",
+    "calculator",
+    "calculator_list",
+    "embedding_table",
+    "presets",
+    "question",
+    "side_by_side",
+    "version",
+]
+
 BENCHMARK = Path(__file__).parent.parent / "docs" / "assets" / "benchmark.json"
 COMPARING_SCRIPT = "assets/calculator/comparing.mjs"
 QUESTION_SCRIPT = "assets/question/question.mjs"

@@ -26,6 +26,8 @@ from calc.planning.power import (
 from calc.units import show_count, show_dollars, show_number, show_seconds, show_term, show_tokens_per_s
 from macros.inline import Report, look_up, opening, step, steps_inline
 
+__all__ = ["at_once", "copies", "flops_share", "host_memory", "owned", "planned", "served", "training_total"]
+
 Given = float | str | tuple[float, str] | dict[str, Any]
 
 

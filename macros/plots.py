@@ -20,6 +20,8 @@ from macros.drawing import drawing
 from macros.links import standing_on
 from macros.markdown import block
 
+__all__ = ["plot"]
+
 FOLDER = "assets/plot"
 SCRIPT = f"{FOLDER}/plot.mjs"
 SVG = "http://www.w3.org/2000/svg"

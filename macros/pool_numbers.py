@@ -8,6 +8,8 @@ from calc.units import show_number
 from calc.validation import serving_runs
 from calc.validation.scores import Score
 
+__all__ = ["pools_error"]
+
 
 @cache
 def pools() -> list[Score]:

@@ -12,6 +12,8 @@ from macros.markdown import block
 from macros.training_numbers import Report, full_parameters, training
 from macros.training_tables import cited
 
+__all__ = ["optimizer_table", "scheme_table", "underflow_table", "update_table"]
+
 
 def scheme_table(model: str) -> str:
     """Return what each precision scheme keeps of a parameter: bytes of weight, master, gradient, AdamW's states."""

@@ -12,6 +12,16 @@ from macros.inline import Report, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = [
+    "coefficient",
+    "engine_value",
+    "offload_check_table",
+    "offload_table",
+    "processor_bandwidth",
+    "processor_number",
+    "processor_table",
+]
+
 TOKENS = {"prompt_tokens": 512, "output_tokens": 256}
 
 
@@ -72,7 +82,7 @@ def processor_table(model: str, weights: str, processors: tuple[str, ...], accel
     for name in accelerators:
         device = catalog().accelerator(name)
         asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": device.id}
-        found: Report = estimate({**asked, **TOKENS})
+        found: Report = estimate({**asked, **TOKENS}, repairs=False)
         speed = found["speed"]["decode_tokens_per_s"]
         rows.append(
             [
@@ -103,7 +113,7 @@ def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int,
     asked: dict[str, Any] = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": accelerator}
     rows, host = [], ""
     for count in counts:
-        report: Report = estimate({**asked, **TOKENS, what: count})
+        report: Report = estimate({**asked, **TOKENS, what: count}, repairs=False)
         memory, speed = report["memory"], report["speed"]
         if "host" in report["scenario"]:
             host = f" beside a {catalog().processor(report['scenario']['host']['processor']).name}"

@@ -14,10 +14,12 @@ from typing import cast
 
 from calc.catalog import Catalog, catalog
 from calc.catalog.entries import Entry, Tables
+from calc.catalog.names import leading
 
 Reads = dict[str, list[str]]  # entries by kind
 LISTED = ""  # which entries of a kind there are, and their order
 WHOLE = "*"  # all that is said of a kind
+LED = "to:"  # before a name: the entry that it leads to
 REMEMBERING = ("calc", "macros")
 # The catalogue itself, with what follows from words alone; scores, which a server shows as of its start; a process.
 LASTING = ("calc.catalog", "calc.validation.recorded", "macros.drawing")
@@ -47,6 +49,24 @@ class Noted(Mapping[str, Entry]):
         return len(self.entries)
 
 
+class Led(Mapping[str, str]):
+    """The entries that the names of a kind lead to, which note each name that is asked for."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __getitem__(self, name: str) -> str:
+        _read.add((self.kind, LED + name))
+        return led(self.kind)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        _read.add((self.kind, WHOLE))
+        return iter(led(self.kind))
+
+    def __len__(self) -> int:
+        return len(list(self))
+
+
 _tables: dict[str, Noted] = {}
 
 
@@ -55,6 +75,7 @@ def watch(facts: Catalog) -> None:
     _tables.clear()
     _tables.update({kind: Noted(kind, cast(Mapping[str, Entry], facts.entries(kind))) for kind in facts.kinds()})
     digest.cache_clear()
+    led.cache_clear()
     begin()
 
 
@@ -64,6 +85,7 @@ def begin() -> None:
     version = facts.version
     vars(facts).clear()
     Catalog.__init__(facts, cast(Tables, dict(_tables)), version)
+    facts.leading.update({kind: Led(kind) for kind in _tables})
     for forget in memories():
         forget()
     _read.clear()
@@ -84,7 +106,7 @@ def noted() -> Reads:
     for kind, name in sorted(_read):
         found[kind].append(name)
     for kind, names in found.items():
-        if LISTED in names and _tables[kind].entries.keys() <= set(names):
+        if WHOLE in names or (LISTED in names and _tables[kind].entries.keys() <= set(names)):
             found[kind] = [WHOLE]
     return dict(found)
 
@@ -105,6 +127,14 @@ def state(reads: Reads) -> str:
 @cache
 def digest(kind: str, name: str) -> str:
     """Return what tells one content of an entry, or of a list of them, from another."""
+    if name.startswith(LED):
+        return str(led(kind).get(name.removeprefix(LED)))
     entries = _tables[kind].entries if kind in _tables else {}
     read = list(entries) if name == LISTED else list(entries.items()) if name == WHOLE else entries.get(name)
     return hashlib.sha256(json.dumps(read).encode()).hexdigest()
+
+
+@cache
+def led(kind: str) -> dict[str, str]:
+    """Return the entry that each name of a kind leads to."""
+    return leading(_tables[kind].entries)

@@ -7,6 +7,8 @@ from calc.training.repairs import repairs
 from macros.markdown import block
 from macros.training_numbers import training
 
+__all__ = ["repair_table"]
+
 
 def repair_table(caption: str, **run: object) -> str:
     """Return the single changes that make a run fit, cheapest first, each with its effect and its price.

@@ -18,6 +18,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import full_parameters, training
 
+__all__ = ["data_set", "operations_table", "run_time_table", "saved_table"]
+
 Run = Mapping[str, Any]
 TIMED = ("tokens_per_s", "utilization", "gpu_hours", "days", "rent", "kwh")
 ASKED = (  # fields of a run that the calculator of training time asks for, besides its degrees
@@ -60,7 +62,7 @@ def run_time_table(base: Run, *rows: tuple[str, Run], caption: str) -> str:
     """Return runs with their GPUs, speed, utilization, time, rent and energy. A row is its words and its changes."""
     cells = []
     for shown, changes in rows:
-        report: Any = estimate(training({**base, **changes}))
+        report: Any = estimate(training({**base, **changes}), repairs=False)
         figures = []
         for what in TIMED:
             value, _, form = look_up(what, report)
@@ -76,7 +78,7 @@ def saved_table(*rows: tuple[str, Run], caption: str) -> str:
     """Return what runs save: their weights alone in 16 bit, and a checkpoint from which they go on."""
     cells = []
     for shown, run in rows:
-        report: Any = estimate(training(run))
+        report: Any = estimate(training(run), repairs=False)
         size, _, form = look_up("checkpoint", report)
         count = full_parameters(report["model"]["id"])
         trained = report["model"]["parameters_trainable"]

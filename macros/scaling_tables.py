@@ -15,6 +15,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import show_days
 
+__all__ = ["budget", "law_growth_table", "law_table", "run_fact", "run_flops", "run_table", "run_utilized"]
+
 FORMS: dict[str, Callable[[float], str]] = {
     "flops": lambda value: f"{show_power(value)} FLOP",
     "parameters": show_large_count,

@@ -15,6 +15,8 @@ from macros.markdown import block
 from macros.training_numbers import Report, training
 from macros.training_tables import Run, training_link
 
+__all__ = ["stage_table", "traffic_table"]
+
 
 def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
     """Return what one device sends in a step, by kind of parallelism, and how long links take for it at their peak."""
@@ -43,7 +45,7 @@ def stage_table(model: str, counts: tuple[int, ...], **run: object) -> str:
         cells = [show_count(count)]
         for stage in ("none", "zero-1", "zero-2", "zero-3"):
             asked = training({"model": model, **run, "accelerators": count, "sharding": stage})
-            report: Report = estimate(asked)
+            report: Report = estimate(asked, repairs=False)
             size, _, _ = look_up("states", report)
             values = {"model": report["model"]["id"], "data": count, "sharding": stage, **run}
             cells.append(calculator_link("pre-training", size_decimal(size), **values))

@@ -19,6 +19,8 @@ from macros.filtered import filtered
 from macros.markdown import block
 from macros.worked import worked
 
+__all__ = ["address_table", "measurement_source_table", "source_count", "source_table"]
+
 DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = {"glossary": "terms", "laws": "scaling laws", "runs": "training runs"}  # kinds under another name
 MOST_NAMED = 4  # things that a cell names; the rest are counted

@@ -14,6 +14,20 @@ from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = [
+    "acceptance_table",
+    "ceiling",
+    "drafts_table",
+    "faster",
+    "gains_table",
+    "multiplying",
+    "readers_table",
+    "reading",
+    "speed",
+    "speed_table",
+    "start_table",
+]
+
 Report = dict[str, Any]
 TIMED = ("s", "tokens/s", "USD", "kWh")
 RATES = {"decode": "decode_tokens_per_s", "prefill": "prefill_tokens_per_s", "output": "output_tokens_per_s"}
@@ -22,7 +36,7 @@ TIMES = {"first": "time_to_first_token_s", "next": "time_per_output_token_s"}
 
 def speed_report(scenario: dict[str, object]) -> Report:
     """Return the report on a scenario that has a speed. Raises ValueError where it has none."""
-    report: Report = estimate(scenario)
+    report: Report = estimate(scenario, repairs=False)
     if not report["speed"]:
         raise ValueError("the scenario has no speed: it needs an engine, and a device whose rates are known")
     return report

@@ -10,6 +10,8 @@ from calc.units import show_number
 from macros.inline import Report
 from macros.markdown import block
 
+__all__ = ["split_table"]
+
 
 def split_table(model: str, weights: str, devices: tuple[str, ...], *splits: tuple[float, ...]) -> str:
     """Return how one reader is served by devices that are not alike under llama.cpp, by each way to split the layers.

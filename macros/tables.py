@@ -15,6 +15,8 @@ from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count
 from macros.links import calculator_link
 from macros.markdown import block
 
+__all__ = ["device_count_table", "fitting_table", "llama_table", "precision_table", "unit_table"]
+
 Report = dict[str, Any]
 PRECISIONS = ("fp32", "bf16", "fp8", "int8", "awq", "nf4-dq")
 
@@ -109,7 +111,7 @@ def case_name(*, weights: str, engine: str) -> str:
 
 def devices_needed(case: dict[str, object]) -> int | None:
     """Return the fewest devices on which a case fits."""
-    report: Report = estimate(case)
+    report: Report = estimate(case, repairs=False)
     count: int | None = report["memory"]["devices_needed"]
     return count
 
@@ -130,8 +132,8 @@ def fitting_table(device: str, models: tuple[str, ...], bits: tuple[int, ...] = 
         cells = [text(model.name)]
         for number_format in formats:
             asked = {"model": model.id, "weights": number_format, "accelerator": record.id, "engine": engine.id}
-            fits = estimate({**asked, "context_tokens": 2048})["memory"]["fits"]  # type: ignore[index]
-            whole: Report = estimate({**asked, "context_tokens": model.context_tokens})
+            fits = estimate({**asked, "context_tokens": 2048}, repairs=False)["memory"]["fits"]  # type: ignore[index]
+            whole: Report = estimate({**asked, "context_tokens": model.context_tokens}, repairs=False)
             tokens = whole["memory"]["kv_pool_tokens"] if fits else 0
             shown = f"{show_large_count(tokens)} tokens" if tokens else "does not fit"
             cells.append(calculator_link("will-it-fit", shown, **asked))

@@ -24,6 +24,8 @@ from calc.units import show_count
 from macros.links import standing_on
 from macros.markdown import block, inline
 
+__all__ = ["glossary", "group_links", "term", "term_count"]
+
 GLOSSARY = "reference/glossary/"
 SEARCHED = {"p", "li", "dd"}  # elements in whose text terms are linked
 LEFT_ALONE = {"a", "code", "pre", "table", "h1", "h2", "h3", "h4", "h5", "h6", "button", "summary", "svg", "script"}

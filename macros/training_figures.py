@@ -10,6 +10,8 @@ from macros.figures import WIDTH, whole_figure
 from macros.model_numbers import architecture_named
 from macros.training_numbers import training
 
+__all__ = ["adapter_figure", "stage_figure", "step_figure"]
+
 LEAST = 0.004  # of the widest moment: a part that is smaller cannot be seen
 ROW, BAR = 40, 16  # a moment's row, and its bar in it
 DEVICE, GAP, TALL = 62, 10, 90  # a device's block: width, space between two, height of all states

@@ -15,6 +15,8 @@ from macros.links import calculator_link
 from macros.markdown import block
 from macros.training_numbers import TIMES, Report, full_parameters, training
 
+__all__ = ["copied_state_table", "multiplier_table", "rule_count_table", "training_table"]
+
 Run = Mapping[str, object]
 COLUMNS = {
     "states": "Model states",
@@ -85,11 +87,11 @@ def training_table(
     `columns` are numbers as in `number`, "saved" against the first row, "phase", "fits" or "bound". The words of a row
     lead to the calculator where its fields can say what the run is.
     """
-    first = estimate(training({**base, **rows[0][1]}))["memory"]
+    first = estimate(training({**base, **rows[0][1]}), repairs=False)["memory"]
     assert isinstance(first, dict)
     cells = []
     for shown, changes, *said in rows:
-        report: Report = estimate(training({**base, **changes}))
+        report: Report = estimate(training({**base, **changes}), repairs=False)
         figures = [cell(column, report, first["device_bytes"]) for column in columns]
         cells.append([training_link(shown, report), *figures, *map(text, said)])
     headings = ("Run", *(COLUMNS[name] for name in columns), *words)
@@ -194,7 +196,7 @@ def rule_count_table(models: tuple[str, ...], devices: tuple[str, ...], *, facto
             record = catalog().accelerator(device)
             capacity = record.quantity("memory") or record.capacity_bytes
             run = training({"model": name, "accelerator": device, "sharding": "zero-3", "checkpointing": "full"})
-            report: Report = estimate({**run, "sequence_tokens": min(4096, model.context_tokens)})
+            report: Report = estimate({**run, "sequence_tokens": min(4096, model.context_tokens)}, repairs=False)
             needed = report["memory"]["devices_needed"]
             shown = show_count(needed) if needed else "–"
             if needed:

@@ -186,11 +186,22 @@ def test_only_the_standard_library_is_imported(path: Path) -> None:
                 assert name.split(".")[0] in {"calc", *sys.stdlib_module_names}
 
 
+@pytest.mark.parametrize(
+    "run", [{"accelerator": "RTX 3060"}, {"accelerator": "RTX 4090", "workload": "training", "precision": "bf16"}]
+)
+def test_without_repairs_everything_else_is_as_it_was(run: dict[str, Any]) -> None:
+    """What would make it fit stands beside the numbers, and none of them has need of it."""
+    asked = {"model": "qwen3-8b", **run}
+    whole: Any = estimate(asked)
+    assert whole["repairs"]
+    assert estimate(asked, repairs=False) == {**whole, "repairs": []}
+
+
 def test_the_contract_page_names_every_field() -> None:
     """Every field of a scenario and of a report, and every warning, stands on the page that documents them."""
     page = (ROOT.parent / "docs/about/contract.md").read_text(encoding="utf-8")
     report: Any = estimate(GOOD)
-    codes = re.findall(r'Warn\("([a-z-]+)"', (ROOT / "estimate.py").read_text(encoding="utf-8"))
+    codes = re.findall(r'Warn\("([a-z-]+)"', (ROOT / "question_warnings.py").read_text(encoding="utf-8"))
     assert codes
     names = [*FIELDS, *report, *report["model"], *report["memory"], *(part["id"] for part in report["memory"]["parts"])]
     assert [name for name in [*names, *codes] if f"`{name}`" not in page and f".{name}`" not in page] == []

@@ -17,6 +17,7 @@ FLOORS = (
     ("service",),
     ("training",),
     ("question",),
+    ("question_warnings",),
     ("estimate",),
     ("planner",),
     ("launching",),

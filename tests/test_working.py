@@ -174,6 +174,23 @@ def test_the_working_of_training(method: str) -> None:
         check_chain(scenario, report)
 
 
+def test_the_working_of_rotary_tables() -> None:
+    """Older versions of transformers own tables in each layer, whose line gives its value."""
+    asked = {"model": "llama-3.1-8b", "engine": "transformers", "accelerator": "h100-sxm-80gb"}
+    report: Report = estimate({**asked, "engine_version": "4.40"})
+    assert any("Rotary tables" in step["name"] for step in every_step(report))
+    check_steps(report, asked)
+
+
+def test_the_working_of_lengths_that_vary() -> None:
+    """Blocks that batches of other lengths leave behind stand in the line of what the allocator keeps."""
+    asked = {"workload": "training", "model": "llama-3.2-1b", "method": "full", "varied_lengths": True}
+    report: Report = estimate(asked)
+    assert report["memory"]["reserved_bytes"] > estimate({**asked, "varied_lengths": False})["memory"]["reserved_bytes"]  # type: ignore[index]
+    check_steps(report, asked)
+    check_words(report, asked)
+
+
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_the_working_of_worked_examples(name: str) -> None:
     """Each line of each worked example of a calculator gives its value."""

@@ -90,7 +90,7 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
 def bare_bytes(report: Report) -> int:
     """Return what the mathematics alone needs on the fullest device, without an engine."""
     asked = {name: report["scenario"][name] for name in WITHOUT_ENGINE if name in report["scenario"]}
-    found: Report = estimate({**asked, "engine": "none"})
+    found: Report = estimate({**asked, "engine": "none"}, repairs=False)
     return int(found["memory"]["device_bytes"])
 
 

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 MOST_LISTED = 40  # names in a message
 
 
+def leading(entries: Mapping[str, Entry]) -> dict[str, str]:
+    """Return the id that each name of some entries leads to, by names as they are compared."""
+    return {fold(known): entry_id for entry_id, entry in entries.items() for known in lookup_names(entry_id, entry)}
+
+
 class Names:
     """The tables of the catalogue, and what finds their entries by any name that people write."""
 
     def __init__(self, tables: Tables, finetunes: Callable[[], Mapping[str, Entry]] | None = None) -> None:
         self._tables = tables
         self._finetunes = finetunes  # of models, where they are not in the tables: read once nothing else knows a name
-        self._names: dict[str, dict[str, str]] = {}
+        self.leading: dict[str, Mapping[str, str]] = {}  # by kind, as soon as a name is asked for
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
 
     def ids(self, kind: str) -> list[str]:
@@ -41,13 +46,9 @@ class Names:
         """Return the id that `name` leads to, None where it leads to no entry."""
         if name in self._tables[kind]:
             return name
-        if kind not in self._names:
-            self._names[kind] = {
-                fold(known): entry_id
-                for entry_id, entry in self._tables[kind].items()
-                for known in lookup_names(entry_id, entry)
-            }
-        return self._names[kind].get(fold(name))
+        if kind not in self.leading:
+            self.leading[kind] = leading(self._tables[kind])
+        return self.leading[kind].get(fold(name))
 
     def listed_model(self, name: str) -> str | None:
         """Return the id of the model that lists a name, None where none does; finetunes are read only for that."""
@@ -70,7 +71,7 @@ class Names:
         for entry_id, fields in found.items():
             models[entry_id] = models[entry_id] | fields
         if found:
-            self._names.pop("models", None)
+            self.leading.pop("models", None)
             self.__dict__.pop("model_names", None)
         return bool(found)
 

@@ -36,7 +36,7 @@ def settled(scenario: Scenario, kind: str) -> Settled:
     asked, found = dict(scenario), dict[str, object]()
     if "host" in asked and "accelerator" in asked and asked.get("engine") == USUAL:
         whole = settled({name: value for name, value in asked.items() if name != "host"}, kind)
-        report: Any = estimate(whole.scenario)
+        report: Any = estimate(whole.scenario, repairs=False)
         if report["scenario"]["engine"] != ON_PROCESSORS:
             if report["memory"]["fits"]:
                 return whole  # on its devices, under the engine that people take there
@@ -65,7 +65,7 @@ def on_host(scenario: Scenario) -> dict[str, object]:
 
 def fewest(scenario: Scenario) -> object:
     """Return the smallest number of devices on which a scenario fits, None where none was found."""
-    report: Any = estimate({**scenario, "accelerators": 1})
+    report: Any = estimate({**scenario, "accelerators": 1}, repairs=False)
     return report["memory"]["devices_needed"]
 
 
@@ -88,9 +88,9 @@ def smallest(scenario: Scenario) -> object:
         engine = next((program.id for program in catalog().engines() if segment in program.usual_on), None)
     if engine in (None, "none"):
         return PUBLISHED
-    published: Any = estimate(scenario)
+    published: Any = estimate(scenario, repairs=False)
     weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
-    quantized: Any = estimate({**scenario, "weights": weights})
+    quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
     room = [report["memory"]["headroom_bytes"] for report in (published, quantized)]
     return PUBLISHED if room[0] >= room[1] and published["runs"] is not False else weights
 

@@ -70,6 +70,11 @@ class DeviceLaws:
         """Whether packed weights of a kernel are multiplied as 8-bit integers, by the instructions of single warps."""
         return self.integer_rate > 0.0 and kernel not in PLAIN_KERNELS
 
+    @property
+    def most_rate(self) -> float:
+        """The operations a second that no product of 16 bit exceeds, of experts or others."""
+        return max(self._product_law(PLAIN).rate, self._experts_law(PLAIN).rate)
+
     def _find(self, kind: str, kernel: str) -> Found:
         """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one."""
         laws = kernel_laws()

@@ -33,6 +33,7 @@ from calc.performance.training_clock import (
 )
 from calc.performance.training_passes import StepPasses, step_passes
 
+PRODUCT_SHARE = "product_share"  # the coefficient: what a step keeps of the speed of matrix products
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 
 
@@ -54,7 +55,7 @@ class Pace:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: self.of("product_share"),
+            PRODUCTS: self.of(PRODUCT_SHARE),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -213,6 +214,23 @@ class Prepared(NamedTuple):
     plan: Plan
     accelerator: Accelerator
     stages: tuple[PreparedStage, ...]
+
+
+def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -> float | None:
+    """Return the operations a second that matrix products of 16 bit do not exceed in any run; None where not known.
+
+    It is the rate of a law's largest products, of which a trainer keeps the largest share that any of them does.
+    """
+    device = kernels(accelerator)
+    if device is None or accelerator.sixteen_bit is None:
+        return None
+    own, generation = f"{PRODUCT_SHARE}_", f"@{accelerator.architecture}"
+    usual = values.get(f"{PRODUCT_SHARE}{generation}")
+    shares = [value for name, value in values.items() if name.startswith(own) and name.endswith(generation)]
+    if usual is None:
+        usual = values[PRODUCT_SHARE]
+        shares += [value for name, value in values.items() if name.startswith(own) and "@" not in name]
+    return device.most_rate * max(usual, *shares, 0.0)
 
 
 def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) -> Prepared | None:

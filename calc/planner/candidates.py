@@ -45,6 +45,7 @@ class Candidate(NamedTuple):
     most_replicas: int = 1  # that there may be, spare ones included
     rate: float | None = None  # tokens a second of a training run, where it was timed
     tight: bool = False  # a training run that is likely to fit and not certain
+    sure: bool = False  # its first scenario, with what each replica is given, surely fits
     share: Share | None = None  # what each replica is given, where they share what is asked
     speed: dict[str, float] | None = None  # typical figures of the first scenario, which fits and runs; None: not known
 
@@ -71,7 +72,11 @@ class Candidate(NamedTuple):
 
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario; None where that was the last."""
-        return self._replace(scenarios=self.scenarios[1:], share=None, speed=None) if len(self.scenarios) > 1 else None
+        return (
+            self._replace(scenarios=self.scenarios[1:], share=None, speed=None, sure=False)
+            if len(self.scenarios) > 1
+            else None
+        )
 
 
 def named_engine(candidate: Candidate, facts: Catalog) -> str:

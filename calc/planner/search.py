@@ -28,6 +28,7 @@ from calc.planner.options import (
 from calc.planner.question import Question
 from calc.planner.ranking import OF_SPEED, Ranking
 from calc.planner.steps import Steps, finished
+from calc.planner.surer import surely_fits
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.served import Served
 from calc.planning.serving_load import server_of
@@ -130,7 +131,7 @@ class Search(Ranking):
     def standing(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate at best: by its first scenario, and the next, if that should not surely fit."""
         own, rest = self.at_best(candidate), candidate.after()
-        if rest is None or candidate.share is None or candidate.most_replicas == 1:
+        if rest is None or candidate.sure or candidate.share is None or candidate.most_replicas == 1:
             return own
         return min(own, self.at_best(self.bounded_share(rest)))
 
@@ -179,7 +180,10 @@ class Search(Ranking):
         whole, most = sized.replicas + self.question.need.spare, sized.most_replicas
         if whole > most:
             return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}", whole / most)
-        return self.beyond_limits(sized) or sized
+        if miss := self.beyond_limits(sized):
+            return miss
+        given = bool(sized.after() and sized.share and sized.share.requests)
+        return sized._replace(sure=surely_fits(sized.scenario)) if given else sized
 
     def shared_by_rate(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with what each replica is given of the requests that come."""
@@ -228,7 +232,7 @@ class Search(Ranking):
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             self.estimated += 1
-            report: dict[str, Any] = estimate(candidate.scenario)
+            report: dict[str, Any] = estimate(candidate.scenario, repairs=False)
         except ScenarioError as error:
             return cannot_be(error)
         return self.judge(candidate, report)

@@ -1,14 +1,35 @@
-"""What makes an option sure to fit that is tight: texts that are shorter by what its cache has to give up."""
+"""Whether a scenario surely fits, and what makes it sure: texts that are shorter by what its cache has to give up."""
 
+from collections.abc import Mapping
 from math import ceil
 
-from calc.planner.options import Option, room_of
-from calc.planning.bounds import END
+from calc.planner.options import SURE, Option, room_of
+from calc.planning.bounds import END, chance_of_fitting
+from calc.planning.served import serve
+from calc.planning.serving_report import pool_range, total_range
 from calc.question import read_question
 
 DEVIATES = 1.6449  # of a normal distribution, that 95 % stay below
 STEP = 256  # tokens: a context is a multiple of it
 LEAST_SHARE = 4  # a context is not cut to less than this part of it
+
+
+def surely_fits(scenario: Mapping[str, object]) -> bool:
+    """Return whether a scenario that fits does so surely, by the numbers of its report and without making one."""
+    read = read_question(scenario)
+    serving = read.serving()
+    if serving is None:
+        return False
+    served = serve(serving, read.demand, read.layout, most=False)
+    runtime = served.runtime
+    if runtime.capacity is None:
+        return False
+    free = next((amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free"), None)
+    if runtime.fits and free is not None:
+        spare, upper = free, pool_range(served, free)[1] - free
+    else:
+        spare, upper = runtime.capacity - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+    return chance_of_fitting(room_bytes=runtime.capacity, spare_bytes=spare, upper_bytes=upper) >= SURE
 
 
 def surer_context(option: Option) -> int | None:

@@ -5,7 +5,6 @@ fastest that surely fits is taken, with a micro-batch that is doubled while that
 parameters too, wait in the host's memory only where nothing else surely fits.
 """
 
-from itertools import product
 from math import inf
 from typing import Any
 
@@ -16,7 +15,7 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
-from calc.performance.training_step import prepare, step_time
+from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidates import Candidate
 from calc.planner.options import SURE, Miss, Option, cannot_be, short, tokens_a_second, too_heavy
 from calc.planner.question import Question
@@ -47,7 +46,11 @@ class TrainingSearch(Search):
         super().__init__(question, facts)
         self.plans: dict[tuple[object, ...], Plan] = {}
         self.refused: ScenarioError | None = None  # what could not be asked last
+        self.known: dict[str, Architecture] = {}
         self.needs: dict[tuple[object, ...], Total] = {}
+        self.beyond: dict[
+            tuple[object, ...], int
+        ] = {}  # the capacity that is too little for what stays, as far as known
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any way to train on its devices; less is better."""
@@ -76,13 +79,12 @@ class TrainingSearch(Search):
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
         device, scenario = candidate.devices.accelerator, candidate.scenario
-        rate = device.sixteen_bit
+        rate = most_products_per_s(device, self.facts.training_step.values)
         fast = device.quantity("fp8") if scenario.get("precision") == "fp8-mixed" else None
         used = least(self.architecture(candidate), self.facts.number_format("bf16")).multiplied
         if rate is None or not used:
             return None
-        peak = max(float(rate.value), fast or 0.0)
-        return candidate.devices.number * peak / (2 * PASSES[str(scenario["method"])] * used)
+        return candidate.devices.number * max(rate, fast or 0.0) / (2 * PASSES[str(scenario["method"])] * used)
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
@@ -91,7 +93,10 @@ class TrainingSearch(Search):
         return self.beyond_limits(candidate) or self.too_long(candidate) or self.fastest(candidate)
 
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
-        """Return a candidate with the fastest way that surely fits, else that is likely to."""
+        """Return a candidate with the fastest way that surely fits; untimed and tight, where one is likely to.
+
+        Of one that is tight the fastest way is looked for when its turn has come, behind all that surely fit.
+        """
         base, method = candidate.scenario, str(candidate.scenario["method"])
         ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
         held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
@@ -99,18 +104,26 @@ class TrainingSearch(Search):
             return too_heavy(held, room)
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
-        lacking = Miss("memory", "nothing fits", inf)
-        waiting = WAITING[:1] if "offload" in base else WAITING
-        for chance, parts in product((SURE, LEAST_CHANCE), waiting):
-            away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
-            scenarios = [{**scenario, "offload": parts} for scenario in away] if parts else every
-            answer = self.of_ways(candidate, scenarios, chance)
+        lacking, grows = Miss("memory", "nothing fits", inf), "micro_batch" not in base and not candidate.tight
+        waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
+        for scenarios in waiting:
+            answer = self.of_ways(candidate, scenarios, LEAST_CHANCE if candidate.tight else SURE)
             if isinstance(answer, Candidate):
-                grows = chance == SURE and "micro_batch" not in base
-                best = self.larger(answer) if grows else answer._replace(tight=chance < SURE)
+                best = self.larger(answer) if grows else answer
                 return self.too_long(best) or best
             lacking = min(lacking, answer, key=lambda miss: miss.ratio)
-        return lacking
+        if candidate.tight:
+            return lacking
+        likely = [self.likely(candidate._replace(scenarios=(one,))) for scenarios in waiting for one in scenarios]
+        misses = [found for found in likely if isinstance(found, Miss)]
+        if len(misses) < len(likely):
+            return candidate._replace(tight=True)
+        return min([lacking, *misses], key=lambda miss: miss.ratio)
+
+    def waiting(self, every: list[dict[str, object]], parts: list[str]) -> list[dict[str, object]]:
+        """Return the ways in which parts of the states can wait in the host's memory."""
+        away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
+        return [{**scenario, "offload": parts} for scenario in away] if parts else every
 
     @staticmethod
     def can_wait(scenario: dict[str, object]) -> bool:
@@ -136,8 +149,11 @@ class TrainingSearch(Search):
         return None
 
     def architecture(self, candidate: Candidate) -> Architecture:
-        """Return the architecture of what is trained."""
-        return read_asked(Reader({"model": candidate.scenario["model"]})).demand.architecture
+        """Return the architecture of what is trained, read once."""
+        model = candidate.scenario["model"]
+        if (key := str(model)) not in self.known:
+            self.known[key] = read_asked(Reader({"model": model})).demand.architecture
+        return self.known[key]
 
     def of_ways(self, candidate: Candidate, scenarios: list[dict[str, object]], chance: float) -> Candidate | Miss:
         """Return the candidate with the fastest scenario that fits with a chance, or what they lack.
@@ -194,7 +210,8 @@ class TrainingSearch(Search):
         """Return what the fullest device lacks, None where it fits with a chance."""
         key, plan = self.read(scenario)
         if key not in self.needs:
-            if stays_beyond(plan, capacity):
+            if capacity <= self.beyond.get(key, 0) or stays_beyond(plan, capacity):
+                self.beyond[key] = max(capacity, self.beyond.get(key, 0))
                 return short(capacity, capacity)
             self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
         needed = self.needs[key]
@@ -242,5 +259,5 @@ def most_tokens(search: TrainingSearch, option: Option) -> Option:
             raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
         ends.append(rate * question.limits.price_per_run / rent * HOUR_S)
     scenario = {**candidate.scenario, "training_tokens": max(int(min(ends)), 1)}
-    report: dict[str, Any] = estimate(scenario)
+    report: dict[str, Any] = estimate(scenario, repairs=False)
     return option._replace(candidate=candidate._replace(scenarios=(scenario,)), report=report)

@@ -38,6 +38,7 @@ class Wanted(NamedTuple):
     accelerator: Accelerator
     serving: Serving | None
     runs: bool
+    needed: int | None = None  # devices, at least, where that is known
 
     @property
     def engine(self) -> Engine | None:

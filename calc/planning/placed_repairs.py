@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
 from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, fitting, under
 from calc.planning.fit import most_that_fit
@@ -113,12 +114,12 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the fewest devices of the kind that hold it, in a number that machines and engines are made for."""
-    engine, now = wanted.engine, wanted.layout.devices
+    engine, now, least = wanted.engine, wanted.layout.devices, wanted.needed or 1
     if not sold_in_multiples(wanted.accelerator):
         return
     by_layers = engine is not None and engine.splits_layers
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
-        found = best_layout(wanted.demand, count, engine) if count > now else None
+        found = best_layout(wanted.demand, count, engine) if count > now and count >= least else None
         if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:
             change: dict[str, object] = {"accelerators": count, "parallelism": found[0]._asdict()}
             yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)
@@ -126,7 +127,10 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
 
 
 def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over devices of the same maker and kind with more memory, the smallest that hold it first."""
+    """Iterate over devices of the same maker and kind with more memory, the smallest that hold it first.
+
+    Where the one with the most memory does not hold it, none does.
+    """
     device, layout = wanted.accelerator, wanted.layout
     others = [
         other
@@ -134,13 +138,21 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
         if (other.vendor, other.segment) == (device.vendor, device.segment)
         and other.capacity_bytes > device.capacity_bytes
         and (layout.devices == 1 or sold_in_multiples(other))
+        and wanted.able(wanted.engine, wanted.demand.weights, other)
     ]
+    others.sort(key=lambda item: (item.capacity_bytes, item.released))
+    if not others or room_on(wanted, others[-1]) < 0:
+        return
     offered = 0
-    for other in sorted(others, key=lambda item: (item.capacity_bytes, item.released)):
-        if offered == MOST_OTHERS or not wanted.able(wanted.engine, wanted.demand.weights, other):
-            continue
-        serving = under(wanted.serving, accelerator=other) if wanted.serving else None
-        room = wanted._replace(accelerator=other).room(wanted.demand, serving=serving)
-        for repair in fitting(room, {"accelerator": other.id}, f"Take {other.name}", HARDWARE):
+    for other in others:
+        for repair in fitting(room_on(wanted, other), {"accelerator": other.id}, f"Take {other.name}", HARDWARE):
             offered += 1
             yield repair
+        if offered == MOST_OTHERS:
+            return
+
+
+def room_on(wanted: Wanted, other: Accelerator) -> int:
+    """Return the bytes that are left on another device; negative where it does not fit."""
+    serving = under(wanted.serving, accelerator=other) if wanted.serving else None
+    return wanted._replace(accelerator=other).room(wanted.demand, serving=serving)

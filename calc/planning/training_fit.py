@@ -20,6 +20,12 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     return max(found, key=lambda timeline: timeline.peak.total), found
 
 
+def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Timeline]] | None:
+    """Return the same, None where what stays on a device through a step is too much by itself."""
+    found = timelines(plan, plan.stages, most_bytes=capacity_bytes)
+    return (max(found, key=lambda timeline: timeline.peak.total), found) if found else None
+
+
 def stays_beyond(plan: Plan, capacity_bytes: int) -> bool:
     """Whether what stays on the first stage's device through a step is too much by itself."""
     return stays_bytes(plan, plan.stages[0]) > capacity_bytes
@@ -56,9 +62,8 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
     def fits(asked: Plan | None) -> bool:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
             return False
-        if stays_beyond(asked, capacity_bytes):
-            return False
-        return device_bytes(asked, fullest(asked)[0], facts) <= capacity_bytes
+        found = fullest_within(asked, capacity_bytes)
+        return found is not None and device_bytes(asked, found[0], facts) <= capacity_bytes
 
     own = plan.layout._replace(data=1)
     ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]

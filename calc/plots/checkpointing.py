@@ -31,7 +31,7 @@ def draw(*, micro_batches: tuple[int, ...] = (1, 2), **scenario: object) -> Plot
     """Return the kinds of checkpointing of a scenario of training, for some micro-batches."""
     asked = {**scenario, "workload": "training"}
     reports: dict[tuple[int, str], Report] = {
-        (batch, kind): estimate({**asked, "micro_batch": batch, "checkpointing": kind})
+        (batch, kind): estimate({**asked, "micro_batch": batch, "checkpointing": kind}, repairs=False)
         for batch in micro_batches
         for kind in KINDS
     }

@@ -40,7 +40,7 @@ def draw(*, models: Iterable[str], formats: Iterable[str] = ("bf16",), **scenari
     shown = []
     for model in models:
         for weights in formats:
-            report: Report = estimate({**scenario, "model": model, "weights": weights})
+            report: Report = estimate({**scenario, "model": model, "weights": weights}, repairs=False)
             name = f"{report['model']['name']}, {catalog().weights_format(report['scenario']['weights']).name}"
             sizes = sizes_of(report)
             shown.append((name, sizes))

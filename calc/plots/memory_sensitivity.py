@@ -19,6 +19,6 @@ QUANTITY = Quantity("GiB of the fullest device", used, lambda gib: size_gib(gib 
 
 def draw(**scenario: object) -> Plot:
     """Return the inputs of a scenario whose steps change its memory most, with the limit where it is near."""
-    report: Report = estimate(scenario)
+    report: Report = estimate(scenario, repairs=False)
     limit = report["memory"].get("limit_bytes")
     return sensitivity(scenario, report, QUANTITY, what="Memory", limit=limit and limit / GIB)

@@ -65,7 +65,7 @@ def moved(
         found = []
         for to, change in changes:
             try:
-                report: Report = estimate({**scenario, **change})
+                report: Report = estimate({**scenario, **change}, repairs=False)
             except ScenarioError:  # what cannot be divided so, or goes with nothing else
                 continue
             value = measure(report)

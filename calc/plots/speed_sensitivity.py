@@ -25,7 +25,7 @@ QUANTITY = Quantity("Tokens a second", rate, show_tokens_per_s, fits=True)
 
 def draw(**scenario: object) -> Plot:
     """Return the inputs of a scenario whose steps change its speed most. Raises ScenarioError where it is not known."""
-    report: Report = estimate(scenario)
+    report: Report = estimate(scenario, repairs=False)
     if rate(report) is None:
         raise ScenarioError("accelerator", "has no known speed for this, and nothing changes it")
     what = "Speed of training" if report["scenario"]["workload"] == "training" else "Speed of each answer"

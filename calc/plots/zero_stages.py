@@ -38,7 +38,7 @@ def draw(*, devices: tuple[int, ...] = DEVICES, accelerator: str = "", **scenari
     """Return the memory of a scenario of training on some numbers of devices, with each stage of ZeRO."""
     asked = {"gradient_dtype": "bf16", **scenario, "workload": "training"}  # the same at each stage, to compare
     reports: dict[tuple[str, int], Report] = {
-        (stage, count): estimate({**asked, "sharding": stage, "accelerators": count})
+        (stage, count): estimate({**asked, "sharding": stage, "accelerators": count}, repairs=False)
         for stage in STAGES
         for count in devices
     }

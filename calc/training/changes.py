@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.memory.training.loss import CHUNKED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
+from calc.memory.training.moments import Timeline
 from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
 from calc.memory.training.reserve import device_bytes
 from calc.memory.training.states import FACTORED
@@ -22,6 +23,18 @@ MORE = "The devices, and a link that carries what they exchange."
 # Data ranks that machines have: up to eight in one, then whole machines.
 MACHINES = (2, 4, 6, *range(8, 64, 8), *range(64, MOST_DEVICES + 1, 64))
 STAGE_NAMES = {"zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3 (FSDP)"}
+
+# Changes of what comes and goes in a step: what stays through it is as much as it was with a micro-batch of one.
+PASSING = {
+    "flash",
+    "fused-loss",
+    "chunked-loss",
+    "selective",
+    "checkpointing",
+    "micro-batch",
+    "offload-activations",
+    "sequence",
+}
 
 Scenario = Mapping[str, object]
 
@@ -45,11 +58,13 @@ class Size(NamedTuple):
 
 def size_of(plan: Plan, facts: Catalog) -> Size:
     """Return what a plan takes, as a report has it."""
-    widest, by_stage = fullest(plan)
-    layout = plan.layout
-    return Size(
-        device_bytes(plan, widest, facts), layout.devices // layout.pipeline * sum(stage.host for stage in by_stage)
-    )
+    return sized(plan, fullest(plan), facts)
+
+
+def sized(plan: Plan, found: tuple[Timeline, list[Timeline]], facts: Catalog) -> Size:
+    """Return what a plan takes, of which `fullest` found the steps."""
+    ranks = plan.layout.devices // plan.layout.pipeline
+    return Size(device_bytes(plan, found[0], facts), ranks * sum(stage.host for stage in found[1]))
 
 
 def candidates(

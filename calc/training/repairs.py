@@ -12,9 +12,10 @@ from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.plan import Plan
 from calc.planning.fit import most_that_fit
-from calc.planning.training_fit import stays_beyond
+from calc.planning.training_fit import fullest, fullest_within, stays_beyond
 from calc.training.changes import (
     HARDWARE,
+    PASSING,
     PRICES,
     SEQUENCE_STEP,
     Change,
@@ -22,6 +23,7 @@ from calc.training.changes import (
     Size,
     candidates,
     size_of,
+    sized,
 )
 from calc.training.fields import MOST_BATCH, MOST_SEQUENCE
 from calc.training.reading import read_training
@@ -60,9 +62,8 @@ def tried(
         plan = read_training(changed(scenario, fields), facts).plan
     except ScenarioError:
         return None
-    if capacity_bytes is not None and stays_beyond(plan, capacity_bytes):
-        return None
-    return size_of(plan, facts)
+    found = fullest(plan) if capacity_bytes is None else fullest_within(plan, capacity_bytes)
+    return sized(plan, found, facts) if found else None
 
 
 def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
@@ -71,8 +72,12 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
     `fine_tuning` says whether the model is trained already: adapters and 16-bit updates are offered only then.
     Raises ScenarioError for a scenario that is wrong, or that has no accelerator to fit.
     """
+    return repairs_of(scenario, *start(scenario, catalog()), fine_tuning=fine_tuning)
+
+
+def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fine_tuning: bool = True) -> list[Repair]:
+    """Return the same of a run whose plan and size are known already."""
     facts = catalog()
-    plan, capacity, size = start(scenario, facts)
     if size.device <= capacity:
         return []
 
@@ -83,6 +88,8 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
         return Repair(change, after.device, after.host, size.device - after.device)
 
     every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
+    if stays_beyond(plan._replace(micro_batch=1), capacity):
+        every = (change for change in every if change.id not in PASSING)
     found = (mildest(list(alike), trial) for _, alike in groupby(every, key=lambda change: change.id))
     listed = [repair for repair in found if repair is not None]
     return sorted(listed, key=lambda repair: (repair.change.level, devices_of(repair)))
@@ -113,7 +120,7 @@ def devices_of(repair: Repair) -> int:
     return count if isinstance(count, int) else 0
 
 
-def listed_repairs(scenario: Scenario, capacity_bytes: int) -> list[dict[str, object]]:
+def listed_repairs(scenario: Scenario, plan: Plan, capacity_bytes: int, size: Size) -> list[dict[str, object]]:
     """Return the repairs of a run as a report has them."""
     return [
         {
@@ -122,7 +129,7 @@ def listed_repairs(scenario: Scenario, capacity_bytes: int) -> list[dict[str, ob
             "headroom_bytes": capacity_bytes - repair.device_bytes,
             "cost": PRICES[repair.change.level],
         }
-        for repair in repairs(scenario)
+        for repair in repairs_of(scenario, plan, capacity_bytes, size)
     ]
 
 

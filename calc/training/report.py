@@ -21,19 +21,22 @@ from calc.training.speed import timed
 Report = dict[str, object]
 
 
-def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
-    """Return the report on a scenario of `workload: training`."""
+def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: bool = True) -> Report:
+    """Return the report on a scenario of `workload: training`, and what would make it fit where `repairs` are asked."""
     asked = read_whole(lambda given: read_training(given, facts), scenario, STAND_INS)
     plan = asked.plan
     widest, by_stage = fullest(plan)
     sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
-    repairs: list[dict[str, object]] = []
-    if asked.accelerator is not None and memory["fits"] is False:
+    listed: list[dict[str, object]] = []
+    if repairs and asked.accelerator is not None and memory["fits"] is False:
+        from calc.training.changes import sized
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 
-        repairs = listed_repairs(scenario, asked.accelerator.capacity_bytes)
+        listed = listed_repairs(
+            scenario, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts)
+        )
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
@@ -42,7 +45,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog) -> Report:
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **memory,
         },
-        "repairs": repairs,
+        "repairs": listed,
         "speed": found.speed,
         "measured": measured_report(
             facts,

@@ -75,7 +75,7 @@ def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
     scenario = scenario_of(row)
     try:
-        report: Any = estimate(scenario)
+        report: Any = estimate(scenario, repairs=False)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:

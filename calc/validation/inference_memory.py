@@ -173,7 +173,7 @@ def measured_of(row: Row) -> float:
 def score_of(row: Row) -> Score:
     """Return a row's score."""
     try:
-        memory: Any = estimate(scenario_of(row))["memory"]
+        memory: Any = estimate(scenario_of(row), repairs=False)["memory"]
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     name, predicted, low, high = figure_of(row, memory)

@@ -171,11 +171,11 @@ def batch_of(row: Row) -> object:
 def asked(row: Row) -> tuple[dict[str, Any], Any]:
     """Return a row's scenario and its report; no more sequences run than were queued."""
     scenario = scenario_of(row)
-    report: Any = estimate(scenario)
+    report: Any = estimate(scenario, repairs=False)
     count = queued(row)
     if count and report["memory"]["sequences"] > count:
         scenario |= {"sequences": count}
-        report = estimate(scenario)
+        report = estimate(scenario, repairs=False)
     return scenario, report
 
 

@@ -73,7 +73,7 @@ def scenario_of(row: Row, read: Callable[[Row], Scenario]) -> Scenario:
     """Return a row's scenario, with as many sequences as ran where it asks for as many as fit."""
     scenario = read(row)
     if scenario.get("sequences") == "max":
-        report: Any = estimate(scenario)
+        report: Any = estimate(scenario, repairs=False)
         queued = inference_speed.queued(row)
         scenario = {**scenario, "sequences": min(report["memory"]["sequences"], queued or math.inf)}
     return scenario

@@ -72,7 +72,7 @@ def questions() -> tuple[Question, ...]:
 def answered(name: str, topic: str, entry: dict[str, Any]) -> Question:
     """Return a live case with what `estimate` says of it."""
     try:
-        report = estimate(entry["scenario"])
+        report = estimate(entry["scenario"], repairs=False)
     except ScenarioError:
         report = None
     return Question(

@@ -142,7 +142,7 @@ def served_of(row: Row) -> dict[str, Any]:
 def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:
     """Return a row's scores, of the first token and of those that follow."""
     try:
-        report: Any = estimate(asked(row))
+        report: Any = estimate(asked(row), repairs=False)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:

@@ -73,7 +73,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
 def score_of(row: Row) -> Score:
     """Return a row's score; the ranges of both speeds move together, so the gain has none."""
     try:
-        report: Any = estimate(scenario_of(row))
+        report: Any = estimate(scenario_of(row), repairs=False)
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:

@@ -29,7 +29,7 @@ def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
     scenario = scenario_of(row)
     try:
-        memory: Any = estimate(scenario)["memory"]
+        memory: Any = estimate(scenario, repairs=False)["memory"]
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     name = f"{figure_of(row)}_bytes"

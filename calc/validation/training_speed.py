@@ -273,7 +273,7 @@ def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
     scenario = scenario_of(row)
     try:
-        speed: Any = estimate(scenario)["speed"]
+        speed: Any = estimate(scenario, repairs=False)["speed"]
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     figure = speed[FIGURE]

@@ -9,6 +9,8 @@ from calc.units import show_count
 from macros.accuracy.page import percent
 from macros.markdown import block, inline
 
+__all__ = ["comparison_date", "comparison_table", "comparison_tools", "serving_comparison_table"]
+
 ASSETS = Path(__file__).parents[2] / "docs" / "assets"
 RESULT, SERVERS = ASSETS / "comparison.json", ASSETS / "serving-comparison.json"
 FIGURES = {"ttft_ms": "Time to the first token", "tpot_ms": "Time per output token"}

@@ -8,6 +8,8 @@ from calc.validation.kernel_tables import Measured
 from macros.accuracy.page import percent
 from macros.markdown import block
 
+__all__ = ["kernel_device_table", "kernel_table"]
+
 SHOWN = {
     "product": "Matrix product",
     "prefill": "Attention over a prompt",

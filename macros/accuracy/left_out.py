@@ -15,6 +15,14 @@ from calc.validation.scores import Score, by, median_size, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
 from macros.markdown import block
 
+__all__ = [
+    "accuracy_on_host",
+    "accuracy_ranges",
+    "accuracy_sources_left_out",
+    "accuracy_summary",
+    "accuracy_without_frameworks",
+]
+
 PHASES = {"decode": "Decoding", "prefill": "Prefill", "": "Tokens a second"}
 NEVER = "–"  # of rows that set nothing
 

@@ -13,6 +13,16 @@ from calc.validation.scores import Line, Score, by, line, overall, read_rows, re
 from macros.markdown import block, inline
 from macros.plots import plot_html
 
+__all__ = [
+    "accuracy",
+    "accuracy_figure",
+    "accuracy_figures",
+    "accuracy_left_out",
+    "accuracy_reasons",
+    "accuracy_table",
+    "accuracy_worst",
+]
+
 GIB = 2**30
 FIGURES = {
     "activation_peak": "Activations at their peak (vLLM's log)",

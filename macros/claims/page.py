@@ -13,6 +13,8 @@ from macros.filtered import filtered
 from macros.inline import opening
 from macros.markdown import block, inline
 
+__all__ = ["claim", "claims", "claims_count", "claims_table"]
+
 SIGNS = {"wrong": "✗", "outdated": "✗", "correct with conditions": "✓", "correct": "✓", "not verifiable": "?"}
 COMPARED = {
     "is": "the claim says {}",

@@ -67,7 +67,7 @@ def line(content: str) -> str:
 
 def of_report(value: Entry) -> Value:
     """Return a number of the report on a scenario, found by a path such as `memory.parts.weights.bytes`."""
-    report: Any = estimate(value["scenario"])
+    report: Any = estimate(value["scenario"], repairs=False)
     path = value["report"].split(".")
     found: Any = report
     for name in path:

@@ -11,12 +11,13 @@ GOOD = """
 name = "Good"
 aliases = []
 vendor = "NVIDIA"
-segment = "consumer"
+segment = "data-center"
 architecture = "Ada"
 released = "2022-10"
 availability = "used"
 source = "ieee-754"
 checked = 2026-11-21
+form = { value = "PCIe" }
 memory = { value = 24, unit = "GiB", basis = "advertised" }
 bandwidth = { value = 1008, unit = "GB/s", basis = "peak" }
 bf16 = { value = 165.2, unit = "TFLOPS", basis = "dense" }

@@ -53,7 +53,7 @@ BROKEN = [
     ),
     ("value = 1008", "value = 10080000", "is not possible for bandwidth"),
     ("value = 24,", "value = -24,", "is not possible for memory"),
-    ('segment = "consumer"', 'segment = "consumers"', 'did you mean "consumer"'),
+    ('segment = "data-center"', 'segment = "data-centre"', 'did you mean "data-center"'),
     ('released = "2022-10"', 'released = "October"', "released: must be a year or a month"),
     ("bandwidth =", "bandwith =", 'bandwith: is not a field here; did you mean "bandwidth"'),
     ("bandwidth = {", "x = {", "bandwidth: is missing"),

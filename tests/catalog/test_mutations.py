@@ -248,6 +248,42 @@ def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, fie
     assert said.startswith(f"[{name}].{field}: ")
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "path", "value", "said"),
+    [
+        ("accelerators", "rtx-2060", ("unit_threads", "value"), 1843, "multiple of 32"),
+        ("accelerators", "m1-ultra-128gb", ("memory_usable", "value"), 172.8, "more than the advertised"),
+        ("accelerators", "ai-pro-r9700", ("fp16", "value"), 344.52, "neither as fast as bf16"),
+        ("accelerators", "h800-pcie-80gb", ("fp16", "value"), 756500, "neither as fast as bf16"),
+        ("accelerators", "v100-sxm-32gb", ("l2_cache", "value"), 6000, "l2_cache"),
+        ("machines", "dgx-b200", ("link",), "nvlink-4", "its devices have NVLink 5"),
+        ("machines", "dgx-b200", ("link",), "infiniband-ndr", "not 'device'"),
+        ("machines", "dgx-b200", ("network",), "nvlink-5", "not 'network'"),
+        ("models", "flan-t5-large", ("config", "feed_forward_proj"), "no-such-thing", "is not known"),
+        ("models", "helium-1-preview-2b", ("config", "max_position_embeddings"), 7373, "no multiple of 16"),
+        ("launchers", "vllm", ("flags", 0, "flag"), "", "names no option"),
+    ],
+)
+def test_what_cannot_be_of_its_kind_is_refused(
+    kind: str, name: str, path: tuple[Any, ...], value: object, said: str
+) -> None:
+    """Threads come in groups, links join what they are made for, activations have names that classes know."""
+    assert not problems(kind, name, TABLES[kind][name])
+    assert said in " ".join(problems(kind, name, changed(TABLES[kind][name], path, value)))
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [("rtx-4070-ti", "form"), ("rtx-5070-laptop", "fp32"), ("quadro-rtx-6000", "power")]
+)
+def test_what_a_maker_says_of_each_card_is_needed(name: str, field: str) -> None:
+    """Of cards that are or were sold; what is announced may have no sheet yet."""
+    without = {key: value for key, value in TABLES["accelerators"][name].items() if key != field}
+    assert f"{field}: is missing" in " ".join(problems("accelerators", name, without))
+    assert f"{field}: is missing" not in " ".join(
+        problems("accelerators", name, without | {"availability": "announced"})
+    )
+
+
 def test_nobody_rents_out_what_is_announced() -> None:
     """A price by the hour of a device that cannot be had is another device's, or the device can be had."""
     name, entry = next((name, entry) for name, entry in TABLES["prices"].items() if entry["kind"] == "on-demand")

@@ -46,7 +46,8 @@ def test_what_the_second_process_renders_is_awaited(tmp_path: Path, monkeypatch:
     assert beside.claimed(page)
     content = ["<p>", "", None, [], [], {}, {}, {}, 1]
     whole = json.dumps({"reads": {}, "state": reads.state({}), "content": content})
-    wait = f"import time; time.sleep(0.2); open({str(page)!r}, 'w').write({whole!r}); time.sleep(60)"
+    write = f"part = pathlib.Path({str(tmp_path / 'part')!r}); part.write_text({whole!r}); part.replace({str(page)!r})"
+    wait = f"import pathlib, time; time.sleep(0.2); {write}; time.sleep(60)"  # whole or not at all, as `kept` writes
     process = second(monkeypatch, wait)
     found = beside.awaited(page)
     assert found and found.html == "<p>"

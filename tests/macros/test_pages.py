@@ -9,13 +9,12 @@ from macros.hardware_tables import (
     accelerator_table,
     bin_of,
     claim_table,
-    hosted_table,
     machine_table,
     memory_option_table,
-    price_table,
 )
 from macros.links import stand_on
 from macros.pages import calculator_list
+from macros.price_tables import hosted_table, price_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 

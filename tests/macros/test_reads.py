@@ -13,6 +13,7 @@ from calc.calculators.page import CALCULATORS, report_of
 from calc.catalog import catalog
 from macros import kept, reads
 from macros.claims.page import claim_html
+from macros.inline import number
 
 # Each reads otherwise: one device, the prices of rents, all devices that could be, links, engines, models alone.
 EXAMPLES = ("will-it-fit", "kv-cache", "cost", "how-far", "interconnect", "sharing", "fine-tune", "effective-bits")
@@ -48,6 +49,7 @@ def edited(kind: str, entry_id: str, **fields: object) -> None:
     entries = reads._tables[kind].entries
     reads._tables[kind].entries = {**entries, entry_id: entries.get(entry_id, {}) | fields}
     reads.digest.cache_clear()
+    reads.led.cache_clear()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -106,6 +108,25 @@ def test_a_name_that_leads_to_no_entry_decides() -> None:
     state = reads.state(found)
     edited("grids", "atlantis", name="Atlantis")
     assert reads.state(found) != state
+
+
+def test_a_name_rests_on_where_it_leads() -> None:
+    """A page that names a device as people write it is as it was where another has a new name."""
+    reads.begin()
+    assert catalog().lookup("accelerators", "4090 24GB") == "rtx-4090"
+    found = reads.noted()
+    state = reads.state(found)
+    edited("accelerators", "l4-24gb", name="Another name")
+    assert reads.state(found) == state
+    edited("accelerators", "rtx-4090", name="Another name", aliases=[])
+    assert reads.state(found) != state
+
+
+def test_a_number_of_what_does_not_fit_reads_no_other_device() -> None:
+    """Which other devices would hold it is in no number of the page."""
+    reads.begin()
+    number("headroom", model="llama-3.1-70b", weights="bf16", accelerator="rtx-4090", engine="vllm")
+    assert reads.noted()["accelerators"] == ["rtx-4090"]
 
 
 def test_a_claim_rests_on_what_its_check_reads() -> None:

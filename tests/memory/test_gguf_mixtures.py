@@ -13,6 +13,7 @@ from calc.architecture.parameters import parameters_by_block, parameters_total
 from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.memory.gguf_mixtures import TOWERS, mixed_tensors
+from calc.memory.gguf_rules import Setting, lowest_format
 from tests.known import family_configs, load, parameter_rows
 
 EXACT = [(model, name, row) for model, rows in load("gguf.json")["models"].items() for name, row in rows.items()]
@@ -113,3 +114,28 @@ def test_mxfp4_of_llama_cpp_keeps_q8_0_beside_experts(model: str, published: flo
     file: Any = estimate({"model": model, "weights": "mxfp4_moe"})
     assert file["memory"]["parts"][0]["bytes"] == pytest.approx(published * 1e9, rel=0.005)
     assert other["memory"] != named["memory"]
+
+
+@pytest.mark.parametrize(
+    ("mixture", "shared", "values", "first", "later"),
+    [
+        ("iq2_xxs", 1, "q2_k", "q2_k", "iq2_xxs"),
+        ("iq2_m", 1, "iq3_s", "iq3_s", "iq2_m"),
+        ("iq1_s", 8, "q4_k", "q2_k", "iq1_s"),
+    ],
+)
+def test_what_mixtures_of_two_bits_raise(mixture: str, shared: int, values: str, first: str, later: str) -> None:
+    """Values, and what leads out of the MLP in the first eighth of the layers, by llama.cpp's quantization."""
+    asked = Setting(
+        mixture=mixture,
+        base=mixture,
+        importance_matrix=True,
+        layers=32,
+        values=32,
+        experts=1,
+        queries_per_kv=shared,
+        falcon=False,
+        seventy=False,
+    )
+    assert lowest_format(asked, "value", 0) == values
+    assert [lowest_format(asked, "down", nth) for nth in (3, 4)] == [first, later]

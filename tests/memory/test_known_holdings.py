@@ -7,7 +7,7 @@ import pytest
 from calc.architecture.tensors import Tensor
 from calc.catalog import catalog
 from calc.memory.training.device import Device
-from calc.memory.training.elements import low_rank_tensors
+from calc.memory.training.elements import held, low_rank_tensors
 from calc.memory.training.plan import Plan
 from calc.training.reading import read_training
 
@@ -50,3 +50,25 @@ def test_tokens_are_sent_to_experts_of_two_ranks() -> None:
     assert Device(plan, plan.stages[0], 0).exchanged() == 2 * plan.batch.rows * 2 * 4096 * 2
     alone = plan_of(model="mixtral-8x7b", parallelism={"data": 2})
     assert Device(alone, alone.stages[0], 0).exchanged() == 0
+
+
+def test_experts_alone_are_shared_by_fewer_ranks() -> None:
+    """What counts twice, three and five times of an expert, as fewer ranks share it, counts once of all else."""
+    plan = plan_of(model="mixtral-8x7b")
+    method = plan.method._replace(expert_shares=(2, 3, 5))
+    layer = plan.architecture.kinds[0]
+    assert {tensor.active is None for tensor in layer.tensors} == {True, False}
+    for tensor in layer.tensors:
+        once, found = (held(tensor, one, 1, 1) for one in (plan.method, method))
+        states, gradients, weights = (1, 1, 1) if tensor.active is None else (2, 3, 5)
+        assert found.state_bytes == states * once.state_bytes and found.updated == states * once.updated
+        assert found.gradient_bytes == gradients * once.gradient_bytes
+        assert found.base_bytes == weights * once.base_bytes > 0
+
+
+def test_each_expert_has_an_adapter_of_its_own() -> None:
+    """All that an adapter adds to a matrix that stands eight times stands eight times, on as few tokens."""
+    plan = plan_of(model="llama-3.2-1b", method="lora", lora={"rank": 8, "dora": True})
+    assert plan.adapters is not None
+    found = low_rank_tensors(Tensor("up_proj.weight", "experts", (64, 32), copies=8, active=2), plan.adapters)
+    assert [(tensor.copies, tensor.active) for tensor in found] == [(8, 2)] * 3

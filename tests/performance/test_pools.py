@@ -60,6 +60,12 @@ def test_a_range_lies_as_far_below_as_above() -> None:
     assert max(factors, key=factors.__getitem__) == "time_to_first_token_s"
 
 
+def test_both_pools_say_what_bounds_them() -> None:
+    """Prompts of 4,000 tokens are computed; steps of few sequences read weights."""
+    speed = asked()["speed"]
+    assert (speed["prefill_bound_by"], speed["bound_by"]) == ("compute", "memory")
+
+
 def test_no_prompt_joins_a_step() -> None:
     """With readers enough, tokens come sooner than where prompts and answers share both copies."""
     together: Any = estimate({**ASKED, "parallelism": {"tensor": 4, "data": 2}})

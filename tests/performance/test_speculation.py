@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from calc import estimate
+from calc.architecture.stages import Stage
+from calc.performance.forward import rank_of
 from calc.performance.speculation import last_gain
+from calc.performance.speed import passes_for
+from calc.planning.served import serve
+from calc.planning.serving_speed import speed_question
+from calc.question import read_question
 from calc.validation.scores import by, line
 from calc.validation.speculation import acceptance_of, scores
 
@@ -89,3 +95,20 @@ def test_a_search_by_halves_ends() -> None:
     assert last_gain(lambda count: 100.5 / count) == 100
     assert last_gain(lambda count: 0.5 / count) == 0
     assert last_gain(lambda count: 2.0 * count) is None
+
+
+@pytest.mark.parametrize(("engine", "fuses"), [("vllm", True), ("transformers", False)])
+def test_a_drafter_s_matrices_are_joined_as_its_engine_joins_them(engine: str, fuses: bool) -> None:
+    """Query, key and value are one product in a draft model, too, where they are one in what it drafts for."""
+    drafts = {"method": "draft", "model": "llama-3.2-1b"}
+    question = read_question({**SERVED, "engine": engine, "speculation": drafts})
+    serving = question.serving()
+    assert serving
+    served = serve(serving, question.demand, question.layout, most=False)
+    asked = speed_question(served, 256, 0)
+    passes = asked and passes_for(asked, serving.engine.values)
+    assert passes and passes.drafter
+    demand, layout = passes.drafter.demand, passes.drafter.layout
+    stage = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    own, other = (rank_of(stage, demand, layout, fuses=joined) for joined in (fuses, not fuses))
+    assert passes.drafter.model.matrices == own.matrices != other.matrices

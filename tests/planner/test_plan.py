@@ -180,6 +180,42 @@ def test_no_more_is_cut(model: str) -> None:
     assert [option["scenario"]["sequences"] for option in answer["options"]] == ([most] if most else [])
 
 
+@pytest.mark.parametrize("model", long_models(3))
+def test_no_longer_context_is_cut(model: str) -> None:
+    """Of all lengths in any format, counted in pages of 1,024 tokens, none beyond the planner's most serves."""
+    asked = {"model": model, "engine": "llama.cpp", "output_tokens": 100}
+    have, weights = {"accelerator": "rtx-4090"}, ["q8_0", "q4_k_m"]
+    question = {"want": "limit", "of": "context_tokens", **asked, "have": have, "weights": weights}
+    answer: Any = plan({**question, "need": {"tokens_per_s_each": 12}})
+    search = Search(read_question({**question, "need": {"tokens_per_s_each": 12}}, catalog()), catalog())
+    longest = (catalog().model(model).context_tokens or 0) - 100
+    found = [option["scenario"]["prompt_tokens"] for option in answer["options"]] or [0]
+    for name in weights:
+        for tokens in range(1024, longest + 1, 1024):
+            served = serves(search, {**asked, **have, "weights": name, "prompt_tokens": tokens})
+            assert not served or tokens <= found[0]
+            assert served or name != weights[-1] or tokens > found[0]
+
+
+@pytest.mark.parametrize("model", long_models(3))
+def test_no_more_users_are_cut(model: str) -> None:
+    """Of all numbers of requests at a time in any format the planner finds the most that serve, counted one by one."""
+    asked = {"model": model, "engine": "vllm", "prompt_tokens": 4000, "output_tokens": 200}
+    have, weights = {"accelerator": "rtx-4090"}, ["fp8", "awq"]
+    question = {"want": "limit", "of": "users", **asked, "have": have, "weights": weights}
+    need = {"tpot_s": 0.05, "ttft_s": 3}
+    answer: Any = plan({**question, "need": need})
+    search = Search(read_question({**question, "need": need}, catalog()), catalog())
+    most = 0
+    for name in weights:
+        counts = [
+            count for count in range(1, 41) if serves(search, {**asked, **have, "weights": name, "concurrency": count})
+        ]
+        most = max(most, *counts, 0)
+    assert most < 40
+    assert [option["scenario"]["concurrency"] for option in answer["options"]] == ([most] if most else [])
+
+
 def serves(search: Search, scenario: dict[str, object]) -> bool:
     """Return whether a scenario serves, by its whole report."""
     return isinstance(

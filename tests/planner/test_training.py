@@ -40,6 +40,12 @@ def test_options_are_estimates() -> None:
         assert report["memory"]["headroom_bytes"] == option["margin_bytes"]
 
 
+def timed(search: TrainingSearch, candidate: Candidate) -> Candidate | Miss:
+    """Return the fastest way of a candidate that surely fits, else that is likely to."""
+    found = search.fastest(candidate)
+    return search.fastest(found) if isinstance(found, Candidate) and found.rate is None else found
+
+
 @pytest.mark.parametrize("rank", ["cost", "speed", "energy", "devices", "margin", "size"])
 def test_no_better_device_is_cut(rank: str) -> None:
     """Of all workstation cards the best are those that sizing and timing every number of each of them finds.
@@ -54,7 +60,7 @@ def test_no_better_device_is_cut(rank: str) -> None:
         return search.is_last(option), search.value(option)
 
     for candidate in training_candidates(question, catalog(), "lora"):
-        found = search.beyond_limits(candidate) or search.fastest(candidate)
+        found = search.beyond_limits(candidate) or timed(search, candidate)
         if isinstance(found, Candidate):
             assert found.rate is not None and found.rate <= (search.most_per_s(candidate) or 0)
             option: Any = search.reported(found)

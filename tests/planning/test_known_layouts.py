@@ -264,8 +264,9 @@ def test_the_fewest_devices_of_a_run(zero: int, part: Layout, least: int, found:
 
 def sized(monkeypatch: pytest.MonkeyPatch, size: dict[int, int], stays: int = 0) -> None:
     """Let plans take so many bytes of a device by the number of devices, of which `stays` are there all the time."""
-    monkeypatch.setattr(training_fit, "stays_beyond", lambda _, capacity: stays > capacity)
-    monkeypatch.setattr(training_fit, "fullest", lambda asked: (asked, []))
+    monkeypatch.setattr(
+        training_fit, "fullest_within", lambda asked, capacity: None if stays > capacity else (asked, [])
+    )
 
     def device_bytes(asked: Any, step: Any, facts: Any) -> int:
         assert asked is step and facts is catalog()
@@ -298,8 +299,9 @@ def test_runs_that_no_number_of_devices_holds(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_part_that_only_its_own_division_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tensor ranks where data ranks alone are never enough; not where experts are divided."""
-    monkeypatch.setattr(training_fit, "stays_beyond", lambda asked, _: asked.layout.tensor < 2)
-    monkeypatch.setattr(training_fit, "fullest", lambda asked: (asked, []))
+    monkeypatch.setattr(
+        training_fit, "fullest_within", lambda asked, _: None if asked.layout.tensor < 2 else (asked, [])
+    )
     monkeypatch.setattr(training_fit, "device_bytes", lambda *_: 100)
     own = plan(stage_of_zero=3, layout=Layout(tensor=2, data=4))
     assert devices_needed(own, 100, catalog()) == (2, Layout(tensor=2))

@@ -7,6 +7,11 @@ import pytest
 
 from calc import estimate
 from calc.calculators import CALCULATORS
+from calc.catalog import catalog
+from calc.planning.changes import Wanted
+from calc.planning.placed_repairs import MOST_OTHERS, of_devices, of_other_devices, room_on
+from calc.planning.support import sold_in_multiples
+from calc.question import read_question
 
 COSTS = ("nothing", "a little quality", "quality", "speed", "shorter or fewer texts at once", "hardware")
 CASES = [
@@ -180,6 +185,37 @@ def test_ranks_attend_to_sequences_of_their_own() -> None:
     assert after["memory"]["fits"] and after["memory"]["headroom_bytes"] == first["headroom_bytes"]
     divided: Any = estimate({**case, "model": "qwen3-235b-a22b", "parallelism": {"tensor": 4}, "sequences": 20_000})
     assert all("data parallelism" not in repair["message"] for repair in divided["repairs"])
+
+
+def wanted_of(case: dict[str, Any]) -> Wanted:
+    """Return what a case wants of a device that it does not fit, and how many devices are known to be needed."""
+    asked, facts, needed = read_question(case), catalog(), estimate(case, repairs=False)["memory"]["devices_needed"]
+    assert asked.accelerator
+    return Wanted(facts, asked.demand, asked.layout, asked.accelerator, asked.serving(), runs=True, needed=needed)
+
+
+@pytest.mark.parametrize("engine", ["none", "vllm", "llama.cpp", "transformers"])
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(("model", "sequences"), [("llama-3.3-70b", 1), ("qwen3-30b-a3b", 200), ("gemma-2-9b", 3000)])
+def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, model: str, sequences: int) -> None:
+    """Devices are the fewest, and others the smallest, that a search through all of them finds."""
+    case = {"model": model, "weights": "bf16", "engine": engine, "accelerator": "rtx-a6000", "accelerators": devices}
+    wanted = wanted_of({**case, "sequences": sequences, "context_tokens": 8192})
+    assert list(of_devices(wanted)) == list(of_devices(wanted._replace(needed=None)))
+    device = wanted.accelerator
+    larger = sorted(
+        (
+            other
+            for other in wanted.facts.accelerators()
+            if (other.vendor, other.segment) == (device.vendor, device.segment)
+            and other.capacity_bytes > device.capacity_bytes
+            and (devices == 1 or sold_in_multiples(other))
+            and room_on(wanted, other) >= 0
+        ),
+        key=lambda other: (other.capacity_bytes, other.released),
+    )
+    offered = [repair.change["accelerator"] for repair in of_other_devices(wanted)]
+    assert offered == [other.id for other in larger[:MOST_OTHERS]]
 
 
 def test_a_computer_of_one_memory_leaves_nothing_in_another() -> None:

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.planning.fit import most_that_fit
+from calc.training import repairs as search
 from calc.training.changes import PRICES, SEQUENCE_STEP
 from calc.training.repairs import changed, repairs, room, together
 
@@ -229,3 +231,21 @@ def test_devices_come_in_numbers_that_machines_have() -> None:
     scenario = ONE | {"model": "llama-3.3-70b", "accelerators": 8, "sharding": "zero-3"}
     wider = next(repair for repair in repairs(scenario) if repair.change.id == "devices")
     assert wider.change.fields["accelerators"] == 24
+
+
+@pytest.mark.parametrize("stage", ["none", "zero-3"])
+@pytest.mark.parametrize(
+    ("model", "method"), [("llama-3.1-8b", "full"), ("llama-3.3-70b", "qlora"), ("gemma-2-9b", "lora")]
+)
+@pytest.mark.parametrize("device", ["rtx-3060", "a100-sxm-40gb"])
+def test_changes_that_cannot_help_are_the_only_ones_left_out(
+    monkeypatch: pytest.MonkeyPatch, stage: str, model: str, method: str, device: str
+) -> None:
+    """Where what stays is too much, no change of what comes and goes is tried, and none of them would have helped."""
+    asked = {"workload": "training", "model": model, "method": method, "accelerator": device, "sharding": stage}
+    asked |= {"accelerators": 4, "micro_batch": 8, "sequence_tokens": 4096}
+    found = repairs(asked)
+    monkeypatch.setattr(search, "PASSING", set())
+    assert repairs(asked) == found
+    report: Any = estimate(asked)
+    assert report["repairs"] == search.listed_repairs(asked, *search.start(asked, catalog()))

@@ -5,6 +5,7 @@ Face transformers (`modeling_<model_type>.py`), whose parameter counts the tests
 """
 
 from calc.architecture.families import (
+    alibi,
     bert_kin,
     captioning,
     compressed,
@@ -28,6 +29,7 @@ from calc.architecture.families import (
     mixture,
     multimodal,
     ngram_tables,
+    norm_places,
     reading,
     remote_code,
     rwkv,
@@ -46,6 +48,7 @@ from calc.architecture.families import (
 from calc.architecture.families.registry import FAMILIES, left_out, read_config
 
 MODULES = (  # importing them fills the registry
+    alibi,
     bert_kin,
     captioning,
     compressed,
@@ -69,6 +72,7 @@ MODULES = (  # importing them fills the registry
     mixture,
     multimodal,
     ngram_tables,
+    norm_places,
     reading,
     remote_code,
     rwkv,

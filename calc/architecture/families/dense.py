@@ -2,14 +2,11 @@
 
 from calc.architecture.blocks import dense
 from calc.architecture.config import Config
-from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, LLAMA_STYLE, SLIDING, every, llama_like
+from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, SLIDING, every, llama_like
 from calc.architecture.families.registry import family
 from calc.architecture.layers import (
-    AROUND,
     BESIDE,
     LAYER_NORM,
-    ON_OUTPUT,
-    WIDE_RMS,
     Architecture,
     FileRules,
     Style,
@@ -148,91 +145,6 @@ SMOLLM3 = {
 def smollm3(config: Config) -> Architecture:
     """SmolLM 3: Llama's layout with the embedding as output matrix."""
     return llama_like(config, tied=True)
-
-
-@family("olmo2", "olmo3")
-def olmo(config: Config) -> Architecture:
-    """OLMo 2 and 3: norms after the blocks and over all query and all key heads; OLMo 3 has windows in 3 of 4."""
-    windowed = config.text("model_type", "") == "olmo3"
-    pattern = every(config, lambda layer: windowed and (layer + 1) % 4 != 0)
-    names = ("post_attention_layernorm", "post_feedforward_layernorm")
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        qk_norm="all",
-        layer_norms=names,
-        style=Style(WIDE_RMS, ON_OUTPUT),
-        pattern=pattern,
-    )
-
-
-@family("exaone4")
-def exaone4(config: Config) -> Architecture:
-    """EXAONE 4: norms after the blocks and on each query and key head; one layer in four sees everything.
-
-    Where there are windows, the layers that see everything have no positions.
-    """
-    config.refuse("sliding_window_pattern", ("LLLG", 4), "published are three local layers and one global")
-    windowed = config.has("sliding_window")
-    pattern = every(config, lambda layer: windowed and (layer + 1) % 4 != 0)
-    names = ("post_attention_layernorm", "post_feedforward_layernorm")
-    return llama_like(
-        config,
-        qk_norm="head",
-        rotated=(SLIDING,) if windowed else (FULL,),
-        layer_norms=names,
-        style=Style(place=ON_OUTPUT),
-        pattern=pattern,
-    )
-
-
-COHERE_STYLE = Style(WIDE_RMS, BESIDE)  # its norm is written out, and keeps as much as one of squares does
-
-
-@family("cohere", defaults={"vocab_size": 256000})
-def cohere(config: Config) -> Architecture:
-    """Command R: attention and MLP side by side after one norm; the large one has norms over all heads."""
-    config.refuse("attention_bias", (False,), "no published Command R has biases")
-    qk_norm = "all" if config.flag("use_qk_norm", default=False) else ""
-    return llama_like(config, qk_norm=qk_norm, layer_norms=("input_layernorm",), style=COHERE_STYLE, tied=True)
-
-
-@family("cohere2", defaults={"vocab_size": 256000, "sliding_window": 4096})
-def cohere2(config: Config) -> Architecture:
-    """Command R7B and Command A: Command R's layout; one layer in four sees everything and has no positions."""
-    config.refuse("attention_bias", (False,), "no published Command A has biases")
-    period = config.integer("sliding_window_pattern", default=4)
-    pattern = every(config, lambda layer: (layer + 1) % period != 0)
-    return llama_like(
-        config,
-        rotated=(SLIDING,),
-        layer_norms=("input_layernorm",),
-        style=COHERE_STYLE,
-        pattern=pattern,
-        tied=True,
-    )
-
-
-GLM = {"vocab_size": 151552, "num_key_value_heads": 2, "head_dim": 128, "attention_bias": True}
-
-
-@family("glm", "glm4", defaults=GLM)
-@family("glm4v_text", defaults={"vocab_size": 151552, "num_key_value_heads": 2})
-def glm(config: Config) -> Architecture:
-    """GLM 4: biases on query, key and value; GLM-4-0414 has norms after each block, too."""
-    name = config.text("model_type", "")
-    both, always = name != "glm", name == "glm4v_text"
-    before, after = LLAMA_NORMS
-    return llama_like(
-        config,
-        qkv_bias=always or config.flag("attention_bias", default=True),
-        joined=True,
-        mlp=dense(config.hidden(), config.integer("intermediate_size"), fused=True),
-        layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm") if both else LLAMA_NORMS,
-        style=Style(place=AROUND) if both else LLAMA_STYLE,
-    )
 
 
 @family("chatglm")

@@ -104,24 +104,6 @@ def gpt_neox(config: Config) -> Architecture:
     )
 
 
-@family("bloom")
-def bloom(config: Config) -> Architecture:
-    """BLOOM: biases everywhere, a norm after the embedding, ALiBi in place of positions."""
-    hidden = config.integer("hidden_size", "n_embed")
-    return gpt_like(
-        config,
-        hidden=hidden,
-        layers=config.layers("n_layer", "num_hidden_layers"),
-        heads=heads_of(config, hidden, "n_head"),
-        width=4 * hidden,
-        tied=True,
-        activation="gelu",
-        fused=True,
-        style=style_of(config, BEFORE, "hidden_dropout"),
-        embedding_norm=True,
-    )
-
-
 @family("opt")
 def opt(config: Config) -> Architecture:
     """OPT: learned positions with two rows to spare, biases everywhere, the embedding as output matrix.
@@ -152,30 +134,6 @@ def opt(config: Config) -> Architecture:
     entry = linear("project_in", "other_embedding", hidden, narrow)
     leaving = linear("project_out", "other", narrow, hidden)
     return whole._replace(embeddings=(table, *whole.embeddings[1:], *entry), head=(*whole.head, *leaving))
-
-
-@family("mpt")
-def mpt(config: Config) -> Architecture:
-    """MPT: ALiBi in place of positions, no biases, the embedding as output matrix; small ones may have both."""
-    hidden, bias = config.integer("d_model"), not config.flag("no_bias", default=True)
-    alibi = config.has("attn_config") and config.nested("attn_config").flag("alibi", default=True)
-    learned = config.flag("learned_pos_emb", default=False) and not alibi
-    return gpt_like(
-        config,
-        hidden=hidden,
-        layers=config.layers("n_layers"),
-        heads=heads_of(config, hidden, "n_heads"),
-        width=config.integer("expansion_ratio", default=4, most=64) * hidden,
-        tied=True,
-        activation="gelu",
-        fused=True,
-        style=style_of(config, BEFORE, "resid_pdrop"),
-        positions=config.integer("max_seq_len") if learned else 0,
-        qkv_bias=bias,
-        out_bias=bias,
-        mlp_bias=bias,
-        norm_bias=bias,
-    )
 
 
 @family("falcon")

@@ -10,6 +10,7 @@ TOLERANCE = 0.02  # makers round
 FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver reports at least; a system takes more
 MOST_ANNOUNCED = 12  # months after its release in which a device is sold nowhere
 NARROW = ("fp8", "fp6", "fp4")
+LEAST_OTHER = 0.2  # of one 16-bit rate, which the other is not slower than
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
 
 
@@ -77,10 +78,18 @@ def check_reported(check: Check, where: str, entry: Entry) -> None:
     least = FROM_SHARED if entry.get("segment") == "soc" else FROM_DRIVER
     if advertised and reported and not least * advertised <= reported <= 1.005 * advertised:
         check.problem(f"{where}.memory_reported", f"is {reported / advertised:.2f} times the advertised memory")
+    if advertised and number(entry, "memory_usable") > advertised:
+        check.problem(f"{where}.memory_usable", "is more than the advertised memory")
 
 
 def check_narrow(check: Check, where: str, entry: Entry) -> None:
-    """Check that a narrower format is as fast as the full 16-bit rate, or faster; how much, `check_ratios` says."""
+    """Check that a narrower format is as fast as the full 16-bit rate, or faster; how much, `check_ratios` says.
+
+    Both 16-bit formats are equally fast, or one is half as fast at most: BF16 of the MI100, FP16 of the Gaudi 3.
+    """
+    slow, fast = sorted(number(entry, name) for name in ("bf16", "fp16"))
+    if differ(slow, fast) and not LEAST_OTHER * fast <= slow <= (0.5 + TOLERANCE) * fast:
+        check.problem(f"{where}.fp16", f"is neither as fast as bf16 nor half as fast: {slow / fast:.2f}")
     full = number(entry, "fp16_accumulate") or number(entry, "bf16") or number(entry, "fp16")
     for field in NARROW:
         rate = number(entry, field)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from calc.catalog.checking.check import Check, check_reference
 from calc.catalog.checking.rules import (
+    ACTIVATION_KEYS,
+    ACTIVATIONS,
     CONFIG_SIZES,
     CONFIG_TEXTS,
     MODEL_RULES,
@@ -16,6 +18,7 @@ from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 FARTHEST = 32  # times a config's positions
+FEW, EACH, SPARE = 1000, 16, 2  # positions: from there on they come in such numbers, and RoBERTa's kin have two more
 
 
 def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -87,10 +90,14 @@ def leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, 
 
 def check_setting(check: Check, path: str, key: str, value: object) -> None:
     """Check one setting of a config: a size within its bounds, a number without quotes, a type that torch has."""
+    if key in POSITIONS and isinstance(value, int) and value > FEW and value % EACH not in (0, SPARE):
+        check.problem(path, f"{value} positions are no multiple of {EACH}")
     if isinstance(value, str) and value.isdecimal():
         check.problem(path, f"a number stands without quotes, not as {value!r:.40}")
     elif key in CONFIG_SIZES and not isinstance(value, list):
         check.number(path, value, 1, CONFIG_SIZES[key])
+    elif key in ACTIVATION_KEYS:
+        check.choice(path, value, ACTIVATIONS)
     elif key in TORCH_TYPES:
         check.choice(path, value, TORCH_TYPES[key])
     elif key in CONFIG_TEXTS and not isinstance(value, str):

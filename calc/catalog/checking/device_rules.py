@@ -27,8 +27,8 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "operations_per_clock": ("operations", ("16-bit",), 1, 1e7),
     "register_file": ("bytes", ("of a unit",), 2**14, 2**21),
     "shared_memory": ("bytes", ("of a unit",), 2**13, 2**20),
-    "l2_cache": ("bytes", ("on-chip",), 2**18, 2**33),
-    "last_level_cache": ("bytes", ("on-chip",), 2**20, 2**33),
+    "l2_cache": ("bytes", ("on-chip",), 2**18, 2**29),
+    "last_level_cache": ("bytes", ("on-chip",), 2**20, 2**29),
     "power": ("watts", ("board",), 5, 5000),
     "form": ("text", ("",), 0, 0),
     "link": ("text", ("",), 0, 0),
@@ -41,6 +41,16 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "devices_per_package": ("count", ("package",), 2, 64),
 }
 REQUIRED_FACTS = ("memory", "bandwidth")
+# … and of what is or was sold, by segment: the makers of cards say these of each.
+SOLD_FACTS = {
+    "consumer": ("form", "power", "memory_bus", "memory_rate", "clock", "fp32", "l2_cache"),
+    "workstation": ("form", "power", "memory_bus", "memory_rate"),
+    "data-center": ("form",),
+    "soc": ("form",),
+    "cloud": ("form",),
+}
+THREADS_TOGETHER = 32  # of a unit: they begin and end in such groups, or in twice as many
+JOINS = {"link": "device", "host_link": "host", "network": "network"}  # the kinds of a machine's links
 # How texts of facts are made up, so that none of another fact stands in their place.
 TEXT_FACTS = {
     "memory_type": r"(G|LP)?DDR\dX?|LPDDR5X|HBM(\de?)?|Hi[BZ][LQ] \d\.\d|unified|DRAM",

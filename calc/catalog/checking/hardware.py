@@ -13,6 +13,7 @@ from calc.catalog.checking.device_rules import (
     EXCEPTION_RULES,
     FACT_RULES,
     FULL_RATES,
+    JOINS,
     LINK_FACTS,
     LINK_KINDS,
     LINK_RULES,
@@ -28,9 +29,11 @@ from calc.catalog.checking.device_rules import (
     PROTOCOL_FACTS,
     PROTOCOL_RULES,
     REQUIRED_FACTS,
+    SOLD_FACTS,
     SPARSE_RATIOS,
     TEXT_CHOICES,
     TEXT_FACTS,
+    THREADS_TOGETHER,
     TOPOLOGIES,
 )
 from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
@@ -44,7 +47,8 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
     for field, choices in (("segment", SEGMENTS), ("availability", AVAILABILITY), ("vendor", VENDORS)):
         if field in entry:
             check.choice(f"{where}.{field}", entry[field], choices)
-    for field in REQUIRED_FACTS:
+    sold = () if entry.get("availability") == "announced" else SOLD_FACTS.get(str(entry.get("segment")), ())
+    for field in (*REQUIRED_FACTS, *sold):
         if field not in entry:
             check.problem(f"{where}.{field}", "is missing")
     for field in ACCELERATOR_FACTS:
@@ -52,6 +56,8 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
         if isinstance(fact, dict) and check.fields(f"{where}.{field}", fact, FACT_RULES):
             check_fact(check, f"{where}.{field}", field, fact)
             take_source(check, f"{where}.{field}", fact, entry, tables=tables)
+    if rate_of(entry.get("unit_threads")) % THREADS_TOGETHER:
+        check.problem(f"{where}.unit_threads", f"must be a multiple of {THREADS_TOGETHER}")
     check_also(check, where, entry.get("also"), tables)
     exceptions = entry.get("exceptions", [])
     for position, exception in enumerate(exceptions if isinstance(exceptions, list) else []):
@@ -196,6 +202,7 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         kind = "accelerators" if field == "accelerator" else "links"
         if entry.get(field):
             check.choice(f"{where}.{field}", entry[field], tables[kind])
+    check_joins(check, where, entry, tables)
     devices = entry.get("devices", 0)
     if bool(entry.get("accelerator")) != bool(devices):
         check.problem(f"{where}.devices", "an accelerator needs a number of devices, and devices an accelerator")
@@ -208,6 +215,18 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check.number(f"{where}.network_count", entry.get("network_count", 0), 0, 64)
     if bool(entry.get("network")) != bool(entry.get("network_count")):
         check.problem(f"{where}.network_count", "a network needs its number of ports, and ports need a network")
+
+
+def check_joins(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check that a machine's links join what they are said to join, and that its devices have such a link."""
+    for field, kind in JOINS.items():
+        other = tables["links"].get(str(entry.get(field)), {}).get("kind", kind)
+        if other != kind:
+            check.problem(f"{where}.{field}", f"{entry[field]} is a link of the kind {other!r}, not {kind!r}")
+    own = tables["accelerators"].get(str(entry.get("accelerator")), {}).get("link")
+    name = tables["links"].get(str(entry.get("link")), {}).get("name")
+    if isinstance(own, dict) and name and not str(name).startswith(str(own.get("value"))):
+        check.problem(f"{where}.link", f"is {name}, and its devices have {own.get('value')}")
 
 
 def check_shape(check: Check, where: str, entry: Entry, devices: int) -> None:

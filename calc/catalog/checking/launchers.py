@@ -93,3 +93,5 @@ def check_launcher(check: Check, where: str, entry: Entry, tables: Tables) -> No
         place = f"{where}.flags"
         if check.fields(place, flag, FLAG_RULES):
             check.choice(f"{place}.of", flag["of"], CHOICES)
+            if flag.get("flag") == "":
+                check.problem(f"{place}.{flag['of']}", "names no option")

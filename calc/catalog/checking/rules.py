@@ -42,6 +42,22 @@ CONFIG_SIZES: Mapping[str, int] = {
     "max_position_embeddings": 10**8,
 }
 TORCH_TYPES: Mapping[str, tuple[str, ...]] = dict.fromkeys(("torch_dtype", "dtype"), ("bfloat16", "float16", "float32"))
+# Of those that Hugging Face transformers names (`ACT2FN`), what published configs have; T5 says a gate with it.
+ACTIVATIONS = (
+    "silu",
+    "gelu",
+    "gelu_new",
+    "gelu_pytorch_tanh",
+    "gelu_fast",
+    "quick_gelu",
+    "relu",
+    "relu2",
+    "swish",
+    "tanh",
+    "gated-gelu",
+    "gated-silu",
+)
+ACTIVATION_KEYS = ("hidden_act", "hidden_activation", "activation_function", "feed_forward_proj", "mlp_hidden_act")
 CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
 # What a variant's config may say otherwise, and where that was read: any more, and it is a model of its own.
 VARIANT_RULES: Rules = {

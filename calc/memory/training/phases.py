@@ -238,8 +238,8 @@ def stays_bytes(plan: Plan, stage: Stage) -> int:
     return sum(Device(plan, stage, 0).static.values())
 
 
-def timelines(plan: Plan, every: list[Stage]) -> list[Timeline]:
-    """Return the step on a device of each pipeline stage.
+def timelines(plan: Plan, every: list[Stage], most_bytes: int | None = None) -> list[Timeline]:
+    """Return the step on a device of each pipeline stage, none where what stays on one is more than `most_bytes`.
 
     A stage with the same layers as an earlier one holds no more micro-batches, so the earlier one's stands for it.
     """
@@ -249,6 +249,9 @@ def timelines(plan: Plan, every: list[Stage]) -> list[Timeline]:
         inside = tuple((id(kind), count) for kind, count in stage.kind_counts())
         key = (stage.is_first, stage.is_last, inside)
         if key not in found:
-            found[key] = Step(plan, stage, position).walk()
+            step = Step(plan, stage, position)
+            if most_bytes is not None and sum(step.static.values()) > most_bytes:
+                return []
+            found[key] = step.walk()
         result.append(found[key])
     return result

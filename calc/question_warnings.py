@@ -1,0 +1,119 @@
+"""What is risky about a question, left open by it, or to be known of its answer, as warnings."""
+
+from collections.abc import Mapping
+
+from calc.architecture.config import Config
+from calc.architecture.families import left_out
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.derivation import INFO, Warn
+from calc.memory.budget import Demand, Layout
+from calc.memory.correction import UNCORRECTED
+from calc.planning.fit import MOST_SEQUENCES
+from calc.question import Asked, Question
+from calc.scenario.doubts import name_doubts
+from calc.scenario.reader import Reader
+from calc.units import show_gib
+
+Report = dict[str, object]
+
+
+def doubts(reader: Reader, devices: int) -> list[Warn]:
+    """Return what a scenario leaves open and an answer has to choose."""
+    found = name_doubts(reader, catalog(), devices)
+    model = reader.given.get("model")
+    if isinstance(model, Mapping) and (keys := left_out(Config(model["config"], "model.config"))):
+        message = f"the config leaves out {', '.join(keys)}: the defaults of its family are taken"
+        found.append(Warn("config-incomplete", message, "model.config", INFO))
+    return found
+
+
+def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, context_limit: int | None) -> list[Warn]:
+    """Return what cannot work natively or is risky about a scenario."""
+    found = []
+    if context_limit and demand.tokens > context_limit:
+        message = f"{demand.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
+        found.append(Warn("context-beyond-trained", message, "context_tokens"))
+    if accelerator is not None:
+        native = demand.weights.native
+        if native and native not in accelerator.facts:
+            message = (
+                f"{accelerator.name} does not compute in {demand.weights.name}: it is converted to another format first"
+            )
+            found.append(Warn("format-not-native", message, "weights"))
+        if accelerator.segment == "soc" and "memory_usable" in accelerator.facts:
+            sizes = (round(accelerator.quantity("memory") or 0), accelerator.capacity_bytes)
+            message = f"of the {show_gib(sizes[0])} that {accelerator.name} shares with its system programs get "
+            message += f"{show_gib(sizes[1])}; memory_limit says otherwise"
+            found.append(Warn("memory-shared", message, "accelerator", INFO, sizes_bytes=sizes))
+        elif accelerator.segment == "soc":
+            message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"
+            found.append(Warn("memory-shared", message, "accelerator"))
+        elif accelerator.memory_fact.basis == "advertised":
+            message = f"no driver report of {accelerator.name} is known: the advertised size stands in for it"
+            found.append(Warn("capacity-advertised", message, "accelerator", INFO))
+    if demand.sequences < layout.data:
+        message = f"{demand.sequences} sequences leave some of the {layout.data} data-parallel ranks idle"
+        found.append(Warn("ranks-idle", message, "parallelism.data", INFO))
+    if layout.tensor > 1 and accelerator is not None:
+        from calc.performance.fabric import tensor_warnings
+
+        found += tensor_warnings(accelerator, layout.tensor)
+    return found
+
+
+def answer_warnings(question: Question, demand: Demand, memory: Report, speed: Report | None) -> list[Warn]:
+    """Return what is to be known of an answer: limits that it ends at, and what no measurement stands behind."""
+    found = limits(question, demand, memory.get("max_sequences")) + draft_warnings(demand, speed)
+    if demand.adapters is not None and speed is not None:
+        message = "no published run stands behind the time of adapters: it is that of grouped products of their size"
+        found.append(Warn("adapters-not-measured", message, "adapters_served", INFO))
+    if question.asked.pools is not None and speed is not None:
+        message = (
+            "first tokens of published servers with pools apart differ from it: see the range, which holds four of five"
+        )
+        found.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
+    found += of_host(question, memory.get("host_bytes"))
+    return found + of_correction(question.asked, question.accelerator)
+
+
+def limits(question: Question, demand: Demand, room: object) -> list[Warn]:
+    """Return at which limit the most sequences ended where it was not memory: the engine's own, or the search's."""
+    if not question.most or room == 0:
+        return []
+    if demand.sequences >= MOST_SEQUENCES - 1:
+        message = f"memory does not bound the sequences: the search for the most ended at {demand.sequences:,}"
+    elif room is None or (isinstance(room, int) and demand.sequences < room):
+        known = "memory does not bound the sequences" if room is None else f"memory has room for {room:,} sequences"
+        message = f"{known}, and the engine runs {demand.sequences:,} at once unless sequence_slots says more"
+    else:
+        return []
+    return [Warn("sequences-at-limit", message, "sequences", INFO)]
+
+
+def draft_warnings(demand: Demand, speed: Report | None) -> list[Warn]:
+    """Return whether drafting makes tokens come later."""
+    gained = speed.get("speculation") if speed else None
+    if not isinstance(gained, dict) or gained["gain"] >= 1:
+        return []
+    most = gained["helps_up_to_sequences"]
+    message = f"drafts cost more than they gain for {demand.sequences:,} sequences at once: they help up to {most:,}"
+    return [Warn("speculation-loses", message, "speculation")]
+
+
+def of_host(question: Question, host_bytes: object) -> list[Warn]:
+    """Return what is risky about the host, or was taken of it."""
+    if question.host is None:
+        return []
+    from calc.service.host import host_warnings  # few scenarios leave anything to the host
+
+    return host_warnings(question.reader, question.host, question.asked.placement, host_bytes)
+
+
+def of_correction(asked: Asked, accelerator: Accelerator | None) -> list[Warn]:
+    """Return that the answer is corrected by a reader's own measurement, where it is."""
+    if asked.correction == UNCORRECTED or asked.engine is None:
+        return []
+    from calc.service.correction import correction_warning  # few scenarios ask for it
+
+    return [correction_warning(asked.correction, asked.engine, accelerator)]
