@@ -25,7 +25,8 @@ def sglang(case: Case) -> Runtime:
     joined = total(amount for amount in step.links if amount.id == "communication_buffers")
     limit = None
     if case.visible is not None:
-        limit = int(static_fraction(case) * max(case.visible - step.context.bytes - joined, 0))
+        share = static_fraction(case) * (seeing_share(case) if case.fraction is None else 1.0)
+        limit = int(share * max(case.visible - step.context.bytes - joined, 0))
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(
         case,
@@ -71,8 +72,7 @@ def static_fraction(case: Case) -> float:
         kept += graph * replicas * values["kept_replica" if graph <= FEW_GRAPHS else "kept_replica_many"]
     if large:
         kept = max(kept, values["kept_large"])
-    share = round(max(visible - kept, 0) / visible, 3) if visible else 0.0
-    return share * seeing_share(case)
+    return round(max(visible - kept, 0) / visible, 3) if visible else 0.0
 
 
 def seeing_share(case: Case) -> float:
