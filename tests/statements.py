@@ -26,8 +26,11 @@ CASE = re.compile(
 )
 OF_ITSELF = {"parameters", "bandwidth", "link"}  # one for each thing, whatever it is asked to do
 OF_A_FORMAT = {"weights", "model states"}
+OF_MANY = {"tokens"}  # of a text, of a training, of a second: what is counted says less than what for
 QUANTITY = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-zµ%]+(?:/s)?)?")
 BYTES = {f"{prefix}B": 1000**power for power, prefix in enumerate("KMGTP", 1)}
+COUNTS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+EDGE = 1e-6  # of the narrower of two: what values that only touch have in common
 BYTES |= {f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGTP", 1)}
 
 
@@ -44,7 +47,8 @@ class Statement(NamedTuple):
     @property
     def key(self) -> tuple[frozenset[str], str, frozenset[str]]:
         """What the number is of."""
-        return self.subjects, self.quantity, self.conditions
+        scale = frozenset(COUNTS.keys() & set(self.value.split())) if self.quantity in OF_MANY else frozenset()
+        return self.subjects, self.quantity, self.conditions | scale
 
 
 class Block(NamedTuple):
@@ -199,24 +203,33 @@ def statements(page: str, html: str) -> Iterator[Statement]:
 
 
 def extents(value: str) -> list[tuple[float, float, str]]:
-    """Return low and high end, by its last digit, and unit of each number in a value, sizes in bytes.
+    """Return low and high end, by its last digit, and unit of each number in a value: sizes in bytes, counts in ones.
 
     >>> extents("1.5 GiB of 8")
     [(1556925644.8, 1664299827.2, 'B'), (7.5, 8.5, '')]
     """
     found = []
     for digits, unit in QUANTITY.findall(value):
-        size = BYTES.get(unit.removesuffix("/s"), 1)
+        plain = unit.removesuffix("/s")
+        size = COUNTS.get(unit, BYTES.get(plain, 1))
         number, half = float(digits.replace(",", "")), 0.5 / 10 ** len(digits.partition(".")[2])
-        name = unit if size == 1 else "B" + unit[len(unit.removesuffix("/s")) :]
+        name = "" if unit in COUNTS else "B" + unit[len(plain) :] if plain in BYTES else unit
         found.append(((number - half) * size, (number + half) * size, name))
     return found
 
 
 def agree(one: str, other: str) -> bool:
-    """Return whether two values can be the same number, each rounded to its digits; of other units nothing is said."""
+    """Return whether two values can be the same number, each rounded to its digits; of other units nothing is said.
+
+    Neighbours in their last digit are two numbers: one that stands between them is rounded to one of the two.
+    """
     pairs = list(zip(extents(one), extents(other), strict=False))
-    return all(a[2] != b[2] or (a[0] <= b[1] and b[0] <= a[1]) for a, b in pairs)
+    return all(a[2] != b[2] or together(a, b) > EDGE * min(a[1] - a[0], b[1] - b[0]) for a, b in pairs)
+
+
+def together(one: tuple[float, float, str], other: tuple[float, float, str]) -> float:
+    """Return how much two ranges have in common; not above 0 where they only touch."""
+    return min(one[1], other[1]) - max(one[0], other[0])
 
 
 def across(found: Iterable[Statement]) -> dict[object, dict[str, list[Statement]]]:

@@ -60,8 +60,14 @@ class Place(NamedTuple):
 
 
 def place_of(device: Accelerator | None) -> Place | None:
-    """Return what facts say of a device by, None without one."""
-    return Place(device.vendor, device.architecture, device.segment) if device else None
+    """Return what facts say of a device by, None without one.
+
+    A server's card with GDDR memory has the processor of a workstation's, and not that of modules with HBM.
+    """
+    if device is None:
+        return None
+    card = device.segment == "data-center" and device.text("memory_type").startswith("GDDR")
+    return Place(device.vendor, device.architecture, "workstation" if card else device.segment)
 
 
 def closest(facts: list[Support], place: Place | None) -> Support | None:

@@ -164,9 +164,17 @@ def test_a_limit_of_one_s_own() -> None:
 
 @pytest.mark.parametrize(("model", "runs"), [("qwen3-32b", True), ("ernie-4.5-vl-28b-a3b", None)])
 def test_an_engine_reads_gguf_files_that_there_are(model: str, runs: bool | None) -> None:
-    """vLLM reads GGUF files, which llama.cpp's converter writes: of a family that it does not list nothing is known."""
+    """vLLM read GGUF files, which llama.cpp's converter writes: of a family that it does not list nothing is known."""
     asked = {"model": model, "weights": "q6_k", "engine": "vllm", "accelerator": "rtx-4090"}
-    assert estimate(asked)["runs"] is runs
+    assert estimate(asked | {"engine_version": "0.23"})["runs"] is runs
+
+
+def test_formats_that_vllm_left_to_plugins() -> None:
+    """GGUF files need vllm-gguf-plugin since 0.24, bitsandbytes vllm-bnb-plugin since 0.28: without, neither runs."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090"}
+    for weights, version in (("q6_k", "0.23"), ("nf4", "0.27")):
+        assert estimate({**asked, "weights": weights, "engine_version": version})["runs"] is True
+        assert estimate({**asked, "weights": weights})["runs"] is None
 
 
 @pytest.mark.parametrize(
@@ -178,6 +186,7 @@ def test_an_engine_reads_gguf_files_that_there_are(model: str, runs: bool | None
         ("qwen-7b", "vllm", "0.11", True),
         ("mpt-7b", "vllm", None, False),
         ("mpt-7b", "vllm", "0.24", True),
+        ("gpt-oss-20b", "tensorrt-llm", None, True),
     ],
 )
 def test_classes_come_and_go(model: str, engine: str, version: str | None, runs: bool) -> None:

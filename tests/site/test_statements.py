@@ -70,6 +70,8 @@ def test_other_cases_are_no_contradiction(one: list[Statement], other: list[Stat
 
 
 def test_values_agree_to_their_digits() -> None:
-    """Sizes in any unit; 4.9 can be 4.894, and 4.90 cannot."""
+    """Sizes and counts in any unit; 4.9 can be 4.894, and 4.90 cannot; neighbours in a last digit are two numbers."""
     assert agree("14.96 GiB", "16.06 GB") and agree("4.9", "4.894") and agree("5 GB", "5 tokens")
     assert not agree("4.90", "4.894") and not agree("14.96 GiB", "14.96 GB")
+    assert not agree("3", "4") and not agree("4.9", "5.0") and agree("6,738,415,616", "6.74 billion")
+    assert not agree("6,738,415,616", "6.8 billion")

@@ -11,17 +11,20 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import TowerBudget
 from calc.memory.runtime import ALLOCATED, Amount, Case
 
-PATCHES, DEEP = "vision.patch_embedding.weight", "vision.deepstack."
+PATCHES, TABLE, DEEP = "vision.patch_embedding.weight", "vision.pos_embed.weight", "vision.deepstack."
+WHOLE = 3  # times its width that each rank holds of a tower's attention: the stream, its norm, and what is projected
 GATE, UP, MERGED = ".gate_proj.weight", ".up_proj.weight", ".linear_fc2.weight"
 
 
 class Tower(NamedTuple):
     """The shapes of a tower that decide what it works in."""
 
+    layers: int
     hidden: int
     patch: int  # numbers that a patch is made of
     inner: int  # of the MLP, with its gate's
     gated: bool
+    placed: bool  # vectors of positions, one for each patch, are kept until the end
     deep: int  # outputs for the language model's layers, beside the one for its embeddings
 
 
@@ -41,8 +44,15 @@ def tower_of(stage: Stage) -> Tower | None:
     inner = [tensor.shape[0] for name, tensor in tensors.items() if name.endswith((GATE, UP))]
     if first is None or not inner or not stage.is_first:
         return None
-    deep = sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors)
-    return Tower(first.shape[0], prod(first.shape[1:]), sum(inner), gated=len(inner) > 1, deep=deep)
+    return Tower(
+        layers=max(tensor.copies for tensor in tensors.values()),
+        hidden=first.shape[0],
+        patch=prod(first.shape[1:]),
+        inner=sum(inner),
+        gated=len(inner) > 1,
+        placed=TABLE in tensors,
+        deep=sum(name.startswith(DEEP) and name.endswith(MERGED) for name in tensors),
+    )
 
 
 def most_tokens(budget: TowerBudget, context_tokens: int, *, videos: bool) -> int:
@@ -69,17 +79,20 @@ def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amou
 
     In attention are alive for each patch: the stream, its norm, queries, keys and values as they come out of one
     matrix, queries and keys anew for their rotation and as they are rotated, what attention gives and its projection;
-    in the MLP the stream, its norm, and the inner width before and after the activation. Ranks divide what is neither
-    stream nor norm nor projected.
+    in the MLP the stream, its norm, and the inner width before and after the activation. Beside them are the pixels,
+    and positions where a table gives them. Ranks divide what is neither stream nor norm nor projected, and hold their
+    sum as well.
     """
     shown, tower = seen(case, step_tokens=step_tokens, sequences=sequences), tower_of(case.stage)
     if shown is None or tower is None:
         return None, 0
     ranks, size = case.layout.tensor, case.demand.activation_bytes
-    attention = 3 * tower.hidden + (round(case.engine.values["tower_widths"]) - 3) * tower.hidden // ranks
+    inside = round(case.engine.values["tower_widths"]) - WHOLE
+    attention = (WHOLE + (ranks > 1)) * tower.hidden + inside * tower.hidden // ranks
     after = tower.inner // (2 if tower.gated else 1)
     mlp = 2 * tower.hidden + (tower.inner + after) // ranks
-    width, patches = tower.patch + max(attention, mlp), shown.items * shown.tokens * shown.patches
+    beside = tower.patch + tower.placed * tower.hidden
+    width, patches = beside + max(attention, mlp), shown.items * shown.tokens * shown.patches
     outputs = shown.items * shown.tokens * case.stage.architecture.hidden_size * (1 + tower.deep) * size
     amount = Amount(
         id="activations",
