@@ -1,9 +1,7 @@
 """Tables that a reader can filter and sort: an element around a whole table, and the script that it needs."""
 
-from mkdocs.utils import get_relative_url
-
 from calc.calculators.html import element, searched, text
-from macros.links import standing_on
+from macros.links import module
 from macros.markdown import block
 
 SCRIPT = "assets/table/table.mjs"
@@ -14,7 +12,7 @@ def filtered(table: str, *, things: str) -> str:
 
     The script stands beside the table, so that pages without one do not load it.
     """
-    script = element("script", type="module", src=get_relative_url(SCRIPT, standing_on()))
+    script = module(SCRIPT)
     return block(element("div", searched(table, things) + script, class_="filtered"))
 
 

@@ -50,3 +50,8 @@ def calculator_link(name: str, shown: str, **values: object) -> str:
     """Return a link to a calculator filled in with `values`."""
     address = calculator_address(name)
     return element("a", text(shown), href=f"{address}?{urlencode(values)}" if values else address)
+
+
+def module(path: str) -> str:
+    """Return the tag for a script of the guide; it comes after what is drawn: a page is whole without it."""
+    return element("script", type="module", fetchpriority="low", src=get_relative_url(path, _page_url[0]))

@@ -11,7 +11,7 @@ from calc.calculators.line import render_line
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros.embedded import FOLDER
-from macros.links import calculator_address, standing_on
+from macros.links import calculator_address, module, standing_on
 from macros.markdown import block
 from macros.worked import worked
 
@@ -47,7 +47,7 @@ def calculator(name: str, prefix: str = "", **changed: object) -> str:
 
 def question(*examples: str) -> str:
     """Return the field for a question in one line, with examples whose answers are finished."""
-    script = element("script", type="module", src=get_relative_url(QUESTION_SCRIPT, standing_on()))
+    script = module(QUESTION_SCRIPT)
     return block(render_line(examples) + script)
 
 
@@ -56,7 +56,7 @@ def side_by_side() -> str:
     asked = {"model": "llama-3.3-70b", "weights": "q4_k_m"}
     devices = ({"accelerator": "rtx-3090", "accelerators": "2"}, {"accelerator": "m4-max-64gb"})
     found = render_comparison([{"calculator": "speed", "fields": {**asked, **device}} for device in devices])
-    script = element("script", type="module", src=get_relative_url(COMPARING_SCRIPT, standing_on()))
+    script = module(COMPARING_SCRIPT)
     return block(found + script)
 
 

@@ -17,7 +17,7 @@ from mkdocs.utils import get_relative_url
 from calc.calculators.html import element, text
 from calc.plots import Plot, draw, draw_beside, in_unit, size_fields, table_html
 from macros.drawing import drawing
-from macros.links import standing_on
+from macros.links import module, standing_on
 from macros.markdown import block
 
 __all__ = ["plot"]
@@ -57,7 +57,7 @@ def plot_html(drawn: Plot, **attributes: str | None) -> str:
     figure = element("div", picture, class_="plot-drawing") + element("figcaption", text(written.caption))
     listed = element("summary", "The numbers of this plot") + element("div", table_html(drawn), class_="plot-table")
     inner = element("figure", figure, class_="plot-figure") + element("details", listed)
-    script = element("script", type="module", src=get_relative_url(SCRIPT, standing_on()))
+    script = module(SCRIPT)
     whole = element("gpu-plot", inner, **sources, **attributes) + script
     return block(element("div", whole, class_="plot", data_search_exclude=True))
 

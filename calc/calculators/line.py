@@ -37,6 +37,7 @@ NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
 
 PLACEHOLDER = "llama 3.3 70b q4 on 2x3090, 32k, 5 users"
 ASKED = "What do you have, and what do you want?"
+IDLE = "Press Enter: the answer is computed in your browser."
 WITHOUT_SCRIPTS = "Without scripts this page answers the examples; the calculators show their worked ones."
 
 
@@ -65,7 +66,8 @@ def render_line(examples: Sequence[str]) -> str:
     )
     asked = element("div", field + element("button", "Ask", type="submit"), class_="ask-field")
     form = element("form", element("label", ASKED, for_="ask-line") + asked, method="get")
-    live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
+    live = element("p", IDLE, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
+    live += element("noscript", element("p", WITHOUT_SCRIPTS))
     result = element("div", "", class_="ask-result", hidden=True)
     listed = element("ul", "".join(map(example, examples)), class_="ask-examples", aria_label="Examples")
     return element("div", element("gpu-question", form + live + result + listed), class_="ask calc")

@@ -1,5 +1,6 @@
 """What a line was understood as: a list for each part, which puts other words in its place, and what is left over."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from calc.units import DAY_S, show_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
+FOREIGN = re.compile(r"[€£¥]|\b(?:eur|euros?|gbp)\b", re.IGNORECASE)  # money of which no prices are known
 WHICH = "which?"
 LABELS = {
     "model": "Model",
@@ -88,7 +90,8 @@ def render(reading: Any, found: dict[str, object]) -> str:
     html = element("ul", chips, class_="ask-chips", aria_label="What was understood") if chips else ""
     if reading["unread"]:
         words = " ".join(element("q", text(part["text"])) for part in reading["unread"])
-        html += element("p", f"Not understood, and left out: {words}", class_="ask-unread")
+        more = " Prices are in dollars here." if FOREIGN.search(reading["line"]) else ""
+        html += element("p", f"Not understood, and left out: {words}{more}", class_="ask-unread")
     return html
 
 

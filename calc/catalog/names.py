@@ -48,7 +48,16 @@ class Names:
             return name
         if kind not in self.leading:
             self.leading[kind] = leading(self._tables[kind])
-        return self.leading[kind].get(fold(name))
+        found = self.leading[kind].get(fold(name))
+        return None if found and kind == "models" and not self._has_size(found, name) else found
+
+    def _has_size(self, entry_id: str, name: str) -> bool:
+        """Return whether a model's names have a size that a name says, if it says any: Gemma 12B is no Gemma 1 2B."""
+        from calc.catalog.model_names import SIZE, words_of
+
+        sizes = set(filter(SIZE.fullmatch, words_of(name)))
+        known = (words_of(listed) for listed in lookup_names(entry_id, self._tables["models"][entry_id]))
+        return not sizes or not sizes.isdisjoint(frozenset[str]().union(*known))
 
     def listed_model(self, name: str) -> str | None:
         """Return the id of the model that lists a name, None where none does; finetunes are read only for that."""
@@ -113,7 +122,8 @@ class Names:
             return None
         from calc.catalog.copies import copied  # listed names need it not
 
-        return copied(name, self._tables["models"], self.format_names)
+        found = copied(name, self._tables["models"], self.format_names)
+        return found if found and self._has_size(found.id, name) else None
 
     def named_format(self, name: str) -> "Copy | None":
         """Return what the name of a model's repository says of its number format, None where it says nothing.

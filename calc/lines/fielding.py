@@ -23,7 +23,7 @@ def take(reader: Reader, kind: str | None) -> None:
     training = kind in TRAINED
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
-        if field == "":
+        if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
             reader.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)

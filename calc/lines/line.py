@@ -9,7 +9,8 @@ from calc.errors import ScenarioError
 LONGEST = 400  # characters of a question in one line
 # A count stands close to a name: 2x3090, 8*A100, 4xMI300X; but 8x7B and 8x22 are models, and 7900xtx a card.
 GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|\d+(?:\.\d+)?[bm]\b)")
-ATOM = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)*\+?|[^\sa-z0-9]")
+MONEY = "€£¥"  # of which no prices are known
+ATOM = re.compile(r"\d{1,3}(?:,\d{3})+(?![\w,.])|[a-z0-9]+(?:[._][a-z0-9]+)*\+?|[^\sa-z0-9]")
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
 a able about actually after against all also am amd an and any anything anything apple approximately are as at be been
@@ -78,7 +79,8 @@ class Line:
         parts: list[Piece] = []
         for piece in self.pieces():
             word = piece.text
-            if word in SILENT or not word[0].isalnum() or (len(word) == 1 and word.isalpha()):
+            known = word in SILENT or (len(word) == 1 and word.isalpha())
+            if known or not (word[0].isalnum() or word in MONEY):
                 continue
             last = parts[-1] if parts else None
             if last and re.fullmatch(r"[\s\-_./:]*", self.small[last.end : piece.start]):

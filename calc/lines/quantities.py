@@ -106,6 +106,7 @@ RULES: tuple[Rule, ...] = (
     ("price_per_hour", rf"\$?\s?{NUMBER}\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
     ("price_per_month", rf"\$\s?{NUMBER}(k)?\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
     ("price_per_month", rf"{NUMBER}(k)?\s*(?:usd|dollars?|bucks)\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
+    ("price_per_month", rf"\$?\s?{NUMBER}\s?(k)?\s*(?:\$|usd|dollars?)?\s*monthly(?:\s+budget)?\b", amount),
     ("price", rf"\$\s?{NUMBER}\s?(k)?\b", amount),
     ("price", rf"{NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b)", amount),
     ("price", rf"\bbudget(?:\s+(?:of|is|around|about|under|up to))*\s*{NUMBER}\s?(k)?\b", amount),

@@ -4,9 +4,10 @@ import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.lines.device_names import CURRENT, NEAR, Count, Name
 from calc.lines.host import read_alone, read_host
 from calc.lines.line import Line
-from calc.lines.names import CURRENT, NEAR, TUNINGS, Count, Name, names_of
+from calc.lines.names import TUNINGS, names_of
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.units import GIB
 
@@ -22,7 +23,7 @@ CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
 )
-APPLE = re.compile(r"\b(?:i?mac(?: mini| studio| pro)?|macbook(?: pro| air)?|mb[ap])\b")
+APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
@@ -153,12 +154,12 @@ class Reader:
                 continue  # the size is of a device that nobody knows
             window = [piece for piece in pieces if match.start() <= piece.start < match.end()]
             self.line.claim(*match.span())
-            if apple:
-                self.line.claim(*apple.span())
             self.chips.append(Chip(*match.span(), field="accelerator", value=found.id, others=found.others))
             self.of_memory = not apple
             if count := self.names.count_beside(self.line, pieces, window):
                 self.add(count, "accelerators", count.value)
+            if apple:
+                self.line.claim(*apple.span())
             return
 
     def leave_unknown(self) -> None:

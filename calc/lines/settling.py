@@ -91,8 +91,10 @@ def smallest(scenario: Scenario) -> object:
     published: Any = estimate(scenario, repairs=False)
     weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
-    room = [report["memory"]["headroom_bytes"] for report in (published, quantized)]
-    return PUBLISHED if room[0] >= room[1] and published["runs"] is not False else weights
+    if published["scenario"]["engine"] != engine or published["runs"] is False:
+        return weights
+    room = [report["memory"].get("headroom_bytes", 0) for report in (published, quantized)]
+    return PUBLISHED if room[0] >= room[1] else weights
 
 
 def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], object]:

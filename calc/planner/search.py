@@ -5,6 +5,7 @@ Whatever is shown went through `estimate` itself. What is not shown was tried to
 
 from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
+from itertools import count as counting
 from math import ceil, inf
 from typing import Any
 
@@ -37,7 +38,7 @@ from calc.question import Question as Scenario
 from calc.question import read_question
 
 LEAST_CHANCE = 0.5  # of fitting
-Line = list[tuple[bool, tuple[bool, float], int, Candidate, Option | None]]
+Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
 
 
 def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
@@ -57,6 +58,7 @@ class Search(Ranking):
         self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
+        self.turn = counting()  # of two that are ranked alike, the one that was put in line first
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
 
@@ -68,7 +70,7 @@ class Search(Ranking):
         """Look for the best options, one candidate a step."""
         line, found = self.in_line(tried), dict[str, Option]()
         while line and len(found) < self.question.shown:
-            open_, _, order, candidate, option = heappop(line)
+            open_, _, order, _, candidate, option = heappop(line)
             if candidate.group in found:
                 continue
             if option is not None:
@@ -78,15 +80,17 @@ class Search(Ranking):
             yield self.looked
             answer = self.further(candidate)
             if isinstance(answer, Option):
-                heappush(line, (self.is_last(answer), self.value(answer), order, answer.candidate, answer))
+                heappush(
+                    line, (self.is_last(answer), self.value(answer), order, next(self.turn), answer.candidate, answer)
+                )
                 if not answer.is_sure and (rest := candidate.after()):
-                    heappush(line, (open_, self.at_best(rest), order, rest, None))
+                    heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
             elif isinstance(answer, Candidate):
-                heappush(line, (open_ or answer.tight, self.standing(answer), order, answer, None))
+                heappush(line, (open_ or answer.tight, self.standing(answer), order, next(self.turn), answer, None))
             else:
                 self.reject(candidate, answer)
                 if rest := candidate.after():
-                    heappush(line, (open_, self.at_best(rest), order, rest, None))
+                    heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
 
@@ -97,7 +101,8 @@ class Search(Ranking):
             if too_long := self.beyond_context(candidate):
                 self.reject(candidate, too_long, len(candidate.scenarios))
             elif candidate.scenarios:
-                line.append((doubted(candidate, self.facts), self.at_best(candidate), candidate.order, candidate, None))
+                open_, best = doubted(candidate, self.facts), self.at_best(candidate)
+                line.append((open_, best, candidate.order, next(self.turn), candidate, None))
         heapify(line)
         return line
 

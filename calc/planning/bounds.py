@@ -41,6 +41,8 @@ def least_of(architecture: Architecture, weights: ModelFormat) -> Least:
             read += count * tensor.active_elements * number_format.bits / 8
             if tensor.block != HEAD and len(tensor.shape) == 2:
                 multiplied += count * tensor.active_elements
+    if architecture.has_encoder:  # which passes once over the prompt: a token that is written reads the decoder alone
+        return Least(int(held), 0)
     return Least(int(held), int(read), int(multiplied))
 
 

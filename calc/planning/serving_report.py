@@ -92,7 +92,7 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     values = served.serving.engine.values
     if served.runtime.pool is not None:
         outside = sum(a.bytes for a in served.runtime.amounts if a.scope == DEVICE and a.id not in NOT_USED)
-        return [value - outside // 2, value + outside // 2]
+        return [max(value - outside // 2, 0), value + outside // 2]  # a small encoder takes less than varies outside
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0
     spread = values.get("range_rest", 0.0)

@@ -48,9 +48,16 @@ window.probes = (() => {
     return { ms: (await painted()) - start, text: answer.textContent };
   }
 
+  // A link in the text of the page: the navigation lists the open section alone.
+  function linked(href) {
+    const link = Object.assign(document.createElement("a"), { href });
+    document.querySelector("article").append(link);
+    return link;
+  }
+
   // From the click on a link to the next page's calculator on screen and live, and from its first edit to the answer.
   async function nextPage(href, value) {
-    const link = [...document.querySelectorAll(".md-nav__link")].find((candidate) => candidate.href === href);
+    const link = linked(href);
     const before = document.querySelector("gpu-calculator");
     const arrived = within("live calculator", new Promise((resolve) => {
       const observer = new MutationObserver(() => {
@@ -73,7 +80,7 @@ window.probes = (() => {
 
   // The same click to a page without a calculator: what the theme itself takes.
   async function nextText(href) {
-    const link = [...document.querySelectorAll(".md-nav__link")].find((candidate) => candidate.href === href);
+    const link = linked(href);
     const before = document.querySelector("article");
     const arrived = within("page", new Promise((resolve) => {
       const observer = new MutationObserver(() => {

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 CACHE = ROOT / ".cache" / "benchmark"
 PAGE = "calculators/will-it-fit/"
 BENCH = "calculators/"  # the recipe's pages stand beside the real one, so that its relative addresses hold
-SCRIPT = '<script src="../../assets/calculator/calculator.mjs" type="module"></script>'
+SCRIPT = '<script src="../../assets/calculator/calculator.mjs" type="module" fetchpriority="low"></script>'
 PACKED = (".gzip", ".brotli", ".woff2", ".png")
 
 

@@ -235,6 +235,25 @@ def test_no_line_is_refused() -> None:
     assert not found["ok"] and "at most 400" in found["status"]
 
 
+@pytest.mark.parametrize(
+    "line", ["which gpu for llama 70b under 2000 €", "gpu for llama 8b under €500", "gpu under 500 euro for qwen3 8b"]
+)
+def test_other_money_is_said_and_not_converted(line: str) -> None:
+    """Prices are in dollars: a limit in euros is left out, by name, and the answer says so."""
+    found = asked(line)
+    assert re.search(r"Not understood, and left out:.*(€|euro).*Prices are in dollars here", plain(found["html"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "left"), [("8k vs 32k context llama 8b 3060", "8k vs"), ("lora vs qlora 13b 4090", "lora vs")]
+)
+def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) -> None:
+    """A length or a method that is said twice is answered once, and the other is no silent part of the answer."""
+    reading: Any = read_line(line)
+    assert [part["text"] for part in reading["unread"]] == [left]
+    assert f"Not understood, and left out: {left}" in re.sub(r"\s+", " ", plain(asked(line)["html"]))
+
+
 def test_where_nothing_fits_the_engine_is_the_one_of_such_devices() -> None:
     """Kimi K2 is published in FP8, which nothing on a Mac runs: llama.cpp's four bits are answered."""
     found = asked("kimi k2 on m3 ultra 512gb")
@@ -269,3 +288,8 @@ def test_a_run_on_devices_that_are_counted_is_timed() -> None:
     """Where the line says how many, the days are not understood, and said to be."""
     found = asked("how long to train llama 3.1 8b on 8 h100 on 1b tokens in 2 days")
     assert "Not understood" in plain(found["html"]) and "2 days" in plain(found["html"])
+
+
+def test_an_encoder_is_answered_without_a_device() -> None:
+    """What has no cache and no capacity that is known takes what it is published in."""
+    assert "(BF16)" in asked("bge-large embeddings on cpu")["status"]

@@ -88,3 +88,9 @@ def test_what_is_no_count(written: str) -> None:
     with pytest.raises(ScenarioError) as error:
         estimate({"model": "llama-3.1-8b", "context_tokens": written})
     assert error.value.field == "context_tokens"
+
+
+def test_a_name_of_another_size_is_none() -> None:
+    """Gemma 12B has the letters of Gemma 1 2B."""
+    assert catalog().lookup("models", "Gemma 1 2B") == "gemma-2b" == catalog().lookup("models", "gemma 2b")
+    assert catalog().lookup("models", "gemma 12b") is None and catalog().model("gemma 12b").id != "gemma-2b"

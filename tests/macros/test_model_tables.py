@@ -85,7 +85,7 @@ def test_every_model_of_the_catalogue_has_a_row() -> None:
     released = [row[5] for row in table]
     assert released == sorted(released, reverse=True) and released[0] > "2026"
     assert html.count("<gpu-table") == 1
-    assert 'type="module" src="../../assets/table/table.mjs"' in html
+    assert 'type="module" fetchpriority="low" src="../../assets/table/table.mjs"' in html
     total = parameters_total(known_architecture(catalog(), "llama-3.1-8b"))
     assert f'<data value="{total}">' in html
 

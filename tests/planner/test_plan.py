@@ -604,3 +604,10 @@ def test_older_devices_for_servers_run_what_people_run_on_them() -> None:
     answer: Any = plan({"want": "models", "have": {"accelerator": "Tesla P40"}, "context_tokens": 8192})
     first = answer["options"][0]
     assert first["scenario"]["engine"] == "llama.cpp" and first["speed"]["decode_tokens_per_s"]["typical"] > 1
+
+
+def test_candidates_that_are_ranked_alike_are_taken_in_turn() -> None:
+    """A candidate's further formats may be worth what its first is: nothing else of the two is compared."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "weights": "any", "need": {"users": 1000}}
+    answer: Any = plan({**question, "prompt_tokens": 2000, "output_tokens": 500})
+    assert answer["options"] and all(option["replicas"] >= 1 for option in answer["options"])

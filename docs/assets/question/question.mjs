@@ -6,7 +6,6 @@ import { runtime } from "../calculator/runtime.mjs";
 
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
 const LOOK_MS = 200; // who opens this page has a question; what the page itself needs is in by then
-const IDLE_TEXT = "Press Enter: the answer is computed in your browser.";
 const LIVE_TEXT = "Computed in your browser.";
 const LATE_TEXT = "Being computed …";
 const STOPPED_TEXT = "Stopped. Press Enter to ask again.";
@@ -14,7 +13,7 @@ const STOPPED_TEXT = "Stopped. Press Enter to ask again.";
 class Question extends HTMLElement {
   #form; #line; #result; #status; #state;
   #listening = new AbortController();
-  #asked = ""; #settling = 0; #warmed = false;
+  #asked = ""; #settling = 0; #warmed = false; #idle = "";
 
   connectedCallback() {
     this.#form = this.querySelector("form");
@@ -22,6 +21,7 @@ class Question extends HTMLElement {
     this.#result = this.querySelector(".ask-result");
     this.#status = this.querySelector(".calc-status");
     this.#state = this.querySelector(".calc-runtime");
+    this.#idle ||= this.#state.textContent;
     this.#listening = new AbortController();
     const listen = (target, type, action, more) => target.addEventListener(type, action, { signal: this.#listening.signal, ...more });
     listen(this.#form, "submit", (event) => this.#submit(event));
@@ -145,7 +145,7 @@ class Question extends HTMLElement {
     const { state, text } = runtime;
     this.dataset.state = state;
     const busy = this.#result.hasAttribute("data-stale");
-    this.#state.textContent = state === "ready" ? (busy ? LATE_TEXT : LIVE_TEXT) : state === "idle" ? IDLE_TEXT : text;
+    this.#state.textContent = state === "ready" ? (busy ? LATE_TEXT : LIVE_TEXT) : state === "idle" ? this.#idle : text;
     if (state !== "failed") return;
     const retry = Object.assign(document.createElement("button"), { type: "button", textContent: "Retry" });
     retry.addEventListener("click", () => { runtime.retry(); if (this.#asked) this.#ask(this.#asked, false); });

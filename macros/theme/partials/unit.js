@@ -79,17 +79,21 @@
     use(unit);
   });
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll(".guide-unit").forEach(name));
-  // Until a reader does anything, tables of hundreds of rows are laid out only as far as they can be seen.
+  // Until a reader does anything, long pages and tables of hundreds of rows are laid out only as far as they can be seen:
+  // not where a browser goes back to a place on the page, which needs its height.
   function touched({ target }) {
     if (target instanceof Element && target.matches(".md-sidebar__scrollwrap")) return; // the theme scrolls it
     delete page.dataset.untouched;
     for (const kind of TOUCHES) document.removeEventListener(kind, touched, true);
   }
 
-  if (!location.hash) {
+  const [arrival] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  if (!location.hash && arrival?.type === "navigate") {
     page.dataset.untouched = "";
     for (const kind of TOUCHES) document.addEventListener(kind, touched, { capture: true, passive: true });
   }
-  page.dataset.sizes = ""; // the button works
+  // As the theme's script says it later, when each element's style would be worked out anew for it.
+  page.classList.replace("no-js", "js");
+  page.classList.add("js-focus-visible");
   if (kept() in NEXT && kept()) use(kept());
 })();

@@ -1,0 +1,221 @@
+"""The devices in a line: cards, chips, machines and slices of them, by their names or their memory, and how many."""
+
+import re
+from collections.abc import Iterator
+from math import inf
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.catalog.market_names import FORM, SAID_BESIDE
+from calc.lines.line import Line, Piece
+from calc.lines.quantities import SPELT
+from calc.planning.cost import newest_purchase
+from calc.units import GIB
+
+MOST_WORDS = 9  # of a name
+FEW_WORDS = 3  # of a name that is not known whole
+NUMBERS = {
+    **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
+    "sixteen": 16,
+}  # fmt: skip
+BETWEEN = frozenset(
+    ("gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used", "(")
+)
+MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
+UNIT = re.compile(r"gi?b?")
+COMPUTERS = frozenset(
+    ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
+)
+SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
+MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
+NEAR = 0.03  # sizes of cards that agree
+CURRENT = ("sold", "rented")
+
+
+class Name(NamedTuple):
+    """A name in a line: what it stands for, and what else it could be."""
+
+    start: int
+    end: int
+    kind: str  # of the catalogue
+    id: str
+    others: tuple[str, ...] = ()
+
+
+class Count(NamedTuple):
+    """How many devices a line says, and where."""
+
+    start: int
+    end: int
+    value: int
+
+
+def joined(line: Line, pieces: list[Piece], longest: int) -> Iterator[list[Piece]]:
+    """Iterate over neighbouring words with nothing that was understood between them, the longest first."""
+    for length in range(min(longest, len(pieces)), 0, -1):
+        for first in range(len(pieces) - length + 1):
+            window = pieces[first : first + length]
+            if line.free(window[0].start, window[-1].end):
+                yield window
+
+
+def words(line: Line) -> list[Piece]:
+    """Return the words of a line that are free, without signs."""
+    return [piece for piece in line.pieces() if piece.text[0].isalnum()]
+
+
+class DeviceNames:
+    """Finds the devices that a catalogue has in lines."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        apart = [named for names in catalog.market_names.named.values() for named in names]
+        self.device_words = frozenset[str]().union(*(named.words | named.forms for named in apart))
+
+    def singular(self, word: str) -> str:
+        """Return a word without the s of several devices, unless a device is named with it."""
+        several = re.search(r"\d[a-z]*s$", word) or (word.endswith("s") and word[:-1] in self.device_words)
+        return word[:-1] if several and word not in self.device_words else word
+
+    def device(self, line: Line) -> tuple[Name, Count | None] | None:
+        """Return the first device of a line and how many of them, claimed; None where there is none."""
+        pieces = line.pieces()
+        if found := self.machine(line, pieces):
+            return found
+        for window in self.windows_of_devices(line, pieces):
+            read = self.catalog.reading(
+                " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
+            )
+            if read is not None:
+                line.claim(window[0].start, window[-1].end)
+                count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
+                return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
+        return None
+
+    def machine(self, line: Line, pieces: list[Piece]) -> tuple[Name, Count] | None:
+        """Return the devices of a machine that is named, claimed: GB200 NVL72, DGX H100; a number before counts them.
+
+        A smaller number counts machines: 2 x DGX H100 have sixteen.
+        """
+        for window in joined(line, words(line), FEW_WORDS):
+            start, end = window[0].start, window[-1].end
+            found = self.catalog.lookup("machines", line.small[start:end])
+            devices = int(str(self.catalog.entries("machines")[found].get("devices", 0))) if found else 0
+            if (
+                found is None
+                or devices < 2
+                or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text))
+            ):
+                continue
+            device = str(self.catalog.entries("machines")[found]["accelerator"])
+            line.claim(start, end)
+            said = self.count_beside(line, pieces, window)
+            count = devices if said is None else said.value * (devices if said.value % devices else 1)
+            place = said or Count(start, end, value=0)
+            return Name(start, end, "accelerators", id=device), place._replace(value=count)
+        return None
+
+    def slice_of(self, line: Line, device_id: str, end: int) -> Count | None:
+        """Return how many chips a slice has that is named by its cores, claimed: v5e-8, v5p-8."""
+        device, cores = self.catalog.accelerator(device_id), SLICE.match(line.small, end)
+        if device.segment != "cloud" or not cores or not line.free(*cores.span()):
+            return None
+        line.claim(*cores.span())
+        return Count(*cores.span(), value=max(int(cores[1]) // int(device.quantity("compute_units") or 1), 1))
+
+    def windows_of_devices(self, line: Line, pieces: list[Piece]) -> Iterator[list[Piece]]:
+        """Iterate over neighbouring words that may name a device, from the first on, the longest first."""
+        for first in range(len(pieces)):
+            length = next(
+                (n for n, piece in enumerate(pieces[first : first + MOST_WORDS]) if not self.in_device(piece.text)),
+                min(MOST_WORDS, len(pieces) - first),
+            )
+            for end in range(first + length, first, -1):
+                window = pieces[first:end]
+                if self.names_device(window) and line.free(window[0].start, window[-1].end):
+                    yield window
+
+    def spelled(self, word: str) -> str:
+        """Return a word as the catalogue spells it: RTX 3090 for rtx3090s."""
+        one = self.singular(word)
+        found = None if one in self.device_words else self.catalog.lookup("accelerators", one)
+        return self.catalog.accelerator(found).name if found else one
+
+    def known(self, word: str) -> bool:
+        """Return whether a word is of a device's name, or all of it."""
+        one = self.singular(word)
+        return one in self.device_words or self.catalog.lookup("accelerators", one) is not None
+
+    def part_of_device(self, pieces: list[Piece], place: int) -> bool:
+        """Return whether one of the words before a place is of a device's name, of which the rest is not known."""
+        before = [piece.text for piece in pieces if piece.end <= place][-FEW_WORDS:]
+        named = [word for word in before if len(word) > 1 and word.isalpha() and word not in BETWEEN | COMPUTERS]
+        return any(map(self.known, named))
+
+    def in_device(self, word: str) -> bool:
+        """Return whether a word may stand in the name of a device."""
+        return (
+            word in "()-/"
+            or word in COMPUTERS
+            or self.known(word)
+            or bool(MEMORY_WORD.fullmatch(word) or SAID_BESIDE.fullmatch(word) or FORM.fullmatch(word))
+            or bool(UNIT.fullmatch(word) or re.fullmatch(r"\d{1,3}", word))
+        )
+
+    def names_device(self, window: list[Piece]) -> bool:
+        """Return whether words begin and end as a name does, and are not a size alone."""
+        first, last = window[0].text, window[-1].text
+        ends = first[0].isalnum() and not SAID_BESIDE.fullmatch(first) and not re.fullmatch(r"\d{1,2}", first)
+        return ends and last not in "(-/" and any(self.known(piece.text) for piece in window)
+
+    def count_beside(self, line: Line, pieces: list[Piece], window: list[Piece]) -> Count | None:
+        """Return how many devices stand before or after a name, claimed: 2x, x2, four, 8 *."""
+        before = [piece for piece in pieces if piece.end <= window[0].start]
+        after = [piece for piece in pieces if piece.start >= window[-1].end]
+        skipped: list[Piece] = []
+        for piece in reversed(before[-4:]):
+            if not line.free(piece.start, window[0].start):
+                break
+            number = re.fullmatch(r"(\d{1,6})[x×]?", piece.text.replace(",", ""))
+            if number and int(number[1]) > (MOST_TRAINED_ON if "train" in line.small else MOST_DEVICES):
+                break
+            if number or piece.text in NUMBERS:
+                line.claim(piece.start, window[0].start)
+                return Count(piece.start, window[0].start, int(number[1]) if number else NUMBERS[piece.text])
+            if piece.text not in BETWEEN | COMPUTERS or len(skipped) == 2:
+                break
+            skipped.append(piece)
+        signs = " ".join(piece.text for piece in after[:3])
+        behind = re.match(r"(?:['(] |s )*[x×*:] ?(\d{1,4})(?![\w.])", signs)
+        last = next((piece for piece in after if behind and piece.text.endswith(behind[1])), None)
+        if behind and last and line.free(window[-1].end, last.end):
+            line.claim(window[-1].end, last.end)
+            return Count(window[-1].end, last.end, int(behind[1]))
+        return None
+
+    def of_memory(self, size_gib: float, *, apple: bool) -> Name | None:
+        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
+        segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
+        found = [
+            device
+            for device in self.catalog.accelerators()
+            if device.segment in segments
+            and (not apple or device.vendor == "Apple")
+            and device.text("form") != "laptop"
+            and abs((device.quantity("memory") or 0) / GIB / size_gib - 1) < NEAR
+        ]
+        ranked = sorted(
+            found,
+            key=lambda device: (
+                device.vendor != "NVIDIA",
+                device.availability not in CURRENT,
+                segments.index(device.segment),
+                price.each if (price := newest_purchase(self.catalog, device)) else inf,
+                device.quantity("bandwidth") or 0,
+            ),
+        )
+        return (
+            Name(0, 0, "accelerators", id=ranked[0].id, others=tuple(device.id for device in ranked[1:]))
+            if ranked
+            else None
+        )
