@@ -19,7 +19,6 @@ GATE, UP, MERGED = ".gate_proj.weight", ".up_proj.weight", ".linear_fc2.weight"
 class Tower(NamedTuple):
     """The shapes of a tower that decide what it works in."""
 
-    layers: int
     hidden: int
     patch: int  # numbers that a patch is made of
     inner: int  # of the MLP, with its gate's
@@ -45,7 +44,6 @@ def tower_of(stage: Stage) -> Tower | None:
     if first is None or not inner or not stage.is_first:
         return None
     return Tower(
-        layers=max(tensor.copies for tensor in tensors.values()),
         hidden=first.shape[0],
         patch=prod(first.shape[1:]),
         inner=sum(inner),
