@@ -54,7 +54,10 @@ def newest(engine: Engine) -> Engine:
 
 
 def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
-    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured."""
+    """Return an engine in the era of the version that the scenario asks for, else in the newest that was measured.
+
+    The first version of that one stands for all of it.
+    """
     version = reader.given.get("engine_version")
     if engine is None:
         if version is not None:
@@ -62,11 +65,13 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
         return None
     if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
         raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
-    found = engine.of_version(version) if isinstance(version, str) else newest(engine)
+    usual = newest(engine)
+    first = next((era.first for era in usual.eras if era.id == usual.era), None)
     if version is None:
         reader.defaults.append("engine_version")
-    reader.filled["engine_version"] = version or next((era.first for era in found.eras if era.id == found.era), None)
-    return found
+    reader.filled["engine_version"] = version or first
+    # What is filled in for nothing said means the same when it is asked: the era as it is now.
+    return usual if version in (None, first) else engine.of_version(str(version))
 
 
 def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
