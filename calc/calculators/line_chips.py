@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from calc.calculators.html import element, text
 from calc.calculators.rendering import format_words
 from calc.catalog import catalog
+from calc.lines.line import MONEY
 from calc.units import DAY_S, show_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
-FOREIGN = re.compile(r"[€£¥]|\b(?:eur|euros?|gbp)\b", re.IGNORECASE)  # money of which no prices are known
+FOREIGN = re.compile(rf"[{MONEY}]|\b(?:eur|euros?|gbp)\b", re.IGNORECASE)  # money of which no prices are known
 WHICH = "which?"
 LABELS = {
     "model": "Model",

@@ -72,7 +72,7 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
 
 def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:
     """Return the field and the value of an amount in a question of training."""
-    if field in ("whole", "pretrains"):
+    if field == "whole":
         return "method", value
     if field == "training_tokens":
         return field, read_count(str(value), binary=False)

@@ -190,7 +190,7 @@ class Reader:
         return (
             framework
             or bool(TUNED.search(self.line.small))
-            or not fields.isdisjoint(("trains", "pretrains", "method", "sharding", "optimizer", "rank"))
+            or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
         )
 
     def asks(self) -> str | None:
