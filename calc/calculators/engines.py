@@ -27,6 +27,7 @@ WITHOUT_ENGINE = (
     "adapters_served",
     "prompt_logits",
     "accelerator",
+    "text_only",
     "memory_limit",
     "display",
     "parallelism",

@@ -49,6 +49,8 @@ LABELS = {
     "processor": "Processor",
     "experts_on_host": "Experts on the host",
     "gpu_layers": "Layers on the GPU",
+    "text_only": "Shown",
+    "videos": "Videos",
 }
 CHOICES: dict[str, tuple[str, ...]] = {
     "accelerators": ("1x", "2x", "3x", "4x", "8x", "16x"),
@@ -69,6 +71,8 @@ IN_WORDS: dict[str, Callable[[Any], str]] = {
     "days": lambda value: show_seconds(value * DAY_S),
     "host_memory": lambda value: f"{value} GiB",
     "rents": lambda _: "yes",
+    "text_only": lambda _: "text only",
+    "videos": lambda _: "none",
 }
 IN_FRONT = ("accelerators",)  # of the name that they count
 

@@ -34,6 +34,7 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     elif "context_tokens" in flat and "prompt_tokens" not in flat:
         output = min(flat.get("output_tokens", OUTPUT_TOKENS), flat["context_tokens"] // 2)
         flat |= {"output_tokens": output, "prompt_tokens": flat["context_tokens"] - output}
+    flat |= {name: "yes" if value else "no" for name, value in flat.items() if isinstance(value, bool)}
     return {name: str(value) for name, value in flat.items() if name in known}
 
 

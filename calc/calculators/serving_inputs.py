@@ -106,6 +106,29 @@ def adapters(topic: str) -> tuple[Input, ...]:
     )
 
 
+def shown_inputs(topic: str) -> tuple[Choice, Choice]:
+    """Return the inputs of what a model that sees is shown."""
+    alone = Choice(
+        "text_only",
+        "What it is shown",
+        "Of a model that sees or hears: with text alone the engine does not load what it sees with.",
+        "",
+        options=(("yes", "Text alone"),),
+        empty="All that it takes",
+        topic=topic,
+    )
+    videos = Choice(
+        "videos",
+        "Videos",
+        "vLLM sets memory aside for the longest video that some models take.",
+        "",
+        options=(("no", "None"),),
+        empty="As any other input",
+        topic=topic,
+    )
+    return alone, videos
+
+
 def start(topic: str) -> tuple[Input, ...]:
     """Return the inputs of an engine's start."""
     places = (("disk", "A disk"), ("network", "A network: fetched first"), ("page-cache", "Memory: kept by the system"))
@@ -142,6 +165,7 @@ def start(topic: str) -> tuple[Input, ...]:
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return the scenario of what a form holds: inputs of an object together, or none where its first is left empty."""
     found = {name: value for name, value in values.items() if not name.startswith(NESTED)}
+    found |= {name: values[name] == "yes" for name in ("text_only", "videos") if name in values}
     for name in NESTED:
         inner = {key.removeprefix(f"{name}_"): value for key, value in values.items() if key.startswith(f"{name}_")}
         if inner.get("method"):

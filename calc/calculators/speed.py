@@ -10,6 +10,7 @@ from calc.calculators.serving_inputs import (
     hit_rate,
     scenario,
     shared_prefix,
+    shown_inputs,
     speculation,
     start,
 )
@@ -52,6 +53,7 @@ INPUTS = (
     Number("sequences", "Sequences at once", "Readers who wait for an answer together.", "1", least=1, most=1_000_000),
     *speculation("Drafts"),
     *adapters("Adapters"),
+    *shown_inputs("Images and videos"),
     *start("Start"),
     *several.UNLIKE_INPUTS,
     *hosting.INPUTS,

@@ -20,7 +20,14 @@ from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import Report, answer_html, facts_html, parts_html, spoken
-from calc.calculators.serving_inputs import adapters, cache_formats, scenario, shared_prefix, speculation
+from calc.calculators.serving_inputs import (
+    adapters,
+    cache_formats,
+    scenario,
+    shared_prefix,
+    shown_inputs,
+    speculation,
+)
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.catalog import catalog
@@ -68,6 +75,7 @@ INPUTS = (
         empty="None: what the mathematics needs",
         topic="Engine",
     ),
+    *shown_inputs("Engine"),
     *several.UNLIKE_INPUTS,
     *hosting.INPUTS,
 )

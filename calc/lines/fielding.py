@@ -3,6 +3,7 @@
 from calc.lines.quantities import Quantity
 from calc.lines.reader import MONEY, TRAINED, Chip, Reader
 from calc.planning.support import format_of_bits
+from calc.scenario.model import known_architecture
 from calc.units import read_count
 
 PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
@@ -15,6 +16,7 @@ NEEDS = (
     | {"days": ("deadline",)}
 )
 HOST = ("host_memory", "processor")
+SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
 ON_HOST = ("fits", "speed", "cost")  # where something may stay in its memory
 
 
@@ -67,6 +69,8 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return ("" if reader.value(field) else field), value
     if field in NEEDS:
         return (field if kind in NEEDS[field] else ""), value
+    if field in ("text_only", "videos"):
+        return shown(reader, field, value, kind)
     return trained(reader, field, value) if kind in TRAINED else served(reader, field, value)
 
 
@@ -80,6 +84,18 @@ def trained(reader: Reader, field: str, value: object) -> tuple[str | None, obje
         return "method", "qlora"
     renamed = {"context_tokens": "sequence_tokens", "batch": "micro_batch"}
     return (renamed.get(field, field), value) if field in TRAINING else ("", None)
+
+
+def shown(reader: Reader, field: str, value: object, kind: str | None) -> tuple[str | None, object]:
+    """Return the field of what a model is shown: none of what never sees, nor of an engine that measures no video."""
+    model, engine = reader.value("model"), reader.value("engine")
+    if kind not in SHOWN or model is None:
+        return "", None
+    architecture = known_architecture(reader.facts, str(model))
+    if field == "text_only":
+        return (None if architecture.alone is architecture else field), value
+    budget = reader.facts.engine(engine).towers.get(architecture.family) if isinstance(engine, str) else None
+    return (field if budget and budget.video_tokens else ""), value
 
 
 def served(reader: Reader, field: str, value: object) -> tuple[str | None, object]:

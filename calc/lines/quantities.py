@@ -228,6 +228,14 @@ RULES: tuple[Rule, ...] = (
     ("checkpointing", r"\b(?:gradient|activation)[-_ ]checkpointing\b", said("full")),
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
     ("trains", r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft)\b", said(True)),
+    # What a model that sees is shown.
+    (
+        "text_only",
+        r"\btext[- ]only\b|-{0,2}\blanguage[-_ ]model[-_ ]only\b"
+        r"|\b(?:no|without(?: the)?) (?:images?|pictures?|vision)\b(?: (?:encoder|tower|inputs?|support))?",
+        said(True),
+    ),
+    ("videos", r"\b(?:no|without) videos?\b", said(False)),
     # Number formats by their bits; names of formats are the catalogue's.
     ("bits", r"\b(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),

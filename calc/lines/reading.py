@@ -19,6 +19,7 @@ MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
+SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
@@ -81,7 +82,7 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", "gpu_layers")
+    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", "gpu_layers", *SHOWN)
     scenario = said(reader, names) | host(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
@@ -152,7 +153,7 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
-    question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine"))}
+    question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators"))
     question.setdefault("weights", "any")

@@ -65,6 +65,40 @@ def test_the_longest_video() -> None:
     assert most_tokens(budget, 128_000, videos=False) == 16_384
 
 
+def profiled(model: str, **more: object) -> int:
+    """Return the bytes of the activations that vLLM's profiling run ends with on a large device."""
+    asked: dict[str, object] = {"model": model, "engine": "vllm", "accelerator": "b200-sxm-180gb", **more}
+    report: Any = estimate(asked)
+    return int(next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "activations"))
+
+
+def test_a_video_fills_the_context_frame_by_frame() -> None:
+    """InternVL3's frames have 256 tokens of 1,024 patches: 32,768 tokens hold 128.
+
+    Its MLP is the widest: stream and norm of 1,024, and 4,096 before and after the activation; a patch has 588 numbers.
+    """
+    width = 14 * 14 * 3 + 2 * 1024 + 2 * 4096
+    assert profiled("internvl3-8b", context_tokens=32_768) == 128 * 1024 * width * 2
+    assert profiled("internvl3-8b", context_tokens=32_768, videos=False) < 128 * 1024 * width
+
+
+def test_a_merger_is_no_layer() -> None:
+    """GLM-4.1V's layers have 4,096 inside and its merger 13,696, which works on a fourth of the patches: attention is
+    wider than both, and 60K tokens hold the longest video, of 30,000 tokens."""
+    assert profiled("glm-4.1v-9b", context_tokens=60_000) == 30_000 * 4 * (2 * 3 * 14 * 14 + 11 * 1536) * 2
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "patches"),
+    [("gemma-3-27b", 256, 64 * 64), ("llama-4-scout", 17 * 144, 17 * 24 * 24), ("kimi-vl-a3b", 33 * 33, 66 * 66)],
+)
+def test_images_as_large_as_their_processors_take_them(model: str, tokens: int, patches: int) -> None:
+    """Gemma 3 takes 896 pixels of 14 in 256 tokens, Llama 4 16 tiles of 336 pixels and the whole, Kimi VL is shown
+    1,024 pixels, which its limit of 4,096 patches makes 897, rounded up to whole tokens of 28."""
+    budget = catalog().engine("vllm").towers[known_architecture(catalog(), model).family]
+    assert (budget.image_tokens, budget.image_tokens * budget.patches) == (tokens, patches)
+
+
 def test_ranks_divide_what_is_inside() -> None:
     """Two ranks hold the stream, its norm, the projection and its sum whole, and half of the heads and of the MLP."""
 

@@ -147,12 +147,13 @@ ERA_RULES: Rules = {
     "reason": (str,),
     "source": (str,),
 }
-TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens")
+TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens", "widths")
 TOWER_RULES: Rules = {
     "image_tokens": (int,),
     "patches": (int,),
     "video_tokens?": (int,),
     "pair_tokens?": (int,),
+    "widths?": (int,),
     "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {

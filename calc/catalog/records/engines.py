@@ -41,7 +41,8 @@ class TowerBudget(NamedTuple):
     patches: int  # that one of these tokens is made of
     source: str
     video_tokens: int = 0  # of the longest video; 0 where images are larger
-    pair_tokens: int = 0  # of two of its frames
+    pair_tokens: int = 0  # of the frames that it grows by, two as a rule
+    widths: int = 0  # times its width that attention works on for each patch, where it is not the engine's coefficient
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

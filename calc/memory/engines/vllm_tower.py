@@ -13,7 +13,7 @@ from calc.memory.runtime import ALLOCATED, Amount, Case
 
 PATCHES, TABLE, DEEP = "vision.patch_embedding.weight", "vision.pos_embed.weight", "vision.deepstack."
 WHOLE = 3  # times its width that each rank holds of a tower's attention: the stream, its norm, and what is projected
-GATE, UP, MERGED = ".gate_proj.weight", ".up_proj.weight", ".linear_fc2.weight"
+GATE, UP, MERGED = ".mlp.gate_proj.weight", ".mlp.up_proj.weight", ".linear_fc2.weight"  # of layers, not of mergers
 
 
 class Tower(NamedTuple):
@@ -33,6 +33,7 @@ class Seen(NamedTuple):
     items: int
     tokens: int  # of the language model, of one item
     patches: int  # in one token
+    widths: int  # that attention works on for each patch
 
 
 @lru_cache(maxsize=256)
@@ -69,7 +70,8 @@ def seen(case: Case, *, step_tokens: int, sequences: int) -> Seen | None:
         return None
     tokens = most_tokens(budget, demand.tokens, videos=demand.videos)
     of_prompts = sequences * max(demand.tokens // tokens, 1)
-    return Seen(max(min(step_tokens // tokens, of_prompts), 1), tokens, budget.patches)
+    widths = budget.widths or round(case.engine.values["tower_widths"])
+    return Seen(max(min(step_tokens // tokens, of_prompts), 1), tokens, budget.patches, widths)
 
 
 def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amount | None, int]:
@@ -85,8 +87,7 @@ def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amou
     if shown is None or tower is None:
         return None, 0
     ranks, size = case.layout.tensor, case.demand.activation_bytes
-    inside = round(case.engine.values["tower_widths"]) - WHOLE
-    attention = (WHOLE + (ranks > 1)) * tower.hidden + inside * tower.hidden // ranks
+    attention = (WHOLE + (ranks > 1)) * tower.hidden + (shown.widths - WHOLE) * tower.hidden // ranks
     after = tower.inner // (2 if tower.gated else 1)
     mlp = 2 * tower.hidden + (tower.inner + after) // ranks
     beside = tower.patch + tower.placed * tower.hidden
