@@ -117,24 +117,30 @@ def boots(playwright: Playwright, server: Server, base: str, rounds: int) -> dic
 def next_pages(playwright: Playwright, server: Server, base: str, rounds: int) -> list[dict[str, float]]:
     """Return the waits from a click to a live calculator on the next page, and from an edit there to its answer.
 
-    `text` is the wait from a click to a page without a calculator, which is the theme's own.
+    `theme` is the wait from a click to the same page, as long and as wide, where the calculator's script is blocked.
     """
     server.encoding, server.line = OURS.encoding, OPEN_LINE
-    there, plain, back = base + "calculators/kv-cache/", base + "reference/units/", base + PAGE
-    waits = []
-    with profile(playwright) as context:
-        page = arrive(context, back)
-        page.evaluate("probes.boot('4096')")
-        for number in range(2 * rounds):
-            page.wait_for_timeout(500)
-            text = page.evaluate("href => probes.nextText(href)", plain)
-            page.wait_for_timeout(500)
-            # What was typed travels along: a value that was typed before changes nothing, and nothing is answered.
-            visit = page.evaluate(
-                "([href, value]) => probes.nextPage(href, value)", [(there, back)[number % 2], str(2048 + number)]
-            )
-            waits.append(visit | {"text": text})
-    return waits
+    between, pages = base + "reference/units/", (base + "calculators/kv-cache/", base + PAGE)
+
+    def walked(blocked: bool, probe: str) -> list[Any]:
+        with profile(playwright) as context:
+            if blocked:
+                context.route("**/calculator.mjs", lambda route: route.abort())
+            page = arrive(context, base + PAGE)
+            if not blocked:
+                page.evaluate("probes.boot('4096')")
+            found = []
+            for number in range(2 * rounds):
+                page.wait_for_timeout(500)
+                page.evaluate("href => probes.nextShown(href)", between)
+                page.wait_for_timeout(500)
+                # What was typed travels along: a value that was typed before changes nothing, and nothing is answered.
+                found.append(page.evaluate(probe, [pages[number % 2], str(2048 + number)]))
+            return found
+
+    live = walked(False, "([href, value]) => probes.nextPage(href, value)")
+    theme = walked(True, "([href]) => probes.nextShown(href)")
+    return [visit | {"theme": shown} for visit, shown in zip(live, theme, strict=True)]
 
 
 def keystrokes(playwright: Playwright, server: Server, base: str, count: int) -> list[dict[str, float]]:

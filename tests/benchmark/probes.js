@@ -78,8 +78,8 @@ window.probes = (() => {
     return { live: live - start, answered: (await painted()) - live };
   }
 
-  // The same click to a page without a calculator: what the theme itself takes.
-  async function nextText(href) {
+  // The same click to a page whose script is blocked: what the theme itself takes.
+  async function nextShown(href) {
     const link = linked(href);
     const before = document.querySelector("article");
     const arrived = within("page", new Promise((resolve) => {
@@ -108,5 +108,5 @@ window.probes = (() => {
     return times;
   }
 
-  return { boot, nextPage, nextText, watchKeys };
+  return { boot, nextPage, nextShown, watchKeys };
 })();

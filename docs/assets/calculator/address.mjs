@@ -1,16 +1,18 @@
 // The page's address, which keeps the values of a calculator's form: read when the page opens, written when they settle.
+// What else waits for that is done then: `settled`.
 
 import { initial } from "./values.mjs";
 
 const SETTLED_MS = 200; // after the last change: browsers take milliseconds to change an address, and limit how often
 
 export class Address {
-  #values; #prefix;
+  #values; #prefix; #settled;
   #push = false; #writing = 0; // whether the address that waits to be written is a new one to go back from
 
-  constructor(values, prefix) {
+  constructor(values, prefix, settled) {
     this.#values = values;
     this.#prefix = prefix;
+    this.#settled = settled;
   }
 
   #key(name) {
@@ -39,6 +41,7 @@ export class Address {
     if (!this.#writing) return;
     const push = this.#push;
     this.drop();
+    this.#settled();
     const address = this.now;
     if (address.href === location.href) return;
     if (push) history.pushState(history.state, "", address);

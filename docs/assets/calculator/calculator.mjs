@@ -28,7 +28,7 @@ class Calculator extends HTMLElement {
     this.#form = this.querySelector("form");
     this.#answer = this.querySelector(".calc-answer");
     this.#values = new Values(this.#form);
-    this.#address = new Address(this.#values, this.dataset.prefix);
+    this.#address = new Address(this.#values, this.dataset.prefix, () => carry(this.#values.changed, this.#values.unchanged));
     this.#examples = new Examples(this, this.#values);
     this.#saying = new Saying(this);
     this.#listen();
@@ -77,11 +77,13 @@ class Calculator extends HTMLElement {
   #begin() {
     const { typed } = this.#values;
     const [linked, taken] = [this.#address.read(typed), this.#takeCarried(typed)];
-    if (typed.length) { this.#carry(); this.#address.later(true); }
+    if (typed.length) this.#address.later(true);
     if (linked || taken || corrections().length) {
       this.#answer.hidden = true; // the page's own answer is to other values than the address has
       this.#ask();
-    } else this.#saying.now(this.#verdict);
+      return;
+    }
+    this.#saying.now(this.#verdict);
     this.#count();
     this.#sayState();
   }
@@ -119,14 +121,9 @@ class Calculator extends HTMLElement {
     return known.length > 0;
   }
 
-  #carry() {
-    carry(this.#values.changed, this.#values.unchanged);
-  }
-
   #edit(event) {
     this.#values.edit(event.target);
     this.#ask();
-    this.#carry();
     this.#address.later(this.#editing !== event.target);
     this.#editing = event.target;
   }
@@ -137,7 +134,6 @@ class Calculator extends HTMLElement {
     this.#values.put(fields);
     this.#editing = null;
     this.#ask();
-    this.#carry();
     this.#address.later(true);
   }
 
@@ -155,15 +151,16 @@ class Calculator extends HTMLElement {
     if (this.#address.read() || this.#asked) this.#ask();
   }
 
+  // Python works while the form says what was changed.
   #ask() {
     this.#asked = true;
     this.#saying.asked();
-    this.#count();
     const kept = corrections();
     const request = { calculator: this.dataset.calculator, fields: this.#values.fields, ...(kept.length && { corrections: kept }) };
     const stop = () => { runtime.drop(this); this.#saying.stopped(); };
     const told = "steps" in this.dataset ? (text) => this.#saying.steps(text, stop) : undefined;
     runtime.ask(this, request, (answer) => { this.#show(answer); if (answer.ok) this.#announce(request.fields); }, { told });
+    this.#count();
     this.#sayState();
   }
 

@@ -6,10 +6,12 @@ const OWN = "own"; // values that are no worked example
 
 export class Examples {
   #list; #values;
+  #known = []; // each example with its fields
 
   constructor(calculator, values) {
     this.#list = /** @type {HTMLSelectElement} */ (calculator.querySelector(".calc-example select"));
     this.#values = values;
+    for (const { value } of this.#list.options) if (value !== OWN) this.#known.push([value, this.#fields(value)]);
   }
 
   offer(listen, use) {
@@ -23,9 +25,9 @@ export class Examples {
 
   // Show the example whose values the form has.
   name() {
-    const now = JSON.stringify(this.#values.controls.map((control) => [control.name, this.#values.of(control)]));
-    const known = [...this.#list.options].find(({ value }) => value !== OWN && JSON.stringify(Object.entries(this.#fields(value))) === now);
-    this.#list.value = known?.value ?? OWN;
+    const { controls } = this.#values;
+    const [known = OWN] = this.#known.find(([, fields]) => controls.every((control) => fields[control.name] === this.#values.of(control))) ?? [];
+    if (this.#list.value !== known) this.#list.value = known;
   }
 
   #fields(written) {

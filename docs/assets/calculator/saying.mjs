@@ -1,5 +1,7 @@
 // What a calculator says of its answer: to which values it is, how far the next one is, what was wrong, what Python does.
 
+import { write } from "./values.mjs";
+
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
 const LATE_MS = 300; // an answer that is not in by then is said to be under way
 const IDLE_TEXT = "Change a value: the answer is computed in your browser.";
@@ -103,7 +105,7 @@ export class Saying {
   // One line says what the runtime does: nothing yet, loading, live, or failed with a way to try again.
   state({ state, text }, asked, retry) {
     this.#calculator.dataset.state = state;
-    this.#line.textContent = state === "idle" ? IDLE_TEXT : state === "ready" ? LIVE_TEXT : text;
+    write(this.#line, state === "idle" ? IDLE_TEXT : state === "ready" ? LIVE_TEXT : text);
     if (state !== "failed") return;
     clearTimeout(this.#late);
     if (asked) this.#note(this.#answer.hidden ? UNANSWERED_TEXT : KEPT_TEXT);
@@ -116,6 +118,7 @@ export class Saying {
 
 function mark(control, message) {
   const place = document.getElementById(`${control.id}-error`);
+  if (place.hidden && !message) return;
   place.textContent = message ?? "";
   place.hidden = !message;
   const shown = document.getElementById(`${control.id}-field`) ?? control;

@@ -9,10 +9,7 @@ export class Values {
 
   constructor(form) {
     this.#form = form;
-  }
-
-  get controls() {
-    return [...this.#form.elements].filter((control) => control.name);
+    this.controls = [...form.elements].filter((control) => control.name);
   }
 
   // What a control stands for: what the address gave where it cannot show that.
@@ -85,12 +82,17 @@ export class Values {
   // numbers do.
   count(calculator) {
     follow(calculator);
+    const changed = this.controls.filter((control) => this.of(control) !== initial(control));
     for (const topic of calculator.querySelectorAll(".calc-topic")) {
-      const within = this.controls.filter((control) => topic.contains(control));
-      const changed = within.filter((control) => this.of(control) !== initial(control)).length;
-      topic.querySelector(".calc-changed").textContent = changed ? `${changed} changed` : "";
+      const within = changed.filter((control) => topic.contains(control)).length;
+      write(topic.querySelector(".calc-changed"), within ? `${within} changed` : "");
     }
   }
+}
+
+// Say a text in an element; what says it already is left alone, and nothing is laid out anew.
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 // Whether a control can hold a value: a list must have it.
