@@ -40,9 +40,9 @@ class Reader:
             self.defaults.append(name)
         return self.filled[name]
 
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+    def choice(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         """Return the field as one of the words allowed."""
-        value = self.take(name)
+        value = self.take(name, default)
         if value not in allowed:
             hint = nearest(str(value), allowed)
             raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
