@@ -255,11 +255,11 @@ def fewer(search: TrainingSearch, option: Option) -> Steps[Option]:
     if question.need.days is None or question.want != "hardware" or number not in CLUSTERS:
         return option
     accelerator, scenario = option.candidate.devices.accelerator, option.candidate.scenario
-    one, asked = devices(question, search.facts, accelerator), (scenario["model"], scenario["method"])
+    one, asked = devices(question, search.facts, accelerator), {name: scenario[name] for name in ("model", "method")}
     few, enough = max(count for count in (*COUNTS, *CLUSTERS) if count < number) // MACHINE, number // MACHINE
     while enough - few > 1:
         middle = (few + enough) // 2
-        answer: Candidate | Option | Miss = of_number(question, one, middle * MACHINE, *asked)
+        answer: Candidate | Option | Miss = of_number(question, one, middle * MACHINE, **asked)
         while isinstance(answer, Candidate):
             search.looked += 1
             yield search.looked

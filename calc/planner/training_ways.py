@@ -37,14 +37,14 @@ def training_candidates(question: Question, facts: Catalog, method: str) -> Iter
         one = devices(question, facts, accelerator)
         for count in counts(question, accelerator):
             for model in question.models:
-                whole = of_number(question, one, count, model, method)
+                whole = of_number(question, one, count, model=model, method=method)
                 for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
                     named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
                     yield whole._replace(group=named, scenarios=({**whole.scenario, **way},), order=order)
                     order += 1
 
 
-def of_number(question: Question, one: Devices, count: int, model: object, method: object) -> Candidate:
+def of_number(question: Question, one: Devices, count: int, *, model: object, method: object) -> Candidate:
     """Return the candidate that trains a model with a method on so many devices of a kind."""
     where = placed(question, one.accelerator, count)
     scenario = {**question.fields, **where, "model": model, "method": method}
