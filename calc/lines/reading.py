@@ -1,6 +1,7 @@
 """Reading a line: the scenario or the planner's question that it makes, and what is not understood."""
 
 import re
+from typing import Any
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
@@ -26,8 +27,8 @@ TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
 
 
-def read_line(text: object) -> dict[str, object]:
-    """Return what a typed line asks; the fields are documented on the page "A question in one line".
+def read_single(text: object) -> dict[str, Any]:
+    """Return what a typed line asks of one case.
 
     Raises ScenarioError for what is no text, or too long a one.
     """
@@ -52,6 +53,7 @@ def read_line(text: object) -> dict[str, object]:
         "asks": kind,
         "scenario": scenario,
         "question": question,
+        "sides": [],
         "chips": [
             {**chip._asdict(), "text": reader.line.text[chip.start : chip.end], "others": list(chip.others)}
             for chip in sorted(reader.chips, key=lambda chip: chip.start)
