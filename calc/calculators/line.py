@@ -259,7 +259,6 @@ def refused(reading: Any) -> Answer:
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
     if any(reading["choices"].values()):
         asked = ASK_FOR_CHIP
-    unread = [part["text"] for part in reading["unread"]]
     said, unknown = [asked], []
     for name in (f"“{part['text']}”" for part in reading["unread"]):
         if models := catalog().model_names.of_family(name):
