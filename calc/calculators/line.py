@@ -7,6 +7,7 @@ from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
+from calc.calculators.line_chips import of_family
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, verdict_html
@@ -257,9 +258,12 @@ def memory_alone(report: Any) -> Answer:
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    if any(reading["choices"].values()):
+    choices = reading["choices"]
+    if "accelerator" in choices:
         asked = ASK_FOR_CHIP
     unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
+    for part in [part for part in reading["unread"] if "model" in choices and of_family(part, choices["model"][0])]:
+        asked, unknown = f"Which {part['text']}? Choose one of those that the guide knows.", ""
     said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
     return verdict_html(None, "No answer yet:", said), said
 

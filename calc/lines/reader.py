@@ -1,6 +1,7 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -13,10 +14,13 @@ from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
-FOR_MODELS = re.compile(r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
+FOR_MODELS = re.compile(
+    r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
+    r"|modell?[eo]?s?|modeles?)\b|模型"
+)
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*)\b"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*|grafikkarten?|carte|tarjeta)\b|显[卡存]"
 )
 LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
@@ -28,6 +32,7 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
+LETTERS = re.compile("[a-z]+")
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -39,6 +44,11 @@ class Chip(NamedTuple):
     field: str
     value: object
     others: tuple[str, ...] = ()
+
+
+def first_letters(entry: Mapping[str, object]) -> str:
+    """Return the letters that a model's name begins with."""
+    return (LETTERS.match(str(entry["name"]).lower()) or [""])[0]
 
 
 class Reader:
@@ -181,6 +191,15 @@ class Reader:
             return []
         chips = [device for device in self.facts.accelerators() if device.vendor == "Apple"]
         return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
+
+    def family(self) -> list[str]:
+        """Return the models that a word may mean which is but the first of their names, the newest first: mistral."""
+        entries = self.facts.entries("models").items() if "model" in self.missing else ()
+        for word in [part.text.lower() for part in self.line.unread()] if entries else ():
+            found = [(str(entry["released"]), name) for name, entry in entries if first_letters(entry) == word]
+            if found:
+                return [name for _, name in sorted(found, reverse=True)]
+        return []
 
     @property
     def trains(self) -> bool:
