@@ -7,14 +7,13 @@ from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
-from calc.calculators.line_chips import of_family
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.errors import ScenarioError
+from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
@@ -258,14 +257,17 @@ def memory_alone(report: Any) -> Answer:
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    choices = reading["choices"]
-    if "accelerator" in choices:
+    if "accelerator" in reading["choices"]:
         asked = ASK_FOR_CHIP
-    unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
-    for part in [part for part in reading["unread"] if "model" in choices and of_family(part, choices["model"][0])]:
-        asked, unknown = f"Which {part['text']}? Choose one of those that the guide knows.", ""
-    said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
-    return verdict_html(None, "No answer yet:", said), said
+    said, unknown = [asked], []
+    for name in (f"“{part['text']}”" for part in reading["unread"]):
+        if models := catalog().model_names.of_family(name):
+            said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
+        else:
+            unknown.append(name)
+    if unknown:
+        said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
+    return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)
 
 
 def problem(error: ScenarioError) -> Answer:

@@ -132,14 +132,11 @@ def missing_chips(reading: Any) -> Iterator[Chip]:
     end = len(reading["line"])
     for field, names in reading["choices"].items():
         chosen = tuple((shown(field, name), shown(field, name)) for name in names)
-        said = (part for part in reading["unread"] if field == "model" and of_family(part, names[0]))
+        said = (
+            part for part in reading["unread"] if field == "model" and catalog().model_names.of_family(part["text"])
+        )
         start, last = next(((part["start"], part["end"]) for part in said), (end, end))
         yield Chip(field, WHICH, start, last, options=(("", WHICH), *chosen), said=False)
-
-
-def of_family(part: Any, name: str) -> bool:
-    """Return whether a word that was not understood is what a model's name begins with."""
-    return bool(catalog().model(name).name.lower().startswith(part["text"].lower()))
 
 
 def options(field: str, others: list[str]) -> tuple[Option, ...]:

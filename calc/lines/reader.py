@@ -1,7 +1,6 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -32,7 +31,6 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
-LETTERS = re.compile("[a-z]+")
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -44,11 +42,6 @@ class Chip(NamedTuple):
     field: str
     value: object
     others: tuple[str, ...] = ()
-
-
-def first_letters(entry: Mapping[str, object]) -> str:
-    """Return the letters that a model's name begins with."""
-    return (LETTERS.match(str(entry["name"]).lower()) or [""])[0]
 
 
 class Reader:
@@ -193,13 +186,9 @@ class Reader:
         return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
 
     def family(self) -> list[str]:
-        """Return the models that a word may mean which is but the first of their names, the newest first: mistral."""
-        entries = self.facts.entries("models").items() if "model" in self.missing else ()
-        for word in [part.text.lower() for part in self.line.unread()] if entries else ():
-            found = [(str(entry["released"]), name) for name, entry in entries if first_letters(entry) == word]
-            if found:
-                return [name for _, name in sorted(found, reverse=True)]
-        return []
+        """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
+        parts = self.line.unread() if "model" in self.missing else []
+        return next(filter(None, (self.facts.model_names.of_family(part.text) for part in parts)), [])
 
     @property
     def trains(self) -> bool:
