@@ -115,7 +115,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
         "method": "full" if kind == "duration" and anew else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
-        **({"sequence_tokens": SEQUENCE} if reader.value("samples") or (kind == "duration" and not anew) else {}),
+        **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
     }
     for name, value in usual.items():
         if name not in scenario:
@@ -125,6 +125,12 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def of_each(reader: Reader) -> int:
+    """Return the tokens of each sequence that is tuned on: as many as usual, as far as the model goes."""
+    longest = known_architecture(reader.facts, str(reader.value("model"))).context_tokens
+    return min(SEQUENCE, longest or SEQUENCE)
 
 
 def is_anew(reader: Reader) -> bool:
@@ -140,7 +146,7 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
     """
     samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
     if samples is not None:
-        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", SEQUENCE)))
+        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", of_each(reader))))
     elif "training_tokens" in scenario:
         tokens = int(str(scenario["training_tokens"]))
         if epochs == 1:

@@ -132,6 +132,18 @@ def test_the_size_of_a_cache_needs_no_device() -> None:
     assert "The cache takes 16.00 GiB" in asked("kv cache for qwen3 32b at 128k fp8")["status"]
 
 
+def test_a_family_without_a_size_is_told_what_there_is() -> None:
+    """Of a word that names several models the line says which: it is no word that nobody knows."""
+    said = answer_line("qwen on a 4090")["status"]
+    assert "Of “qwen” the guide has Qwen3.8" in said and "nothing by the name" not in said
+    assert "nothing by the name of “flux”" in answer_line("run flux on a 3060")["status"]
+
+
+def test_a_model_is_not_trained_beyond_its_context() -> None:
+    """GPT-2 has 1,024 places: an example has no 2,048 tokens."""
+    assert "1 × 1,024 tokens" in answer_line("train gpt2 from scratch on 4090")["status"]
+
+
 def test_a_model_is_not_asked_beyond_its_context() -> None:
     """Without lengths the usual 8,192 tokens are taken, and of Llama 2 the 4,096 that it goes."""
     assert "with 4,096 tokens" in asked("llama 2 13b q4 on 3090")["status"]
