@@ -187,7 +187,7 @@ def read_asked(reader: Reader) -> Asked:
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
-    prompt, output = read_tokens(reader)
+    prompt, output = read_tokens(reader, model.context_tokens)
     cached = reader.count("cached_tokens", least=0)
     all_logits = reader.choice("prompt_logits", ("last", "all")) == "all"
     demand = Demand(

@@ -128,7 +128,8 @@ def test_the_verdict_names_model_format_and_context() -> None:
     """A reader sees what was computed, whatever the form was set to before."""
     for scenario, _, _, _ in ASKED:
         report: Any = estimate(scenario)
-        for part in (report["model"]["name"], report["model"]["weights"], "2,304 tokens"):
+        tokens = f"{report['scenario']['context_tokens']:,} tokens"
+        for part in (report["model"]["name"], report["model"]["weights"], tokens):
             assert part in WILL_IT_FIT.status(report)
 
 

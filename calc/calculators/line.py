@@ -13,7 +13,7 @@ from calc.calculators.rendering import parts_html, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.errors import ScenarioError
+from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
@@ -257,11 +257,17 @@ def memory_alone(report: Any) -> Answer:
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    if any(reading["choices"].values()):
+    if "accelerator" in reading["choices"]:
         asked = ASK_FOR_CHIP
-    unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
-    said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
-    return verdict_html(None, "No answer yet:", said), said
+    said, unknown = [asked], []
+    for name in (f"“{part['text']}”" for part in reading["unread"]):
+        if models := catalog().model_names.of_family(name):
+            said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
+        else:
+            unknown.append(name)
+    if unknown:
+        said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
+    return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)
 
 
 def problem(error: ScenarioError) -> Answer:

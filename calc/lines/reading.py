@@ -48,6 +48,7 @@ def read_single(text: object) -> dict[str, Any]:
         if kind == "limit" and scenario:
             question = limited(reader, scenario)
             scenario = None
+    choices = {"model": reader.family(), "accelerator": reader.macs()}
     return {
         "line": reader.line.text,
         "asks": kind,
@@ -61,7 +62,7 @@ def read_single(text: object) -> dict[str, Any]:
         "taken": reader.taken,
         "unread": [piece._asdict() for piece in reader.line.unread()],
         "missing": reader.missing,
-        "choices": {"accelerator": reader.macs()} if "accelerator" in reader.missing else {},
+        "choices": {name: found for name, found in choices.items() if name in reader.missing and found},
     }
 
 
@@ -115,7 +116,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
         "method": "full" if kind == "duration" and anew else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
-        **({"sequence_tokens": SEQUENCE} if reader.value("samples") or (kind == "duration" and not anew) else {}),
+        **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
     }
     for name, value in usual.items():
         if name not in scenario:
@@ -125,6 +126,12 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def of_each(reader: Reader) -> int:
+    """Return the tokens of each sequence that is tuned on: as many as usual, as far as the model goes."""
+    longest = known_architecture(reader.facts, str(reader.value("model"))).context_tokens
+    return min(SEQUENCE, longest or SEQUENCE)
 
 
 def is_anew(reader: Reader) -> bool:
@@ -140,7 +147,7 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
     """
     samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
     if samples is not None:
-        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", SEQUENCE)))
+        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", of_each(reader))))
     elif "training_tokens" in scenario:
         tokens = int(str(scenario["training_tokens"]))
         if epochs == 1:

@@ -86,10 +86,11 @@ class Bounds:
     def tokens(self, scenario: Mapping[str, object]) -> int:
         """Return the tokens of a sequence, read once for all scenarios that say the same of it."""
         said = {name: scenario[name] for name in LENGTHS if name in scenario}
-        key = str(said)
+        longest = self.longest(scenario)
+        key = f"{longest} {said}"
         if key not in self.lengths:
             reader = Reader(said)
-            self.lengths[key] = sum(read_tokens(reader)) + reader.count("cached_tokens", least=0)
+            self.lengths[key] = sum(read_tokens(reader, longest)) + reader.count("cached_tokens", least=0)
         return self.lengths[key]
 
     def longest(self, scenario: Mapping[str, object]) -> int | None:

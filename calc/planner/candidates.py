@@ -25,8 +25,8 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as the
 OWN_COUNTS = tuple(
     sorted({*COUNTS, 3, 6, 12, 24, 48})
 )  # of those in people's own machines, among whom layers are divided
-# Beyond a machine those of a training run are rented by the machine of eight.
-CLUSTERS = tuple(8 * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
+CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD, RENTED, MODIFIED = "sold", "rented", "modified"

@@ -112,6 +112,20 @@ def test_a_mac_without_a_chip_is_asked_for_it() -> None:
     assert "on one M5 32GB" in asked("macbook air llama 3.1 8b M5 32GB")["status"]
 
 
+def test_a_name_of_many_models_is_asked_which() -> None:
+    """Mistral is a name of many: they are offered in its place, and nobody says that it is unknown."""
+    found = asked("finetune mistral on colab t4")
+    assert "Of “mistral” the guide has" in found["status"]
+    assert f'data-start="{len("finetune ")}" data-end="{len("finetune mistral")}"' in found["html"]
+    assert '<option value="Mistral Small 3.2 24B">' in found["html"]
+
+
+def test_a_model_that_nobody_knows_is_none_of_its_size() -> None:
+    """A size behind a name that the catalogue lacks is no other model of that size."""
+    for line in ("flux 12b on a 4090", "wan 2.2 14b 4090", "foobar 70b on 2x3090"):
+        assert "Which model?" in asked(line)["status"]
+
+
 def test_a_host_beside_cards_for_servers() -> None:
     """vLLM keeps nothing on the host: where its devices hold a model they are answered, and else llama.cpp."""
     assert "under vLLM" in asked("8xh200 2tb ram deepseek v3")["status"]
@@ -130,6 +144,18 @@ def test_every_part_has_its_words() -> None:
 def test_the_size_of_a_cache_needs_no_device() -> None:
     """Qwen3 32B keeps 2 × 64 layers × 8 heads × 128 in a byte each: 16 GiB for 131,072 tokens."""
     assert "The cache takes 16.00 GiB" in asked("kv cache for qwen3 32b at 128k fp8")["status"]
+
+
+def test_a_family_without_a_size_is_told_what_there_is() -> None:
+    """Of a word that names several models the line says which: it is no word that nobody knows."""
+    said = answer_line("qwen on a 4090")["status"]
+    assert "Of “qwen” the guide has Qwen3.8" in said and "nothing by the name" not in said
+    assert "nothing by the name of “flux”" in answer_line("run flux on a 3060")["status"]
+
+
+def test_a_model_is_not_trained_beyond_its_context() -> None:
+    """GPT-2 has 1,024 places: an example has no 2,048 tokens."""
+    assert "1 × 1,024 tokens" in answer_line("train gpt2 from scratch on 4090")["status"]
 
 
 def test_a_model_is_not_asked_beyond_its_context() -> None:
