@@ -43,6 +43,6 @@ def read_line(text: object) -> dict[str, object]:
     >>> read_line("llama 3.3 70b q4 on 2x3090")["scenario"]["weights"]
     'q4_k_m'
     """
-    from calc.lines.reading import read_line as read  # most never type one
+    from calc.lines.comparing import read_line as read  # most never type one
 
     return read(text)

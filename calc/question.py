@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator, Engine
+from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.errors import Scenario, ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.kv_cache import with_expanded_caches
 from calc.memory.placement import Host, Placement
+from calc.memory.runtime import EAGER
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from calc.performance.cold_start import Start
     from calc.planning.serving import Serving
     from calc.planning.serving_pools import PoolLayouts
+
+
+HALF_BITS = 16
 
 
 class Asked(NamedTuple):
@@ -183,7 +187,7 @@ def read_asked(reader: Reader) -> Asked:
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
-    prompt, output = read_tokens(reader)
+    prompt, output = read_tokens(reader, model.context_tokens)
     cached = reader.count("cached_tokens", least=0)
     all_logits = reader.choice("prompt_logits", ("last", "all")) == "all"
     demand = Demand(
@@ -213,7 +217,7 @@ def read_asked(reader: Reader) -> Asked:
         engine=engine,
         fraction=fraction,
         batched_tokens=demand.batched_tokens if "batched_tokens" in reader.given else None,
-        attention=reader.choice("attention", attention_ways(engine)),
+        attention=reader.choice("attention", attention_ways(engine), usual_attention(engine, values)),
         placement=read_placed(reader, engine, architecture),
         store=read_stored_caches(reader, engine, architecture),
         concurrency=read_concurrency(reader, engine) if traffic is None else MOST_SEQUENCES,
@@ -229,6 +233,14 @@ def read_asked(reader: Reader) -> Asked:
 def attention_ways(engine: Engine | None) -> tuple[str, ...]:
     """Return the ways of attention that an engine has: in tiles, by PyTorch's own kernels, or with scores stored."""
     return ("flash", "sdpa", "eager") if engine and "key_walk_s_sdpa" in engine.values else ("flash", "eager")
+
+
+def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:
+    """Return how an engine computes attention where nothing is said, None for as all do.
+
+    llama.cpp takes values in fewer than 16 bits in tiles alone, so who keeps them so has asked for these.
+    """
+    return EAGER if engine is not None and engine.stores_scores and values.bits >= HALF_BITS else None
 
 
 def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:

@@ -247,3 +247,12 @@ def test_an_unknown_device_names_each_candidate_once() -> None:
         estimate({"model": "llama-3.1-8b", "accelerator": "H1000"})
     named = caught.value.message.split('"')[1::2]
     assert len({catalog().accelerator(name).id for name in named}) == len(named) > 0
+
+
+def test_lengths_that_nobody_gives_are_no_longer_than_the_model() -> None:
+    """GPT-2 has 1,024 places: with nothing said it is asked for those, and with lengths for what is said."""
+    asked = {"model": "gpt2", "accelerator": "rtx-4090"}
+    report = estimate(asked)
+    assert report["scenario"]["prompt_tokens"] == 768 and report["scenario"]["output_tokens"] == 256
+    assert "context-beyond-trained" not in {warning["code"] for warning in report["warnings"]}
+    assert estimate({**asked, "prompt_tokens": 2048})["scenario"]["context_tokens"] == 2304

@@ -10,17 +10,19 @@ from calc.calculators.inputs import Values
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, verdict_html
+from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.errors import ScenarioError
+from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
+from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
-from calc.lines.reading import read_line
 from calc.lines.settling import ON_HOST, settled
 from calc.planner.steps import Steps, finished
-from calc.units import show_dollars
+from calc.units import show_count, show_dollars
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
+Settled = tuple[str, str, dict[str, object]]  # and what was settled
 CALCULATOR_OF = {
     "fits": "will-it-fit",
     "devices": "will-it-fit",
@@ -30,6 +32,9 @@ CALCULATOR_OF = {
     "duration": "training-time",
     "cache": "kv-cache",
 }
+AT_ONCE = (
+    8  # requests by which rented devices are kept busy where a line says nothing of it, as the form of costs has it
+)
 ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
 ASK_FOR_CHIP = "Which chip has the Mac, and how much memory?"
 NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
@@ -94,19 +99,57 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
     try:
         if reading["missing"] or reading["asks"] is None:
             html, status = refused(reading)
-        elif reading["question"]:
-            from calc.calculators import line_options  # most ask of one scenario
-
-            html, status, found = yield from line_options.answering(reading)
-        elif names_no_device(reading):
-            html, status = memory_alone(report_of(reading))
+        elif reading["sides"]:
+            html, status, found = yield from comparing(reading)
         else:
-            html, status, found = calculated(reading)
+            html, status, found = yield from answering_one(reading)
     except ScenarioError as error:
         html, status = problem(error)
     chips = line_chips.render(reading, found)
     answered = element("div", html, class_="ask-answer")
     return {"ok": True, "html": chips + answered, "status": status}
+
+
+def answering_one(reading: Any) -> Steps[Settled]:
+    """Look for the answer to a line of one case."""
+    if reading["question"]:
+        from calc.calculators import line_options  # most ask of one scenario
+
+        return (yield from line_options.answering(reading))
+    if names_no_device(reading):
+        return *memory_alone(report_of(reading)), {}
+    return calculated(reading)
+
+
+def comparing(reading: Any) -> Steps[Settled]:
+    """Look for the answers to a line's sides: those of forms stand side by side, others one after the other."""
+    from calc.calculators import line_sides  # most ask of one case
+
+    sides = reading["sides"]
+    if any(side["question"] or names_no_device(side) for side in sides):
+        answers = []
+        for side in sides:
+            html, status, _ = yield from answering_one(side)
+            answers.append((html, status))
+        return *line_sides.one_by_one(reading, answers), {}
+    cases = in_one_format(sides, list(map(worked, sides)))
+    said = [f"{sentence(case, sides[0]['asks'])} {words_of(case)}".strip() for case in cases]
+    pinned = [Pinned(case.calculator, case.values, case.report) for case in cases]
+    found = [case.found for case in cases]
+    alike = {name: value for name, value in found[0].items() if all(one.get(name) == value for one in found)}
+    return *line_sides.beside(reading, found, pinned, said), alike
+
+
+def in_one_format(sides: Any, cases: list[Worked]) -> list[Worked]:
+    """Return cases in the first of their settled number formats in which all fit; as they are where there is none."""
+    formats = dict.fromkeys(str(case.found.get("weights")) for case in cases)
+    if len(formats) < 2 or not all("weights" in case.found for case in cases):
+        return cases
+    for weights in formats:
+        tried = [worked({**side, "scenario": {**side["scenario"], "weights": weights}}) for side in sides]
+        if all(case.report["memory"].get("fits") and case.report.get("runs") is not False for case in tried):
+            return [case._replace(found={**case.found, "weights": weights}) for case in tried]
+    return cases
 
 
 def worked(reading: Any) -> Worked:
@@ -116,32 +159,52 @@ def worked(reading: Any) -> Worked:
     calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
     scenario, found = settled(reading["scenario"], reading["asks"])
     values = form_values(calculator, scenario)
-    return Worked(calculator, values, found, calculator.report(values))
+    report = calculator.report(values)
+    if reading["asks"] == "cost" and "sequences" not in scenario:
+        found["sequences"] = max(min(AT_ONCE, report["memory"].get("max_sequences") or 1), 1)
+        values["sequences"] = str(found["sequences"])
+        report = calculator.report(values)
+    return Worked(calculator, values, found, report)
 
 
-def calculated(reading: Any) -> tuple[str, str, dict[str, object]]:
+def calculated(reading: Any) -> Settled:
     """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
-    calculator, values, found, report = worked(reading)
-    words = plain(found, fits=report["memory"].get("fits", True))
+    case = worked(reading)
+    calculator, values, found, report = case
+    words = words_of(case)
     note = noted(calculator, values, found, words)
     link = link_to(calculator, values, f"{calculator.title} Every field")
-    status, html = calculator.status(report), calculator.render(report).replace(f'"{ROOT}', '"')  # from the first page
+    status, html = (
+        sentence(case, reading["asks"]),
+        calculator.render(report).replace(f'"{ROOT}', '"'),
+    )  # from the first page
     if reading["asks"] == "cost":
-        status = cost_of(report)
         html = verdict_html(None, status, "") + html
     verdict, end, rest = html.partition("</p>")
     return verdict + end + note + link + rest, f"{status} {words}".strip(), found
 
 
+def sentence(case: Worked, asks: str) -> str:
+    """Return a case's answer in a sentence."""
+    return cost_of(case.report) if asks == "cost" else case.calculator.status(case.report)
+
+
+def words_of(case: Worked) -> str:
+    """Return what was settled for a case, in words."""
+    return plain(case.found, fits=case.report["memory"].get("fits", True))
+
+
 def cost_of(report: Any) -> str:
-    """Return what a million output tokens cost, in a sentence."""
+    """Return what a million output tokens cost, and with how many requests at once, in a sentence."""
     rent = (report["cost"] or {}).get("rent")
     if not rent:
         return "The catalogue has no rent of this device: put in your own, under Every field."
     each, price = rent["per_million_output_tokens"], rent["price"]
     ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
     said = f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
-    return f"{show_dollars(each['typical'])} a million output tokens ({ends}), rented: {said}."
+    count = report["scenario"]["sequences"]
+    busy = "by one request at a time" if count == 1 else f"by {show_count(count)} requests at once"
+    return f"{show_dollars(each['typical'])} a million output tokens ({ends}), kept busy {busy}, rented: {said}."
 
 
 def noted(calculator: Calculator, values: Values, found: dict[str, object], words: str) -> str:
@@ -194,11 +257,17 @@ def memory_alone(report: Any) -> Answer:
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    if any(reading["choices"].values()):
+    if "accelerator" in reading["choices"]:
         asked = ASK_FOR_CHIP
-    unknown = ", ".join(f"“{part['text']}”" for part in reading["unread"])
-    said = f"{asked} The guide knows nothing by the name of {unknown}." if unknown else asked
-    return verdict_html(None, "No answer yet:", said), said
+    said, unknown = [asked], []
+    for name in (f"“{part['text']}”" for part in reading["unread"]):
+        if models := catalog().model_names.of_family(name):
+            said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
+        else:
+            unknown.append(name)
+    if unknown:
+        said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
+    return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)
 
 
 def problem(error: ScenarioError) -> Answer:

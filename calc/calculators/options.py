@@ -26,8 +26,11 @@ def model_name(scenario: Any) -> str:
 
 def devices(scenario: Any, replicas: int = 1) -> str:
     """Return how many of which device a scenario has, and how many times."""
-    each = f"{show_count(scenario.get('accelerators', 1))} × {catalog().accelerator(scenario['accelerator']).name}"
-    return f"{show_count(replicas)} servers of {each}" if replicas > 1 else each
+    count, name = scenario.get("accelerators", 1), catalog().accelerator(scenario["accelerator"]).name
+    if replicas == 1:
+        return f"{show_count(count)} × {name}"
+    each = f"with one {name} each" if count == 1 else f"of {show_count(count)} × {name}"
+    return f"{show_count(replicas)} servers {each}"
 
 
 def format_of(scenario: Any) -> str:

@@ -37,8 +37,11 @@ class Pinned(NamedTuple):
     report: Report
 
 
-def side_by_side(pinned: list[Pinned]) -> tuple[str, str]:
-    """Return the table of up to `MOST` answers, and what differs in a sentence; raises ScenarioError for more."""
+def side_by_side(pinned: list[Pinned], *, kept: bool = False) -> tuple[str, str]:
+    """Return the table of up to `MOST` answers, and what differs in a sentence; raises ScenarioError for more.
+
+    Those that are kept have no button that takes them away.
+    """
     if not 0 < len(pinned) <= MOST:
         raise ScenarioError("pinned", f"must be one to {MOST} answers, not {len(pinned)}")
     rows, different = [], 0
@@ -46,17 +49,21 @@ def side_by_side(pinned: list[Pinned]) -> tuple[str, str]:
         differs = len(set(cells)) > 1
         different += differs
         rows.append([text(label), *(marked(cell) if differs else text(cell) for cell in cells)])
-    heads = [heading(place, one) for place, one in enumerate(pinned)]
+    heads = [heading(one) + ("" if kept else remove(place)) for place, one in enumerate(pinned)]
     shown = table(("What", *heads), rows, caption="Side by side", class_="calc-beside", words=len(pinned) + 1)
     told = f"{len(pinned)} answers, {different} of {len(rows)} lines differ." if len(pinned) > 1 else "One answer."
     return shown, told
 
 
-def heading(place: int, one: Pinned) -> str:
-    """Return a column's heading: the question in a line, which leads to its form, and a button that takes it away."""
+def heading(one: Pinned) -> str:
+    """Return a column's heading: the question in a line, which leads to its form."""
     link = element("a", text(one.calculator.title), href=ROOT + address_of(one.calculator, one.values))
-    words = element("small", text(asked_words(one.report)))
-    return f"{link} {words} " + element("button", "Remove", type="button", data_remove=place)
+    return f"{link} {element('small', text(asked_words(one.report)))}"
+
+
+def remove(place: int) -> str:
+    """Return the button that takes a column away."""
+    return " " + element("button", "Remove", type="button", data_remove=place)
 
 
 def marked(cell: str) -> str:

@@ -6,7 +6,7 @@ are named: what is not made from another model before what is, the maker with mo
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -82,15 +82,11 @@ class ModelNames:
     def having(self, asked: frozenset[str]) -> Reading | None:
         """Return the model with a name of all these words, one of which is a size; None where none has.
 
-        Without a size, the one model that has the words and nothing but a size besides: Llama 3.3 is its 70B.
+        Without a size, the one model that has the words and nothing but a size besides: Llama 3.3 is its 70B. Where
+        there is none, the newest of those that have a version besides, if all have one size: Mistral Small is the last.
         """
         if not any(map(SIZE.fullmatch, asked)):
-            sized = [
-                entry_id
-                for entry_id, known in self.own.items()
-                if any(asked < words and all(map(SIZE.fullmatch, words - asked)) for words in known)
-            ]
-            return Reading(sized[0], ()) if len(asked) > 1 and len(sized) == 1 else None
+            return self.of_one_size(asked) if len(asked) > 1 else None
         found = matching(asked, self.own) or matching(asked, self.every)
         if not found:
             return None
@@ -102,6 +98,36 @@ class ModelNames:
 
         ranked = sorted(found, key=order, reverse=True)
         return Reading(ranked[0], tuple(ranked[1:]))
+
+    def of_one_size(self, asked: frozenset[str]) -> Reading | None:
+        """Return the model of these words and a size, or the newest of one size with a version; None for several."""
+        for besides in (SIZE.fullmatch, lambda word: SIZE.fullmatch(word) or VERSION.fullmatch(word)):
+            found = {
+                entry_id: frozenset(filter(SIZE.fullmatch, words - asked))
+                for entry_id, known in self.own.items()
+                for words in known
+                if asked < words and all(map(besides, words - asked)) and any(map(SIZE.fullmatch, words - asked))
+            }
+            if len(set(found.values())) == 1:
+                newest = self.newest_first(found)
+                return Reading(newest[0], tuple(newest[1:]))
+            if found:
+                return None
+        return None
+
+    def newest_first(self, entry_ids: Iterable[str]) -> list[str]:
+        """Return entries in the order of their days."""
+        return sorted(entry_ids, key=lambda entry_id: str(self.entries[entry_id].get("released")), reverse=True)
+
+    def of_family(self, name: str) -> list[str]:
+        """Return the models with the words of a name, which may say no size, newest first: those of a family.
+
+        What is made of another model, or for one use, is left out unless it is said.
+        """
+        asked = words_of(name)
+        names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}
+        plain = [entry_id for entry_id, words in names.items() if asked <= words and not words & MADE_OF - asked]
+        return self.newest_first(plain) if asked else []
 
 
 def maker_of(entry: Mapping[str, object]) -> str:

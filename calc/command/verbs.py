@@ -7,6 +7,7 @@ from calc import estimate, plan, read_line
 from calc.calculators import training_answer
 from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, report_of
+from calc.calculators.line_sides import labels
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
@@ -73,6 +74,17 @@ def ask(line: str, *, as_json: bool) -> int:
     print(in_words(said["status"]))
     if reading["unread"]:
         print("Not understood, and left out: " + ", ".join(part["text"] for part in reading["unread"]))
+    if not reading["sides"]:
+        return print_answer(reading)
+    found = []
+    for name, side in zip(labels(reading, [{} for _ in reading["sides"]]), reading["sides"], strict=True):
+        print(f"\n{name}")
+        found.append(print_answer(side))
+    return max(found)
+
+
+def print_answer(reading: Report) -> int:
+    """Print the options or the report that answer a reading, and return the exit status."""
     if reading["question"]:
         found: Report = plan(settled_question(reading["question"])[0])
         print_options(found)
@@ -85,7 +97,9 @@ def ask(line: str, *, as_json: bool) -> int:
 
 
 def answered(reading: Report) -> Report:
-    """Return a reading with what was settled, and the report or the options that answer it."""
+    """Return a reading with what was settled, and the report or the options that answer it, or each of its sides."""
+    if reading["sides"]:
+        return {"reading": reading, "sides": [answered(side) for side in reading["sides"]]}
     if reading["question"]:
         question, _ = settled_question(reading["question"])
         return {"reading": reading, "question": question, "answer": plan(question)}

@@ -1,6 +1,7 @@
 """Reading a line: the scenario or the planner's question that it makes, and what is not understood."""
 
 import re
+from typing import Any
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
@@ -26,8 +27,8 @@ TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
 
 
-def read_line(text: object) -> dict[str, object]:
-    """Return what a typed line asks; the fields are documented on the page "A question in one line".
+def read_single(text: object) -> dict[str, Any]:
+    """Return what a typed line asks of one case.
 
     Raises ScenarioError for what is no text, or too long a one.
     """
@@ -47,11 +48,13 @@ def read_line(text: object) -> dict[str, object]:
         if kind == "limit" and scenario:
             question = limited(reader, scenario)
             scenario = None
+    choices = {"model": reader.family(), "accelerator": reader.macs()}
     return {
         "line": reader.line.text,
         "asks": kind,
         "scenario": scenario,
         "question": question,
+        "sides": [],
         "chips": [
             {**chip._asdict(), "text": reader.line.text[chip.start : chip.end], "others": list(chip.others)}
             for chip in sorted(reader.chips, key=lambda chip: chip.start)
@@ -59,7 +62,7 @@ def read_line(text: object) -> dict[str, object]:
         "taken": reader.taken,
         "unread": [piece._asdict() for piece in reader.line.unread()],
         "missing": reader.missing,
-        "choices": {"accelerator": reader.macs()} if "accelerator" in reader.missing else {},
+        "choices": {name: found for name, found in choices.items() if name in reader.missing and found},
     }
 
 
@@ -113,7 +116,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
         "method": "full" if kind == "duration" and anew else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
-        **({"sequence_tokens": SEQUENCE} if reader.value("samples") or (kind == "duration" and not anew) else {}),
+        **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
     }
     for name, value in usual.items():
         if name not in scenario:
@@ -123,6 +126,12 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def of_each(reader: Reader) -> int:
+    """Return the tokens of each sequence that is tuned on: as many as usual, as far as the model goes."""
+    longest = known_architecture(reader.facts, str(reader.value("model"))).context_tokens
+    return min(SEQUENCE, longest or SEQUENCE)
 
 
 def is_anew(reader: Reader) -> bool:
@@ -138,7 +147,7 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
     """
     samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
     if samples is not None:
-        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", SEQUENCE)))
+        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", of_each(reader))))
     elif "training_tokens" in scenario:
         tokens = int(str(scenario["training_tokens"]))
         if epochs == 1:

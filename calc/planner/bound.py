@@ -7,7 +7,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.memory.prefix import Prefix
-from calc.planner.candidates import Candidate
+from calc.planner.candidates import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.support import place_of
 from calc.question import Asked, read_asked
@@ -54,12 +54,22 @@ class Bound(NamedTuple):
         )
 
     @property
-    def multiplied_tokens(self) -> int:
-        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+    def prompt(self) -> int:
+        """The tokens of a prompt that pass through the layers: what no cache has."""
         if self.asked is None:
             return 0
         prompt = self.asked.demand.prompt_tokens
-        return prompt - self.asked.demand.prefix.found(prompt) + max(self.asked.output_tokens - 1, 1)
+        return prompt - self.asked.demand.prefix.found(prompt)
+
+    @property
+    def multiplied_tokens(self) -> int:
+        """The tokens of a request that pass through the layers: of its prompt what no cache has, and its answer."""
+        return 0 if self.asked is None else self.prompt + max(self.asked.output_tokens - 1, 1)
+
+
+def alike(scenario: Mapping[str, object]) -> str:
+    """Return what is the same of scenarios that differ in their devices alone."""
+    return str([item for item in scenario.items() if item[0] not in WHERE])
 
 
 class Bounds:
@@ -68,16 +78,19 @@ class Bounds:
     def __init__(self, facts: Catalog) -> None:
         self.facts = facts
         self.read = dict[tuple[object, ...], Bound]()
-        self.known = dict[tuple[str, str], Least | None]()
+        known = facts.derived.setdefault("least of models", {})
+        assert isinstance(known, dict)
+        self.known: dict[tuple[str, str], Least | None] = known  # by the names of model and format
         self.lengths = dict[str, int]()
 
     def tokens(self, scenario: Mapping[str, object]) -> int:
         """Return the tokens of a sequence, read once for all scenarios that say the same of it."""
         said = {name: scenario[name] for name in LENGTHS if name in scenario}
-        key = str(said)
+        longest = self.longest(scenario)
+        key = f"{longest} {said}"
         if key not in self.lengths:
             reader = Reader(said)
-            self.lengths[key] = sum(read_tokens(reader)) + reader.count("cached_tokens", least=0)
+            self.lengths[key] = sum(read_tokens(reader, longest)) + reader.count("cached_tokens", least=0)
         return self.lengths[key]
 
     def longest(self, scenario: Mapping[str, object]) -> int | None:
@@ -88,7 +101,7 @@ class Bounds:
     def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
         place = place_of(candidate.devices.accelerator)
-        key = (place, bool(candidate.devices.unlike), str([item for item in scenario.items() if item[0] not in WHERE]))
+        key = (place, bool(candidate.devices.unlike), alike(scenario))
         if key not in self.read:
             self.read[key] = needed(scenario)
         bound = self.read[key]
@@ -100,6 +113,14 @@ class Bounds:
         if known is None or type(sequences) is not int or any(name in scenario for name in READ):
             return self.of(candidate, scenario)
         return Bound(None, known, known.read * candidate.devices.seconds_each_byte, given=sequences)
+
+    def own(self, candidate: Candidate) -> Own:
+        """Return what the sequences of a candidate need at least of its devices, in whatever format its weights are."""
+        bound, devices = self.of(candidate, candidate.scenario), candidate.devices
+        cache_s = bound.sequences * bound.cache[1] * devices.seconds_each_byte / bound.written
+        operations, rate = 2.0 * bound.least.multiplied * bound.prompt * bound.sequences, devices.operations_per_s
+        written = max(bound.asked.output_tokens, 1) if bound.asked else 1
+        return Own(cache_s, operations / rate / written if rate else 0.0, 1 - 1 / written)
 
     def least_held(self, scenario: Mapping[str, object]) -> int:
         """Return the least bytes of the weights, without reading the rest of a scenario; 0 where that would not do.

@@ -25,14 +25,22 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as the
 OWN_COUNTS = tuple(
     sorted({*COUNTS, 3, 6, 12, 24, 48})
 )  # of those in people's own machines, among whom layers are divided
-# Beyond a machine those of a training run are rented by the machine of eight.
-CLUSTERS = tuple(8 * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
+CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
 LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
+
+
+class Own(NamedTuple):
+    """What sequences need at least of devices, beside the time to read the weights."""
+
+    cache_s: float = 0.0  # to read their caches in a step
+    prompt_s: float = 0.0  # to multiply prompts, for each token that is written
+    steps: float = 1.0  # for each token that is written; the first comes with the prompt
 
 
 class Candidate(NamedTuple):
@@ -46,6 +54,8 @@ class Candidate(NamedTuple):
     rate: float | None = None  # tokens a second of a training run, where it was timed
     tight: bool = False  # a training run that is likely to fit and not certain
     sure: bool = False  # its first scenario, with what each replica is given, surely fits
+    own: Own | None = None  # what its sequences need at least, None: not known
+    spare_bytes: int | None = None  # that the first scenario leaves; None: not known
     share: Share | None = None  # what each replica is given, where they share what is asked
     speed: dict[str, float] | None = None  # typical figures of the first scenario, which fits and runs; None: not known
 
@@ -73,7 +83,7 @@ class Candidate(NamedTuple):
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario; None where that was the last."""
         return (
-            self._replace(scenarios=self.scenarios[1:], share=None, speed=None, sure=False)
+            self._replace(scenarios=self.scenarios[1:], share=None, speed=None, spare_bytes=None, sure=False)
             if len(self.scenarios) > 1
             else None
         )

@@ -7,8 +7,8 @@ from math import inf
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
-from calc.planner.bound import Bound, Bounds
-from calc.planner.candidates import Candidate
+from calc.planner.bound import Bound, Bounds, alike
+from calc.planner.candidates import Candidate, Own
 from calc.planner.devices import Devices
 from calc.planner.options import Miss, Option, tokens_per_s
 from calc.planner.question import Question
@@ -17,6 +17,8 @@ from calc.scenario.model import known_architecture
 from calc.units import show_number
 
 OF_SPEED = ("speed", "latency", "energy")  # what ranks by how fast an option is
+NOTHING_OWN = Own()
+OF_NUMBERS = (*OF_SPEED, "margin")  # what ranks by numbers that each scenario has of its own
 
 
 @lru_cache(maxsize=1024)  # each question asks for those of every model
@@ -30,27 +32,31 @@ class Ranking:
 
     def __init__(self, question: Question, facts: Catalog) -> None:
         self.question, self.facts, self.bounds = question, facts, Bounds(facts)
+        self.energies = dict[tuple[str, str], tuple[int, float]]()  # of scenarios, by how many devices of a kind
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any of its scenarios; less is better."""
-        rank, devices = self.question.rank_by, self.fleet(candidate)
+        rank = self.question.rank_by
         if candidate.speed is not None and rank in OF_SPEED:
             return self.ranked(candidate, candidate.speed)
+        if candidate.spare_bytes is not None and rank == "margin":
+            return False, -candidate.spare_bytes
         if rank == "devices":
-            return False, devices.number
+            return False, self.fleet(candidate).number
         if rank == "cost":
             price = self.price(candidate)
-            return price is None, devices.number if price is None else price
+            return price is None, self.fleet(candidate).number if price is None else price
         model = candidate.scenario["model"]
         if rank == "size" and isinstance(model, str) and model in self.facts.entries("models"):
             return False, -parameters(known_architecture(self.facts, model))
         look = self.bounds.of if rank == "size" else self.bounds.quick
-        bounds = [look(candidate, scenario) for scenario in candidate.scenarios]
-        return min(self.bounded(rank, candidate, bound) for bound in bounds)
+        left = candidate.scenarios[:1] if candidate.sure else candidate.scenarios
+        return min(self.bounded(rank, candidate, look(candidate, scenario)) for scenario in left)
 
     def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound."""
-        devices, step_s = candidate.devices, bound.step_s
+        devices, own = candidate.devices, candidate.own or NOTHING_OWN
+        step_s = bound.step_s + own.cache_s
         if bound.asked is None and bound.given is None:
             return False, -inf
         if rank == "size":
@@ -61,7 +67,29 @@ class Ranking:
             return False, step_s
         if rank == "speed":
             return False, -self.together(bound) / step_s if step_s else -inf
-        return False, (devices.power_w or 0) * step_s / self.together(bound)
+        return False, (devices.power_w or 0) * (step_s * own.steps + own.prompt_s) / self.together(bound)
+
+    def remember(self, candidate: Candidate) -> None:
+        """Remember what the first scenario of a candidate that was timed takes, on the fewest devices of its kind."""
+        if self.question.rank_by == "energy" and candidate.speed and not self.question.need.shared:
+            unknown, value = self.ranked(candidate, candidate.speed)
+            if not unknown:
+                self.energies.setdefault(self.kind(candidate), (candidate.devices.number, value))
+
+    def no_better(self, candidate: Candidate) -> tuple[bool, float] | None:
+        """Return what ranks a candidate at best by what fewer of its devices were found to take; None if not known.
+
+        Twice the devices are at most twice as fast: what each reads is halved at best, and what starts, or waits for
+        messages, is not. So a token takes no less energy of more devices.
+        """
+        if not self.energies or (len(candidate.scenarios) > 1 and not candidate.sure):
+            return None
+        number, value = self.energies.get(self.kind(candidate), (candidate.devices.number, 0.0))
+        return (False, value) if candidate.speed is None and number < candidate.devices.number else None
+
+    def kind(self, candidate: Candidate) -> tuple[str, str]:
+        """Return the kind of devices and what is asked of them, however many they are."""
+        return candidate.devices.accelerator.id, alike(candidate.scenario)
 
     def together(self, bound: Bound) -> float:
         """Return the sequences of all replicas together, at most."""

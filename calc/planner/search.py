@@ -3,7 +3,7 @@
 Whatever is shown went through `estimate` itself. What is not shown was tried too, or could not have come before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from itertools import count as counting
 from math import ceil, inf
@@ -11,45 +11,23 @@ from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import estimate, runs_of
+from calc.estimate import estimate
 from calc.planner.candidates import Candidate, doubted, named_engine
 from calc.planner.fleet import Fleet, Spread, fewest
+from calc.planner.inspection import Inspection
 from calc.planner.need import Share
-from calc.planner.options import (
-    Miss,
-    Option,
-    cannot_be,
-    does_not_run,
-    room_of,
-    short,
-    slow,
-    tight,
-    too_heavy,
-)
+from calc.planner.options import Miss, Option, cannot_be, room_of, short, tight
 from calc.planner.question import Question
-from calc.planner.ranking import OF_SPEED, Ranking
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surely_fits
 from calc.planning.bounds import chance_of_fitting
-from calc.planning.served import Served
 from calc.planning.serving_load import server_of
-from calc.planning.serving_speed import typical_speed
-from calc.question import Question as Scenario
-from calc.question import read_question
 
 LEAST_CHANCE = 0.5  # of fitting
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
 
 
-def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
-    """Return the typical speed of sequences that fit; none where their number, or requests, are part of the answer."""
-    asked = read.asked
-    if read.most or asked.concurrency is not None or asked.pools is not None:
-        return {}
-    return typical_speed(served, asked.output_tokens, asked.cached_tokens, prompts=prompts)
-
-
-class Search(Ranking):
+class Search(Inspection):
     """A question, asked of one candidate after the other."""
 
     def __init__(self, question: Question, facts: Catalog) -> None:
@@ -59,8 +37,6 @@ class Search(Ranking):
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
         self.turn = counting()  # of two that are ranked alike, the one that was put in line first
-        self.times = question.rank_by in OF_SPEED or question.need.timed
-        self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
         """Return the best options, each of a group of its own, best first; last those that may not run, or not fit."""
@@ -70,11 +46,14 @@ class Search(Ranking):
         """Look for the best options, one candidate a step."""
         line, found = self.in_line(tried), dict[str, Option]()
         while line and len(found) < self.question.shown:
-            open_, _, order, _, candidate, option = heappop(line)
+            open_, best, order, _, candidate, option = heappop(line)
             if candidate.group in found:
                 continue
             if option is not None:
                 found[candidate.group] = option
+                continue
+            if (least := self.no_better(candidate)) is not None and least > best:
+                heappush(line, (open_, least, order, next(self.turn), candidate, None))
                 continue
             self.looked += 1
             yield self.looked
@@ -86,6 +65,7 @@ class Search(Ranking):
                 if not answer.is_sure and (rest := candidate.after()):
                     heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
             elif isinstance(answer, Candidate):
+                self.remember(answer)
                 heappush(line, (open_ or answer.tight, self.standing(answer), order, next(self.turn), answer, None))
             else:
                 self.reject(candidate, answer)
@@ -120,7 +100,7 @@ class Search(Ranking):
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""
         if not self.question.need.shared:
-            return self.trusted(candidate) if candidate.speed is None else self.reported(candidate)
+            return self.nearer(candidate) if candidate.speed is None else self.reported(candidate)
         if candidate.share is None and candidate.most_replicas > 1:
             return self.bounded_share(candidate)
         share = candidate.share
@@ -136,38 +116,13 @@ class Search(Ranking):
     def standing(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate at best: by its first scenario, and the next, if that should not surely fit."""
         own, rest = self.at_best(candidate), candidate.after()
-        if rest is None or candidate.sure or candidate.share is None or candidate.most_replicas == 1:
+        if rest is None or candidate.sure:
+            return own
+        if not self.question.need.shared:
+            return own if candidate.speed is None else min(own, self.at_best(rest))
+        if candidate.share is None or candidate.most_replicas == 1:
             return own
         return min(own, self.at_best(self.bounded_share(rest)))
-
-    def trusted(self, candidate: Candidate) -> Candidate | Miss:
-        """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
-        return self.beyond_limits(candidate) or self.below_bounds(candidate) or self.timed(candidate)
-
-    def timed(self, candidate: Candidate) -> Candidate | Miss:
-        """Return the same where no limit and no bound stands against it."""
-        try:
-            found = self.fitting(candidate)
-            if isinstance(found, Miss):
-                return found
-            speed = typical(*found, prompts=self.times_prompts) if self.times else {}
-        except ScenarioError as error:
-            return cannot_be(error)
-        miss = self.late(speed) if speed else None
-        return miss or candidate._replace(speed=speed)
-
-    def late(self, speed: Mapping[str, float]) -> Miss | None:
-        """Return which time is longer than it may be; None where it is kept or not known."""
-        for name, most in self.allowed:
-            if most is not None and name in speed and speed[name] > most:
-                return Miss("speed", slow(speed[name], most), speed[name] / most)
-        return None
-
-    @property
-    def allowed(self) -> tuple[tuple[str, float | None], ...]:
-        """The longest times that are allowed, by their names in a report."""
-        need = self.question.need
-        return ("time_per_output_token_s", need.step_s), ("time_to_first_token_s", need.ttft_s)
 
     def sized(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as many replicas as share what is asked, and what each of them is given."""
@@ -241,42 +196,6 @@ class Search(Ranking):
         except ScenarioError as error:
             return cannot_be(error)
         return self.judge(candidate, report)
-
-    def below_bounds(self, candidate: Candidate) -> Miss | None:
-        """Return what no layout and no engine gives: room for the weights, or the time to read them."""
-        room = candidate.devices.whole_room
-        if (held := self.bounds.least_held(candidate.scenario)) > room:
-            return too_heavy(held, room)
-        bound = self.bounds.of(candidate, candidate.scenario)
-        if bound.least.held > room:
-            return too_heavy(bound.least.held, room)
-        step = self.question.need.step_s
-        if step is not None and bound.step_s > step:
-            return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
-        return self.beyond_context(candidate)
-
-    def beyond_context(self, candidate: Candidate) -> Miss | None:
-        """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
-        if self.question.trains or not candidate.scenarios:
-            return None
-        tokens, longest = self.bounds.tokens(candidate.scenario), self.bounds.longest(candidate.scenario)
-        if longest is None or tokens <= longest:
-            return None
-        return Miss("context", f"it is made for {longest:,} tokens", tokens / longest)
-
-    def fitting(self, candidate: Candidate) -> tuple[Scenario, Served] | Miss:
-        """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks."""
-        read = read_question(candidate.scenario)
-        serving = read.serving()
-        if serving is None:
-            return Miss("engine", "no engine is known to run it", inf)
-        case, runtime = serving.fullest(read.demand, read.layout)
-        if not (read.most or runtime.fits or runtime.capacity is None):
-            return short(runtime.device - runtime.capacity, runtime.capacity)
-        works = runs_of(read)
-        if works.runs is False:
-            return does_not_run(serving.engine.id, works)
-        return read, Served(serving, read.demand, layout=read.layout, case=case, runtime=runtime, most=None)
 
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
         """Return the option that a report is of, or what it lacks."""

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from math import ceil
 
+from calc.memory.runtime import Runtime
 from calc.planner.options import SURE, Option, room_of
 from calc.planning.bounds import END, chance_of_fitting
-from calc.planning.served import serve
+from calc.planning.served import Served, serve
 from calc.planning.serving_report import pool_range, total_range
 from calc.question import read_question
 
@@ -18,18 +19,33 @@ def surely_fits(scenario: Mapping[str, object]) -> bool:
     """Return whether a scenario that fits does so surely, by the numbers of its report and without making one."""
     read = read_question(scenario)
     serving = read.serving()
-    if serving is None:
-        return False
-    served = serve(serving, read.demand, read.layout, most=False)
-    runtime = served.runtime
+    return serving is not None and is_sure(serve(serving, read.demand, read.layout, most=False))
+
+
+def is_sure(served: Served) -> bool:
+    """Return whether what is served surely fits."""
+    runtime, free = served.runtime, free_pool(served.runtime)
     if runtime.capacity is None:
         return False
-    free = next((amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free"), None)
-    if runtime.fits and free is not None:
+    if free is not None:
         spare, upper = free, pool_range(served, free)[1] - free
     else:
         spare, upper = runtime.capacity - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
     return chance_of_fitting(room_bytes=runtime.capacity, spare_bytes=spare, upper_bytes=upper) >= SURE
+
+
+def free_pool(runtime: Runtime) -> int | None:
+    """Return the bytes that are free of a cache which an engine sets aside; None where none is, or it is too small."""
+    free = (amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free")
+    return next(free, None) if runtime.fits else None
+
+
+def bytes_left(runtime: Runtime) -> int | None:
+    """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
+    if runtime.capacity is None:
+        return None
+    free = free_pool(runtime)
+    return runtime.capacity - runtime.device if free is None else free
 
 
 def surer_context(option: Option) -> int | None:

@@ -16,13 +16,13 @@ from calc.estimate import estimate
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
-from calc.planner.candidates import Candidate
+from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, Candidate, devices
 from calc.planner.options import SURE, Miss, Option, cannot_be, short, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planner.steps import Steps
-from calc.planner.training_ways import methods, training_candidates, ways
+from calc.planner.training_ways import methods, of_number, training_candidates, ways
 from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.training_fit import fullest, stays_beyond
 from calc.question import read_asked
@@ -239,13 +239,36 @@ def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSea
     for method in methods(question):
         every = list(training_candidates(question, facts, method))
         tried += len(every)
-        found += yield from search.looking(every)
+        for option in (yield from search.looking(every)):
+            found.append((yield from fewer(search, option)))
     if search.refused and not found and search.refused.field.split(".")[0] not in VARIED:
         raise search.refused  # it is not what was looked for that is wrong, but the question
     if question.of == "training_tokens":
         found = [most_tokens(search, option) for option in found]
         return search, sorted(found, key=lambda option: -option.report["scenario"]["training_tokens"])[:1], tried
     return search, sorted(found, key=lambda option: (search.is_last(option), search.value(option))), tried
+
+
+def fewer(search: TrainingSearch, option: Option) -> Steps[Option]:
+    """Look for as few machines as end a run in its days: between the number that was tried and the one before it."""
+    question, number = search.question, option.candidate.devices.number
+    if question.need.days is None or question.want != "hardware" or number not in CLUSTERS:
+        return option
+    accelerator, scenario = option.candidate.devices.accelerator, option.candidate.scenario
+    one, asked = devices(question, search.facts, accelerator), {name: scenario[name] for name in ("model", "method")}
+    few, enough = max(count for count in (*COUNTS, *CLUSTERS) if count < number) // MACHINE, number // MACHINE
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        answer: Candidate | Option | Miss = of_number(question, one, middle * MACHINE, **asked)
+        while isinstance(answer, Candidate):
+            search.looked += 1
+            yield search.looked
+            answer = search.further(answer)
+        if isinstance(answer, Option) and search.value(answer) <= search.value(option):
+            option, enough = answer, middle
+        else:
+            few = middle
+    return option
 
 
 def most_tokens(search: TrainingSearch, option: Option) -> Option:

@@ -7,6 +7,7 @@ from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
 from calc.planner.candidates import Candidate, counts, devices, kinds, placed
+from calc.planner.devices import Devices
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees
 from calc.planning.support import what_runs
@@ -36,11 +37,18 @@ def training_candidates(question: Question, facts: Catalog, method: str) -> Iter
         one = devices(question, facts, accelerator)
         for count in counts(question, accelerator):
             for model in question.models:
-                base = {**question.fields, **placed(question, accelerator, count), "model": model, "method": method}
+                whole = of_number(question, one, count, model=model, method=method)
                 for way in divisions(question, model, count, method) if question.want == "layout" else [{}]:
                     named = {"hardware": accelerator.id, "layout": str(way)}.get(question.want, str(model))
-                    yield Candidate(named, one.together(count), ({**base, **way},), order)
+                    yield whole._replace(group=named, scenarios=({**whole.scenario, **way},), order=order)
                     order += 1
+
+
+def of_number(question: Question, one: Devices, count: int, *, model: object, method: object) -> Candidate:
+    """Return the candidate that trains a model with a method on so many devices of a kind."""
+    where = placed(question, one.accelerator, count)
+    scenario = {**question.fields, **where, "model": model, "method": method}
+    return Candidate(one.accelerator.id, one.together(count), (scenario,), 0)
 
 
 def trains(accelerator: Accelerator, facts: Catalog) -> bool:

@@ -67,6 +67,7 @@ def distinct_stages(architecture: Architecture, pipeline: int) -> tuple[Stage, .
     return tuple(dict.fromkeys((every[0], *between.values(), every[-1])))
 
 
+@lru_cache(maxsize=512)  # a search asks for the same on many devices, and a report again
 def fullest(demand: Demand, layout: Layout) -> tuple[Stage, Budget]:
     """Return the pipeline stage whose devices hold the most, with its budget."""
     budgets = [(load.stage, load_budget(demand=demand, load=load, layout=layout)) for load in loads(demand, layout)]

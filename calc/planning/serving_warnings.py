@@ -33,15 +33,9 @@ def division_warnings(served: Served) -> list[Warn]:
 
 def model_warnings(served: Served) -> list[Warn]:
     """Return whether the model is another than a decoder, which these speeds are for."""
-    architecture = served.demand.architecture
-    if not architecture.writes:
+    if not served.demand.architecture.writes:
         message = "the model writes no text: it passes over its input once, and its speed is the time of that pass"
         return [Warn("writes-no-text", message, "model", INFO)]
-    if architecture.has_encoder:
-        message = (
-            "an encoder reads before the decoder writes: all layers are counted for every token, which is too slow"
-        )
-        return [Warn("encoder-counted-twice", message, "model")]
     return []
 
 

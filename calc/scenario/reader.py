@@ -40,9 +40,9 @@ class Reader:
             self.defaults.append(name)
         return self.filled[name]
 
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+    def choice(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         """Return the field as one of the words allowed."""
-        value = self.take(name)
+        value = self.take(name, default)
         if value not in allowed:
             hint = nearest(str(value), allowed)
             raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
@@ -82,12 +82,17 @@ def check_json(value: object, field: str, level: int = 0) -> None:
         check_json(item, f"{field}.{key}", level + 1)
 
 
-def read_tokens(reader: Reader) -> tuple[int, int]:
-    """Return prompt and output tokens of a sequence, from either of them, from their sum, or from the defaults."""
+def read_tokens(reader: Reader, longest: int | None) -> tuple[int, int]:
+    """Return prompt and output tokens of a sequence, from either of them, from their sum, or from the defaults.
+
+    The defaults are no more than the tokens that the model is made for, where somebody says how many these are.
+    """
     whole_context = reader.given.get("context_tokens")
     if whole_context is None:
-        prompt = reader.count("prompt_tokens", default=PROMPT_TOKENS)
-        output = reader.count("output_tokens", least=0, default=OUTPUT_TOKENS)
+        spoken = not reader.given.keys().isdisjoint(("prompt_tokens", "output_tokens"))
+        room = PROMPT_TOKENS + OUTPUT_TOKENS if spoken or longest is None else max(longest, 2)
+        output = reader.count("output_tokens", least=0, default=min(OUTPUT_TOKENS, room // 2))
+        prompt = reader.count("prompt_tokens", default=min(PROMPT_TOKENS, room - min(OUTPUT_TOKENS, room // 2)))
         reader.filled["context_tokens"] = prompt + output
         return prompt, output
     context = reader.count("context_tokens")

@@ -140,8 +140,8 @@ def llama_cpp_fields(row: Row) -> dict[str, Any]:
     batch = re.search(r"n_ubatch=(\d+)", row["notes"])
     if batch:
         found["batched_tokens"] = int(batch.group(1))
-    if "no FlashAttention" in row["engine_version"] or "flash_attn=0" in row["notes"] or "fa off" in row["notes"]:
-        found["attention"] = "eager"
+    stored = "no FlashAttention" in row["engine_version"] or "flash_attn=0" in row["notes"] or "fa off" in row["notes"]
+    found["attention"] = "eager" if stored else "flash"  # most of them asked for it before it was on by itself
     return found
 
 

@@ -108,7 +108,7 @@ def attention_of(row: Row, engine: str, version: str) -> str:
     llama.cpp had tiles switched off in 2023 and 2024; of transformers 4.35 and older those who wanted them say so.
     """
     if engine == "llama.cpp":
-        return "" if row["source_key"] in TILED else "eager"
+        return "flash" if row["source_key"] in TILED else "eager"
     stated = row["engine_version"]
     if "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT:
         return "" if "FA2" in stated else "eager"

@@ -29,11 +29,13 @@ from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, known_rows
 from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest
 from calc.validation.training_fitting import start_of as training_start
-from calc.validation.training_rows import as_usual, without_framework
+from calc.validation.training_rows import as_commonest, as_usual, without_framework
 
 Scenario = Mapping[str, Any]
-# Training memory of scenarios that do not name the framework, and of those that say nothing of its ways either.
-UNNAMED, UNKNOWN = "training-memory-unnamed", "training-memory-unknown"
+# Training memory of scenarios that do not name the framework, of those that say nothing of its ways either, and of
+# these if they were taken for runs of the framework that most people take.
+UNNAMED, UNKNOWN, ASSUMED = (f"training-memory-{said}" for said in ("unnamed", "unknown", "assumed"))
+OPEN = (UNNAMED, UNKNOWN, ASSUMED)
 STIFF = 0.3  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
@@ -149,6 +151,7 @@ KINDS = {
     "training-memory": Kind((training_left_out.FILE,), training_left_out.residuals),
     UNNAMED: Kind((training_left_out.FILE,), lambda: training_left_out.residuals(without_framework)),
     UNKNOWN: Kind((training_left_out.FILE,), lambda: training_left_out.residuals(as_usual)),
+    ASSUMED: Kind((training_left_out.FILE,), lambda: training_left_out.residuals(as_commonest)),
 }
 
 

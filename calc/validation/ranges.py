@@ -14,7 +14,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from calc.catalog.entries import DATA
-from calc.validation.left_out import KINDS, UNKNOWN, UNNAMED, kept
+from calc.validation.left_out import KINDS, OPEN, kept
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size
 
@@ -147,7 +147,7 @@ def written_ranges() -> str:
 def written_measured() -> str:
     """Return the catalogue's file of rows and sources by bucket."""
     buckets: dict[str, dict[str, list[Residual]]] = {}
-    for kind in (kind for kind in KINDS if kind not in (UNNAMED, UNKNOWN)):
+    for kind in (kind for kind in KINDS if kind not in OPEN):
         for row in kept(kind).residuals:
             engine, _, rest = row.bucket.partition("_")
             names = {row.bucket}

@@ -87,6 +87,7 @@ LOSS_COMPILED = (
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
 
+COMMONEST = "transformers"
 # What a scenario may say of the ways of a framework, beside its name.
 WAYS = ("base_inputs_kept", "compile", "framework", "tables_apart", "varied_lengths")
 
@@ -104,6 +105,11 @@ def as_usual(scenario: dict[str, object]) -> dict[str, object]:
     if usual["optimizer"] == "adamw-foreach-2.0":
         usual["optimizer"] = "adamw-foreach"
     return usual
+
+
+def as_commonest(scenario: dict[str, object]) -> dict[str, object]:
+    """Return a scenario that says nothing of its ways as if the framework that most people take had run it."""
+    return as_usual(scenario) | {"framework": COMMONEST}
 
 
 def check(row: Row) -> None:

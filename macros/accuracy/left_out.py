@@ -7,7 +7,7 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.planning.measured import HOST
 from calc.units import show_count
-from calc.validation.left_out import KINDS, UNKNOWN, UNNAMED, kept
+from calc.validation.left_out import KINDS, OPEN, UNNAMED, kept
 from calc.validation.ranges import RANGED, by_source, factors, left_out
 from calc.validation.recorded import SCORED, scored
 from calc.validation.residuals import Residual
@@ -21,6 +21,7 @@ __all__ = [
     "accuracy_sources_left_out",
     "accuracy_summary",
     "accuracy_without_frameworks",
+    "left_out_error",
 ]
 
 PHASES = {"decode": "Decoding", "prefill": "Prefill", "": "Tokens a second"}
@@ -93,9 +94,14 @@ def accuracy_ranges() -> str:
     return block(table(headings, rows, caption=caption, words=2))
 
 
+def left_out_error(kind: str) -> str:
+    """Return the mean over sources of the median error of a kind's rows, as predicted from other sources."""
+    return percent(left_out(kind).middle)
+
+
 def accuracy_without_frameworks() -> str:
     """Return errors of training memory left out by how much a scenario says of its framework, and what ranges cover."""
-    kinds, names = ("training-memory", UNNAMED, UNKNOWN), source_names()
+    kinds, names = ("training-memory", *OPEN), source_names()
     groups = [by_source(kept(kind).residuals) for kind in kinds]
     rows = []
     for source, mine in groups[0].items():
@@ -109,6 +115,6 @@ def accuracy_without_frameworks() -> str:
             *(f"{percent(one.middle)}, in the range {whole_percent(one.covered.sources)}" for one in found),
         ]
     )
-    headings = ("Source", "Rows", "Framework named", "Not named", "Nothing said of its ways")
+    headings = ("Source", "Rows", "Framework named", "Not named", "Nothing said of its ways", "… as if by Transformers")
     caption = f"Training memory by what a scenario says, sources left out: median errors of {kept(UNNAMED).made}"
     return block(table(headings, rows, caption=caption))

@@ -84,13 +84,35 @@ def compile_archives(job: dict[str, Any]) -> list[str]:
     return used
 
 
+TYPES = ("typing", "collections.abc")  # whose names a module may import for its annotations alone
+
+
 class Unannotated(ast.NodeTransformer):
-    """Takes the annotations of functions away: each is code of its own, which nobody runs in a page."""
+    """Takes the annotations of functions and modules away: each is code of its own, which nobody runs in a page.
+
+    Those of classes stay: records are made of them.
+    """
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Return the function without them, and what is in it."""
         self.generic_visit(node)
         node.returns = None
+        return node
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        """Return the module without those of its own names, and without imports that only annotations used."""
+        self.generic_visit(node)
+        node.body = [
+            ast.copy_location(ast.Assign(targets=[part.target], value=part.value), part)
+            if isinstance(part, ast.AnnAssign) and part.value
+            else part
+            for part in node.body
+        ]
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        for part in [part for part in node.body if isinstance(part, ast.ImportFrom) and part.module in TYPES]:
+            part.names = [name for name in part.names if (name.asname or name.name) in used]
+            if not part.names:
+                node.body.remove(part)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -109,12 +131,13 @@ def compiled(name: str, source: bytes) -> tuple[str, bytes]:
 def with_first_lines(code: CodeType) -> CodeType:
     """Return code that knows the lines where functions begin and no other, as CPython's code_objects.md writes them.
 
-    The others are a sixth of the bytes. What goes wrong in a page goes wrong outside of it, too, where they are known.
+    The others are a sixth of the bytes, and names with those of what is around them a hundredth. What goes wrong in a
+    page goes wrong outside of it, too, where they are known.
     """
     inner = tuple(with_first_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
     units = len(code.co_code) // 2  # of which an entry of the table covers up to eight
     first_line = b"".join(bytes([0x80 | 13 << 3 | min(8, units - at) - 1, 0]) for at in range(0, units, 8))
-    return code.replace(co_consts=inner, co_linetable=first_line)
+    return code.replace(co_consts=inner, co_linetable=first_line, co_qualname=code.co_name)
 
 
 def write_zip(path: Path, members: list[tuple[str, bytes]]) -> None:

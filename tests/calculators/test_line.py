@@ -112,6 +112,20 @@ def test_a_mac_without_a_chip_is_asked_for_it() -> None:
     assert "on one M5 32GB" in asked("macbook air llama 3.1 8b M5 32GB")["status"]
 
 
+def test_a_name_of_many_models_is_asked_which() -> None:
+    """Mistral is a name of many: they are offered in its place, and nobody says that it is unknown."""
+    found = asked("finetune mistral on colab t4")
+    assert "Of “mistral” the guide has" in found["status"]
+    assert f'data-start="{len("finetune ")}" data-end="{len("finetune mistral")}"' in found["html"]
+    assert '<option value="Mistral Small 3.2 24B">' in found["html"]
+
+
+def test_a_model_that_nobody_knows_is_none_of_its_size() -> None:
+    """A size behind a name that the catalogue lacks is no other model of that size."""
+    for line in ("flux 12b on a 4090", "wan 2.2 14b 4090", "foobar 70b on 2x3090"):
+        assert "Which model?" in asked(line)["status"]
+
+
 def test_a_host_beside_cards_for_servers() -> None:
     """vLLM keeps nothing on the host: where its devices hold a model they are answered, and else llama.cpp."""
     assert "under vLLM" in asked("8xh200 2tb ram deepseek v3")["status"]
@@ -130,6 +144,18 @@ def test_every_part_has_its_words() -> None:
 def test_the_size_of_a_cache_needs_no_device() -> None:
     """Qwen3 32B keeps 2 × 64 layers × 8 heads × 128 in a byte each: 16 GiB for 131,072 tokens."""
     assert "The cache takes 16.00 GiB" in asked("kv cache for qwen3 32b at 128k fp8")["status"]
+
+
+def test_a_family_without_a_size_is_told_what_there_is() -> None:
+    """Of a word that names several models the line says which: it is no word that nobody knows."""
+    said = answer_line("qwen on a 4090")["status"]
+    assert "Of “qwen” the guide has Qwen3.8" in said and "nothing by the name" not in said
+    assert "nothing by the name of “flux”" in answer_line("run flux on a 3060")["status"]
+
+
+def test_a_model_is_not_trained_beyond_its_context() -> None:
+    """GPT-2 has 1,024 places: an example has no 2,048 tokens."""
+    assert "1 × 1,024 tokens" in answer_line("train gpt2 from scratch on 4090")["status"]
 
 
 def test_a_model_is_not_asked_beyond_its_context() -> None:
@@ -245,13 +271,56 @@ def test_other_money_is_said_and_not_converted(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "left"), [("8k vs 32k context llama 8b 3060", "8k vs"), ("lora vs qlora 13b 4090", "lora vs")]
+    ("line", "left"), [("8k and 32k context llama 8b 3060", "8k"), ("lora and qlora 13b 4090", "lora")]
 )
 def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) -> None:
     """A length or a method that is said twice is answered once, and the other is no silent part of the answer."""
     reading: Any = read_line(line)
     assert [part["text"] for part in reading["unread"]] == [left]
     assert f"Not understood, and left out: {left}" in re.sub(r"\s+", " ", plain(asked(line)["html"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("4090 vs m3 ultra 512gb for llama 3.3 70b q4", "Only M3 Ultra 512GB fits."),
+        ("qwen3 32b q4 vs q8 on 2x3090", "Both fit. Q4_K_M writes"),
+        ("how many h100 or h200 for deepseek v3 fp8", " × H100 SXM5 80GB"),
+        ("qlora or lora 8b on h100", "trains on"),
+        ("cost per million tokens llama 3.1 8b on l40s vs h100", "A token on"),
+        ("llama 3.3 70b bf16 on 4090 vs 3090", "None of them fits"),
+    ],
+)
+def test_of_two_cases_the_better_is_named(line: str, said: str) -> None:
+    """Which fits, and of those that do which writes faster, trains faster or costs less: with a chip for each side."""
+    found = asked(line)
+    assert said in found["status"], found["status"]
+    reading: Any = read_line(line)
+    assert found["html"].count("data-said") == len(reading["chips"])
+    assert found["html"].count("<mark>") >= 2 and "data-remove" not in found["html"]
+
+
+def test_a_comparison_says_what_each_case_says() -> None:
+    """The sentence beside each side is the one of its line alone, and its link opens that case."""
+    html = asked("4090 vs 3090 for qwen3 32b q4")["html"]
+    for name in ("4090", "3090"):
+        alone = asked(f"{name} for qwen3 32b q4")
+        assert alone["status"].split(". ")[0] in plain(html)
+        link = re.search(r'href="(calculators/[^"]+)"', alone["html"])
+        assert link and link[1] in html
+
+
+def test_questions_for_the_planner_are_answered_one_after_the_other() -> None:
+    """What runs on two devices is two lists, each under its device."""
+    html = asked("what runs on a 3090 vs a 4060")["html"]
+    assert "<h3>GeForce RTX 3090</h3>" in html and "<h3>GeForce RTX 4060</h3>" in html
+
+
+def test_devices_without_a_format_are_compared_in_one_that_both_hold() -> None:
+    """A 16 GiB card takes fewer bits than one of 24 GiB: both are answered in those, so that the speeds compare."""
+    html = asked("4060 ti 16gb vs 3090 for qwen3 14b")["html"]
+    row = html.partition("Number format of the weights</th>")[2].partition("</tr>")[0]
+    assert row and "<mark>" not in row
 
 
 def test_where_nothing_fits_the_engine_is_the_one_of_such_devices() -> None:

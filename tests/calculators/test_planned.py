@@ -11,8 +11,9 @@ import pytest
 from calc import estimate
 from calc.calculators import CALCULATORS, answer, steps
 from calc.calculators.html import in_words
-from calc.calculators.options import with_sizes
+from calc.calculators.options import devices, with_sizes
 from calc.calculators.scatter import Point, axis, scatter_html
+from calc.catalog import catalog
 from calc.units import show_gib
 
 PLANS = ("what-runs", "what-hardware", "plan-service", "how-far")
@@ -156,3 +157,19 @@ def test_what_is_wrong_ends_the_steps() -> None:
     request = json.dumps({"calculator": "what-runs", "fields": {"accelerators": "none"}})
     assert [json.loads(reply) for reply in steps(request)] == [json.loads(answer(request))]
     assert json.loads(answer(request))["errors"][0]["field"] == "accelerators"
+
+
+@pytest.mark.parametrize(
+    ("count", "replicas", "words"),
+    [
+        (1, 1, "1 × L40S 48GB"),
+        (8, 1, "8 × L40S 48GB"),
+        (1, 2, "2 servers with one L40S 48GB each"),
+        (8, 1200, "1,200 servers of 8 × L40S 48GB"),
+    ],
+)
+def test_devices_are_said_as_people_count_them(count: int, replicas: int, words: str) -> None:
+    """Several servers of one device each are no "2 servers of 1 ×"."""
+    scenario = {"accelerator": "l40s-48gb", "accelerators": count}
+    name = catalog().accelerator("l40s-48gb").name
+    assert devices(scenario, replicas) == words.replace("L40S 48GB", name)

@@ -94,3 +94,18 @@ def test_a_name_of_another_size_is_none() -> None:
     """Gemma 12B has the letters of Gemma 1 2B."""
     assert catalog().lookup("models", "Gemma 1 2B") == "gemma-2b" == catalog().lookup("models", "gemma 2b")
     assert catalog().lookup("models", "gemma 12b") is None and catalog().model("gemma 12b").id != "gemma-2b"
+
+
+def test_a_family_is_its_models_newest_first() -> None:
+    """Who says no size is told which there are; what is made of another model is none of them unless it is said."""
+    names = catalog().model_names
+    days = [str(names.entries[model].get("released")) for model in names.of_family("mistral")]
+    assert "mistral-small-24b" in names.of_family("Mistral") and days == sorted(days, reverse=True)
+    assert not any("distill" in model for model in names.of_family("deepseek"))
+    assert names.of_family("coder") and names.of_family("no such words") == names.of_family("") == []
+
+
+def test_without_a_size_the_newest_version_of_one_size_is_meant() -> None:
+    """All of DeepSeek V4.1 that there is has one size; Mistral has several, and is asked for one."""
+    names = catalog().model_names
+    assert names.read("mistral small") is None and names.read("llama 3.3").id == "llama-3.3-70b"  # type: ignore[union-attr]

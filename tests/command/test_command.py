@@ -13,7 +13,7 @@ import pytest
 from calc import estimate, plan
 from calc.command.arguments import main, names, parser
 from calc.command.verbs import answered
-from calc.lines.reading import read_line
+from calc.lines.comparing import read_line
 from calc.units import show_gib, show_seconds
 
 ROOT = Path(__file__).parents[2]

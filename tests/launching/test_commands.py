@@ -248,6 +248,45 @@ def test_programs_have_the_options(name: str) -> None:
     assert {flag.flag for flag in catalog().launcher(name).flags} == set(READ[name].split())
 
 
+# Keys that accelerate's configuration may have, read on 2026-11-23: ClusterConfig, which refuses others, in
+# commands/config/config_args.py at 002dd35; its parts for FSDP in TRL's fsdp2.yaml at 9ce14f8, for DeepSpeed in
+# commands/launch.py at 00785cd. Under them what each may hold, where the program has a list of it.
+ACCELERATE = {
+    "": "compute_environment distributed_type mixed_precision num_machines num_processes machine_rank main_process_ip "
+    "main_process_port fsdp_config deepspeed_config",
+    "fsdp_config": "fsdp_version fsdp_reshard_after_forward fsdp_offload_params fsdp_auto_wrap_policy "
+    "fsdp_cpu_ram_efficient_loading fsdp_state_dict_type fsdp_activation_checkpointing",
+    "deepspeed_config": "zero_stage offload_optimizer_device offload_param_device gradient_accumulation_steps",
+}
+HELD = {
+    "distributed_type": ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"),
+    "mixed_precision": ("no", "fp16", "bf16", "fp8"),
+    "zero_stage": (0, 1, 2, 3),
+    "offload_optimizer_device": ("none", "cpu", "nvme"),
+    "offload_param_device": ("none", "cpu", "nvme"),
+}
+
+
+@pytest.mark.parametrize("sharding", ["none", "zero-1", "zero-2", "zero-3"])
+@pytest.mark.parametrize("precision", ["bf16", "bf16-mixed", "bf16-autocast", "fp16-mixed", "fp32"])
+@pytest.mark.parametrize("offload", [[], ["optimizer"], ["optimizer", "parameters"]])
+def test_accelerate_has_the_keys(sharding: str, precision: str, offload: list[str]) -> None:
+    """Each key of a training run's configuration stands in accelerate's source, and holds what that has a list of."""
+    run = {**H100, "workload": "training", "accelerators": 16, "precision": precision, "sharding": sharding}
+    if "parameters" in offload and sharding != "zero-3":
+        return  # no framework leaves parameters on the host that each rank has whole
+    answer: Any = launch({**run, "offload": offload})
+    (file,) = answer["files"]
+    config = yaml.safe_load(file["text"])
+    parts = {"": config, **{name: value for name, value in config.items() if isinstance(value, dict)}}
+    for name, part in parts.items():
+        assert set(part) <= set(ACCELERATE[name].split())
+        for key in set(part) & set(HELD):
+            assert part[key] in HELD[key], key
+    assert ("deepspeed_config" in config) == (config["distributed_type"] == "DEEPSPEED")
+    assert ("fsdp_config" in config) == (config["distributed_type"] == "FSDP")
+
+
 def test_machines_follow_the_devices() -> None:
     """Sixteen H100 are two machines of eight: two commands of Ray, a batch script and groups of two on Kubernetes."""
     answer: Any = launch(SCENARIOS["vllm on two machines"], replicas=3)

@@ -51,9 +51,29 @@ def bits(weights: str) -> float:
     return catalog().number_format(record.base).bits if isinstance(record, Mixture) else record.bits
 
 
+def sides_of(row: dict[str, str]) -> list[dict[str, str]]:
+    """Return what each side of a line that compares means, which has "|" between their values, and "-" for none."""
+    kinds = row["asks"].split("|")
+    found = []
+    for place, asks in enumerate(kinds):
+        pairs = [pair.partition("=")[::2] for pair in row["fields"].split()]
+        own = [(name, value.split("|")[place] if "|" in value else value) for name, value in pairs]
+        fields = " ".join(f"{name}={value}" for name, value in own if value != "-")
+        found.append({**row, "asks": asks, "fields": fields})
+    return found
+
+
 def wrong(row: dict[str, str]) -> list[str]:
+    """Return how a reading differs from what a row means, side by side."""
+    reading, wanted = read(row["line"]), sides_of(row)
+    sides = reading["sides"] or [reading]
+    if len(sides) != len(wanted):
+        return [f"{len(sides)} sides for {len(wanted)}"]
+    return [problem for one, side in zip(wanted, sides, strict=True) for problem in misread(one, side)]
+
+
+def misread(row: dict[str, str], reading: Any) -> list[str]:
     """Return how a reading differs from what a row means; a size alone means any model of it."""
-    reading = read(row["line"])
     wanted, found = meant(row), understood(reading)
     asks = NOTHING if reading["missing"] else reading["asks"]
     problems = [] if asks == row["asks"] else [f"asks {asks}"]
@@ -67,7 +87,8 @@ def wrong(row: dict[str, str]) -> list[str]:
         wanted.pop("bits")
     if wanted.get("model", "")[:1].isdigit():
         size = float(wanted.pop("model").removesuffix("b")) * 1e9
-        problems += [] if abs(parameters(str(found.pop("model"))) / size - 1) < 0.15 else ["model"]
+        model = found.pop("model", None)
+        problems += [] if model and abs(parameters(str(model)) / size - 1) < 0.15 else ["model"]
     for name in wanted.keys() | found.keys():
         one, other = wanted.get(name), found.get(name)
         if one != str(other) and (one is None or other is None or not one.isdigit() or float(one) != float(other)):
@@ -129,6 +150,33 @@ def test_places_are_those_of_the_line() -> None:
         reading = read(row["line"])
         for part in [*reading["chips"], *reading["unread"]]:
             assert row["line"][part["start"] : part["end"]] == part["text"]
+
+
+def test_places_of_sides_are_those_of_the_line() -> None:
+    """A side is its line with blanks for what the other one has, so that its parts stand where the line has them."""
+    line = "llama 3.3 70b q4 on 3x3090 vs one A6000, 32k"
+    sides = read(line)["sides"]
+    assert [side["line"].split() for side in sides] == [
+        ["llama", "3.3", "70b", "q4", "on", "3x3090", ",", "32k"],
+        ["llama", "3.3", "70b", "q4", "on", "one", "A6000,", "32k"],
+    ]
+    for part in [part for side in sides for part in side["chips"]]:
+        assert line[part["start"] : part["end"]] == part["text"]
+
+
+@pytest.mark.parametrize(
+    "line", ["4090 or better for llama 8b", "5090, 4090, 3090, a6000 or l40s for 8b", "what runs on a 3090 or not"]
+)
+def test_what_is_no_comparison_is_none(line: str) -> None:
+    """A word between two cases makes none where nothing stands for the other; more than four are not set beside."""
+    assert not read(line)["sides"]
+
+
+def test_a_comparison_without_a_model_asks_for_it() -> None:
+    """What one side lacks is missing, and both sides' devices were understood."""
+    reading = read("qlora 4090 vs 3090")
+    assert reading["missing"] == ["model"] and not reading["sides"]
+    assert {chip["value"] for chip in reading["chips"]} == {"qlora", "rtx-4090", "rtx-3090"}
 
 
 @given(st.text(max_size=120))

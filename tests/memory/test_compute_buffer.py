@@ -76,8 +76,8 @@ def test_logits_of_every_position_are_reserved_if_asked_for(model: str, reserved
 
 def test_builds_before_june_2026_reserve_logits_of_a_micro_batch() -> None:
     """Llama 3 8B on an M1: (128256 + 4096) × 512 × 4 bytes are 258.5 MiB; 65B of 32,000 words had a wider MLP."""
-    assert buffer(model="llama-3-8b", context_tokens=512, engine_version="b4000") == 258.5
-    assert buffer(model="llama-65b", context_tokens=512, engine_version="b2000") == 119
+    assert buffer(model="llama-3-8b", context_tokens=512, engine_version="b4000") == 258.5  # scores are smaller
+    assert buffer(model="llama-65b", context_tokens=512, engine_version="b2000", attention="flash") == 119
 
 
 def test_a_server_has_four_slots_that_share_a_context() -> None:
@@ -134,3 +134,23 @@ def test_tables_that_rows_are_looked_up_in_stay_on_the_host() -> None:
     weights = next(part["bytes"] for part in memory["parts"] if part["id"] == "weights")
     assert weights == pytest.approx(1.3 * 2**30, rel=0.03)
     assert memory["host_bytes"] == pytest.approx(2.1 * 2**30, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("more", "attention", "mebibytes"),
+    [
+        ({"engine_version": "b4000"}, "eager", 2144.0),
+        ({"engine_version": "b6326"}, "eager", 2144.0),
+        ({"engine_version": "b6327"}, "flash", 258.5),
+        ({"engine_version": "b4000", "attention": "flash"}, "flash", 258.5),
+        ({"engine_version": "b4000", "kv_cache": "q8_0"}, "flash", 258.5),
+    ],
+)
+def test_older_builds_store_scores_unless_they_are_told(more: dict[str, Any], attention: str, mebibytes: float) -> None:
+    """Before b6327 Llama 3.1 8B had scores of 32 heads for 512 tokens by 32,768 cells in FP32, 2,048 MiB of a buffer of
+    2,144 as its logs had it; -fa, and values in fewer bits, which need it, left the logits of a micro-batch."""
+    asked: Any = {"model": "llama-3.1-8b", "weights": "q4_k_m", "engine": "llama.cpp", "accelerator": "rtx-3090"}
+    report: Any = estimate({**asked, "context_tokens": 32_768, **more})
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+    assert report["scenario"]["attention"] == attention
+    assert (parts.get("activations", 0) + parts.get("logits", 0)) / 2**20 == mebibytes

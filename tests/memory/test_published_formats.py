@@ -1,10 +1,14 @@
 """What repositories say of their weights is read: which number format, which modules, in which groups."""
 
+from typing import Any
+
 import pytest
 
 from calc import ScenarioError, estimate
+from calc.architecture.prediction import parameters_prediction
 from calc.catalog import catalog
 from calc.memory.module_rules import condensed
+from calc.scenario.model import known_architecture
 
 LLAMA = catalog().model("llama-3.1-8b").config
 QWEN = catalog().model("qwen3-30b-a3b").config
@@ -50,6 +54,17 @@ def test_a_repository_is_as_large_as_its_files(model: str, gigabytes: float, wit
     report = estimate({"model": model, "context_tokens": 1})
     assert report["model"]["weights"] == name  # type: ignore[index]
     assert report["memory"]["parts"][0]["bytes"] == pytest.approx(gigabytes * 1e9, rel=within)  # type: ignore[index]
+
+
+def test_copies_of_qwen_in_four_bits_keep_attention_whole() -> None:
+    """The files of Qwen3.5 397B in GPTQ have 235,708,083,992 bytes: only its routed experts are in four bits, and the
+    layer that predicts a token, which no engine loads by itself, is in BF16. Those of 27B do not go onto 24 GB."""
+    report: Any = estimate({"model": "Qwen/Qwen3.5-397B-A17B-GPTQ-Int4", "context_tokens": 1})
+    predicting = parameters_prediction(known_architecture(catalog(), "qwen3.5-397b-a17b"))
+    loaded = report["memory"]["parts"][0]["bytes"]
+    assert loaded + 2 * predicting == pytest.approx(235_708_083_992, rel=0.002)
+    small: Any = estimate({"model": "Qwen/Qwen3.5-27B-GPTQ-Int4", "engine": "vllm", "accelerator": "rtx-4090"})
+    assert small["memory"]["fits"] is False and small["memory"]["parts"][0]["bytes"] > 24 * 2**30
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32"])

@@ -124,6 +124,47 @@ def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
     assert found_values(question) == every_value(question)[:3]
 
 
+@pytest.mark.parametrize("rank", ["speed", "latency", "energy", "margin"])
+def test_no_better_format_is_cut(rank: str) -> None:
+    """Where more bits are likely to fit and not certain, fewer may be better: they come as trying all of them finds."""
+    question = {
+        "want": "hardware",
+        "model": "gemma-3-12b",
+        "weights": ["published", "fp8", "gptq-int4"],
+        "limits": {"devices": 4, "segments": ["workstation"], "vendors": ["NVIDIA"]},
+        "context_tokens": 32000,
+        "sequences": 8,
+        "rank_by": rank,
+        "count": 5,
+    }
+    assert found_values(question) == every_value(question)[:5]
+
+
+def test_more_devices_take_no_less_energy() -> None:
+    """Twice the devices are at most twice as fast, which spares the search all but the fewest that serve."""
+    draw, checked = random.Random(14), 0
+    devices = [record.id for record in catalog().accelerators() if record.segment != "soc"]
+    models = some_models(20)
+    while checked < 40:
+        scenario = {"model": draw.choice(models), "accelerator": draw.choice(devices), "context_tokens": 2048}
+        scenario |= {"engine": "usual", "sequences": draw.choice([1, 8, 64])}
+        count = draw.choice([1, 2, 4])
+        rates = [rate_of({**scenario, "accelerators": number}) for number in (count, 2 * count)]
+        if rates[0] and rates[1]:
+            assert rates[1] <= 2 * rates[0], scenario
+            checked += 1
+
+
+def rate_of(scenario: dict[str, object]) -> float:
+    """Return the tokens a second that a scenario writes; 0 where it does not fit or run."""
+    try:
+        report: Any = estimate(scenario, repairs=False)
+    except ScenarioError:
+        return 0.0
+    speed = report["speed"] if report["memory"]["fits"] else None
+    return speed.get("output_tokens_per_s", {}).get("typical", 0.0) if speed else 0.0
+
+
 @pytest.mark.parametrize("rank", ["cost", "devices", "energy"])
 def test_no_cheaper_spread_is_cut(rank: str) -> None:
     """People are spread over as few servers, in as many bits, as trying every number of them finds."""

@@ -7,7 +7,7 @@ import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
-from calc.planner.candidates import Candidate
+from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, Candidate
 from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
@@ -15,6 +15,7 @@ from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
 from calc.scenario.model import known_architecture
+from calc.units import DAY_S
 
 TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}
 CARDS: dict[str, Any] = {
@@ -145,6 +146,38 @@ def test_time_and_money_bound_a_run() -> None:
         assert option["speed"]["duration_s"]["typical"] <= 0.05 * 86400
         assert option["cost"]["rent_per_run"]["typical"] <= 3
     assert answer["rejected"]["speed"]["count"] + answer["rejected"].get("rent", {"count": 0})["count"] > 0
+
+
+@pytest.mark.parametrize("rank", ["devices", "cost"])
+def test_the_fewest_machines_end_in_time(rank: str) -> None:
+    """One machine fewer than is shown takes longer than a run may: numbers between those of the ladder are tried."""
+    question = {
+        "want": "hardware",
+        "workload": "training",
+        "model": "llama-3.1-8b",
+        "method": "full",
+        "training_tokens": 10**12,
+        "need": {"days": 20},
+        "limits": {"devices": 1024, "accelerators": ["h100-sxm-80gb", "h200-sxm-141gb"]},
+        "rank_by": rank,
+    }
+    answer: Any = plan(question)
+    assert len(answer["options"]) == 2
+    counts = [option["scenario"]["accelerators"] for option in answer["options"]]
+    assert set(counts) - {*COUNTS, *CLUSTERS}  # none of them would say nothing of what is between
+    for option in answer["options"]:
+        scenario = option["scenario"]
+        days = [
+            run_days({**scenario, "accelerators": count})
+            for count in (scenario["accelerators"] - MACHINE, scenario["accelerators"])
+        ]
+        assert days[0] > 20 >= days[1]
+
+
+def run_days(scenario: dict[str, object]) -> float:
+    """Return the days of a training run."""
+    report: Any = estimate(scenario, repairs=False)
+    return float(report["speed"]["duration_s"]["typical"]) / DAY_S
 
 
 def test_the_most_tokens() -> None:

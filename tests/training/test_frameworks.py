@@ -1,5 +1,6 @@
 """Frameworks fill in what a scenario leaves open, and nothing else."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,26 @@ RUNS = [
 def report(**changed: object) -> Any:
     """Return the report of a changed scenario."""
     return estimate({**LLAMA, **changed})
+
+
+def losses_of_libraries() -> dict[str, str]:
+    """Return the options that the page lists for each way to compute the loss."""
+    text = Path("docs/training/activations.md").read_text(encoding="utf-8").partition("### What libraries call it")[2]
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+    return {row[1].strip(" `"): row[3] for row in rows}
+
+
+def test_the_page_says_which_option_each_loss_is() -> None:
+    """Each way to compute the loss has a row, and a framework that presets one is named in that row."""
+    listed = losses_of_libraries()
+    with pytest.raises(ScenarioError) as caught:
+        report(cross_entropy="?")
+    assert all(name in str(caught.value) for name in listed) and len(listed) == 5
+    for framework in map(catalog().framework, FRAMEWORKS):
+        preset = next((preset.value for preset in framework.presets if preset.field == "cross_entropy"), None)
+        if preset is not None:
+            assert framework.name in listed[str(preset)]
+    assert "chunked_nll" in listed["fused"] and "chunked_nll" not in listed["chunked"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

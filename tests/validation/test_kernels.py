@@ -34,11 +34,17 @@ def test_a_kind_of_kernel_on_shapes_left_out(kind: str) -> None:
     assert abs(line.bias) <= 0.03
 
 
-@pytest.mark.parametrize("kernel", ["bf16", "fp8"])
-def test_products_of_common_formats(kernel: str) -> None:
-    """Products in BF16 and FP8 are off by at most six percent in the middle."""
+@pytest.mark.parametrize("kernels", [("bf16",), ("bf16", "fp8")])
+def test_products_of_common_formats(kernels: tuple[str, ...]) -> None:
+    """Products in BF16, and those in BF16 and FP8 together, are off by at most six percent in the middle."""
+    lines = kernel_errors(lambda row: (row.kind, str(row.kernel in kernels)))
+    assert next(line for line in lines if line.group == ("product", "True")).error <= 0.06
+
+
+def test_products_in_fp8() -> None:
+    """Half of those in FP8 alone are off by little more: engines cast in kernels of their own."""
     lines = kernel_errors(lambda row: (row.kind, row.kernel))
-    assert next(line for line in lines if line.group == ("product", kernel)).error <= 0.063
+    assert next(line for line in lines if line.group == ("product", "fp8")).error <= 0.063
 
 
 def test_no_device_is_off_on_the_whole() -> None:

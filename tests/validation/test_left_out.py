@@ -7,7 +7,7 @@ import pytest
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
 from calc.validation import ranges
-from calc.validation.left_out import KINDS, UNKNOWN, kept
+from calc.validation.left_out import ASSUMED, KINDS, UNKNOWN, kept
 from calc.validation.residuals import Residual
 
 # The median error of sources left out, each once, may not pass these: the goals of inference and training speed, which
@@ -18,6 +18,7 @@ MEDIANS = {
     "training-memory": 0.06,
     "training-memory-unnamed": 0.07,
     "training-memory-unknown": 0.14,
+    "training-memory-assumed": 0.14,
     "training-speed": 0.12,
 }
 
@@ -28,7 +29,7 @@ def test_sources_left_out_are_predicted_as_well_as_they_were(kind: str) -> None:
     assert ranges.left_out(kind).middle <= MEDIANS[kind]
 
 
-@pytest.mark.parametrize("kind", tuple(kind for kind in KINDS if kind != UNKNOWN))
+@pytest.mark.parametrize("kind", tuple(kind for kind in KINDS if kind not in (UNKNOWN, ASSUMED)))
 def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
     """Of rows 75 to 85 %, and of sources with each counting once at least 70 %."""
     found = ranges.left_out(kind).covered
@@ -39,6 +40,11 @@ def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
 def test_ranges_hold_less_where_nothing_is_said_of_the_framework() -> None:
     """Two sources of nine do what no other does; three of five rows lie in ranges that others make."""
     assert ranges.left_out(UNKNOWN).covered.sources >= 0.6
+
+
+def test_no_preset_is_better_than_none() -> None:
+    """Where nothing is said of the framework the commonest one is not taken for it: that is further off."""
+    assert ranges.left_out(UNKNOWN).middle < ranges.left_out(ASSUMED).middle
 
 
 def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:

@@ -137,6 +137,7 @@ ENGINE_RULES: Rules = {
     "eras?": (list,),
     "towers?": (dict,),
     "latents?": (str,),
+    "tiles?": (str,),
     "states?": (str,),
 }
 ERA_RULES: Rules = {

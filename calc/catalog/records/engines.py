@@ -79,6 +79,7 @@ class Engine(NamedTuple):
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
+    tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
@@ -139,6 +140,11 @@ class Engine(NamedTuple):
     def expands_latents(self) -> bool:
         """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
         return self.before(self.latents)
+
+    @property
+    def stores_scores(self) -> bool:
+        """Whether attention stores its scores where nothing is said, as of the version that is asked of."""
+        return self.before(self.tiles)
 
     @property
     def keeps_states_apart(self) -> bool:

@@ -1,0 +1,123 @@
+"""A line that asks for this or that, a vs b: the lines that it means one by one, and their readings side by side."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from calc.catalog.model_names import SIZE
+from calc.lines.line import GLUED
+from calc.lines.reading import read_single
+
+MOST = 4  # lines that stand side by side
+MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
+BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b)")
+COMMA = re.compile(r",(?!\d)")  # between the first of three things
+BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
+BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")
+COUNTED = "accelerators"  # which may be said of one side alone
+Reading = dict[str, Any]
+
+
+class Pair(NamedTuple):
+    """The places of two things of which a line asks for either."""
+
+    first: tuple[int, int]
+    second: tuple[int, int]
+
+
+def read_line(text: object) -> Reading:
+    """Return what a typed line asks, of one case or of several that it compares.
+
+    The fields are documented on the page "A question in one line". Raises ScenarioError for what is no text, or too
+    long a one.
+    """
+    whole = read_single(text)
+    lines = sides(str(text))
+    return beside(str(text), [read_single(line) for line in lines]) if 1 < len(lines) <= MOST else whole
+
+
+def beside(text: str, readings: list[Reading]) -> Reading:
+    """Return the reading of a line of which each side has one; what one of them lacks is missing."""
+    missing = list(dict.fromkeys(name for reading in readings for name in reading["missing"]))
+    asked = not missing and all(reading["asks"] for reading in readings)
+    taken = readings[0]["taken"].items()
+    return {
+        "line": text,
+        "asks": "comparison" if asked else None,
+        "scenario": None,
+        "question": None,
+        "sides": readings if asked else [],
+        "chips": [chip | {"text": text[chip["start"] : chip["end"]]} for chip in all_of(readings, "chips")],
+        "taken": {name: value for name, value in taken if all(one["taken"].get(name) == value for one in readings)},
+        "unread": all_of(readings, "unread"),
+        "missing": missing,
+        "choices": readings[0]["choices"] if missing else {},
+    }
+
+
+def all_of(readings: list[Reading], name: str) -> list[Reading]:
+    """Return the parts that any of the readings has, each once, by their places."""
+    found = {(part["start"], part["end"], part.get("field")): part for one in readings for part in one[name]}
+    return [found[place] for place in sorted(found, key=lambda place: place[:2])]
+
+
+def sides(text: str) -> list[str]:
+    """Return the lines that a line means, each with blanks in the place of what is not its own; itself where it is one.
+
+    Places in them are places in the line.
+    """
+    words = list(BETWEEN.finditer(text.lower()))[-MOST_LOOKED_AT:]
+    commas = list(COMMA.finditer(text))[:MOST_LOOKED_AT] if words else []
+    for match in [*reversed(words), *commas]:
+        for pair in pairs(text, match):
+            first = blanked(text, pair.first[1], pair.second[1])
+            second = blanked(text, pair.first[0], pair.second[0])
+            if differ(first, second):
+                return sorted({*sides(first), *sides(second)}, reverse=True)  # blanks come last
+    return [text]
+
+
+def blanked(text: str, start: int, end: int) -> str:
+    """Return a text with blanks between two places."""
+    return text[:start] + " " * (end - start) + text[end:]
+
+
+def pairs(text: str, match: re.Match[str]) -> Iterator[Pair]:
+    """Iterate over what may stand for each other on both sides of a word: names of the same kinds, or numbers."""
+    before, behind = read_single(text[: match.start()]), read_single(text[match.end() :])
+    numbers = numbers_at(text, match)
+    if numbers and SIZE.fullmatch(text[slice(*numbers.second)].lower()):  # llama 3.1 8b vs 70b
+        yield numbers
+    for last in range(1, len(before["chips"]) + 1):
+        for first in range(1, len(behind["chips"]) + 1):
+            left, right = before["chips"][-last:], behind["chips"][:first]
+            counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
+            if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
+                ends = max(chip["end"] for chip in right) + match.end()
+                yield Pair((left[0]["start"], match.start()), (right[0]["start"] + match.end(), ends))
+    if numbers:
+        yield numbers
+
+
+def numbers_at(text: str, match: re.Match[str]) -> Pair | None:
+    """Return the numbers that stand directly before and behind a word, None where there are none."""
+    small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
+    before, behind = BEFORE.search(small[: match.start()]), BEHIND.match(small, match.end())
+    return Pair((before.start(), match.start()), behind.span(1)) if before and behind else None
+
+
+def kinds(chips: list[Reading]) -> set[str]:
+    """Return the fields that parts give, but for how many devices there are."""
+    return {chip["field"] for chip in chips} - {COUNTED}
+
+
+def beside_each_other(left: list[Reading], right: list[Reading], before: Reading, behind: Reading) -> bool:
+    """Return whether nothing that is not understood stands between two parts."""
+    after = any(part["start"] >= left[-1]["end"] for part in before["unread"])
+    return not after and all(part["start"] >= right[0]["start"] for part in behind["unread"])
+
+
+def differ(first: str, second: str) -> bool:
+    """Return whether two lines ask for the same, but for the value of a field or of some."""
+    values = [{chip["field"]: chip["value"] for chip in read_single(line)["chips"]} for line in (first, second)]
+    return values[0] != values[1] and values[0].keys() - {COUNTED} == values[1].keys() - {COUNTED}

@@ -1,0 +1,130 @@
+"""What numbers alone say of a candidate, before there is a report of it: limits, bounds, whether it fits, its speed."""
+
+from collections.abc import Mapping
+from math import inf
+
+from calc.catalog import Catalog
+from calc.errors import ScenarioError
+from calc.estimate import runs_of
+from calc.planner.candidates import Candidate
+from calc.planner.options import Miss, cannot_be, does_not_run, short, slow, too_heavy
+from calc.planner.question import Question
+from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
+from calc.planner.surer import bytes_left, is_sure
+from calc.planning.served import Served
+from calc.planning.serving_speed import typical_speed
+from calc.question import Question as Scenario
+from calc.question import read_question
+
+Fitting = tuple[Scenario, Served]
+
+
+def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
+    """Return the typical speed of sequences that fit; none where their number, or requests, are part of the answer."""
+    asked = read.asked
+    if read.most or asked.concurrency is not None or asked.pools is not None:
+        return {}
+    return typical_speed(served, asked.output_tokens, asked.cached_tokens, prompts=prompts)
+
+
+class Inspection(Ranking):
+    """What is known of candidates without their reports, each a step nearer to what its report will say."""
+
+    def __init__(self, question: Question, facts: Catalog) -> None:
+        super().__init__(question, facts)
+        self.times = question.rank_by in OF_SPEED or question.need.timed
+        self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
+        self.fitted = dict[tuple[int, int], Fitting]()  # candidates whose first scenario fits, and is not timed yet
+
+    def nearer(self, candidate: Candidate) -> Candidate | Miss:
+        """Return what is known of a candidate one step on, the cheaper step first.
+
+        Where numbers of each rank, the cache that a step reads, and that the first scenario surely fits and so leaves
+        out the others, may put it behind better ones before it is timed.
+        """
+        if known := self.fitted.pop(candidate.place, None):
+            return self.timed(candidate, known)
+        if self.question.rank_by not in OF_NUMBERS:
+            return self.trusted(candidate)
+        if candidate.own is None:
+            if miss := self.beyond_limits(candidate) or self.below_bounds(candidate):
+                return miss
+            return candidate._replace(own=self.bounds.own(candidate))
+        found = self.fitting(candidate)
+        if isinstance(found, Miss) or candidate.after() is None:
+            return found if isinstance(found, Miss) else self.timed(candidate, found)
+        self.fitted[candidate.place] = found
+        return candidate._replace(sure=is_sure(found[1]))
+
+    def trusted(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
+        return self.beyond_limits(candidate) or self.below_bounds(candidate) or self.timed(candidate)
+
+    def timed(self, candidate: Candidate, known: Fitting | None = None) -> Candidate | Miss:
+        """Return the same where no limit and no bound stands against it; `known` is that it fits."""
+        found = known or self.fitting(candidate)
+        if isinstance(found, Miss):
+            return found
+        try:
+            speed = typical(*found, prompts=self.times_prompts) if self.times else {}
+        except ScenarioError as error:
+            return cannot_be(error)
+        if miss := self.late(speed) if speed else None:
+            return miss
+        left = None if found[0].most else bytes_left(found[1].runtime)
+        return candidate._replace(speed=speed, spare_bytes=left)
+
+    def late(self, speed: Mapping[str, float]) -> Miss | None:
+        """Return which time is longer than it may be; None where it is kept or not known."""
+        for name, most in self.allowed:
+            if most is not None and name in speed and speed[name] > most:
+                return Miss("speed", slow(speed[name], most), speed[name] / most)
+        return None
+
+    @property
+    def allowed(self) -> tuple[tuple[str, float | None], ...]:
+        """The longest times that are allowed, by their names in a report."""
+        need = self.question.need
+        return ("time_per_output_token_s", need.step_s), ("time_to_first_token_s", need.ttft_s)
+
+    def below_bounds(self, candidate: Candidate) -> Miss | None:
+        """Return what no layout and no engine gives: room for the weights, or the time to read them."""
+        room = candidate.devices.whole_room
+        if (held := self.bounds.least_held(candidate.scenario)) > room:
+            return too_heavy(held, room)
+        bound = self.bounds.quick(candidate, candidate.scenario)
+        if bound.least.held > room:
+            return too_heavy(bound.least.held, room)
+        step = self.question.need.step_s
+        if step is not None and bound.step_s > step:
+            return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
+        return self.beyond_context(candidate)
+
+    def beyond_context(self, candidate: Candidate) -> Miss | None:
+        """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
+        if self.question.trains or not candidate.scenarios:
+            return None
+        tokens, longest = self.bounds.tokens(candidate.scenario), self.bounds.longest(candidate.scenario)
+        if longest is None or tokens <= longest:
+            return None
+        return Miss("context", f"it is made for {longest:,} tokens", tokens / longest)
+
+    def fitting(self, candidate: Candidate) -> Fitting | Miss:
+        """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks."""
+        try:
+            return self.held(read_question(candidate.scenario))
+        except ScenarioError as error:
+            return cannot_be(error)
+
+    def held(self, read: Scenario) -> Fitting | Miss:
+        """Return a scenario on its fullest device, or what it lacks."""
+        serving = read.serving()
+        if serving is None:
+            return Miss("engine", "no engine is known to run it", inf)
+        case, runtime = serving.fullest(read.demand, read.layout)
+        if not (read.most or runtime.fits or runtime.capacity is None):
+            return short(runtime.device - runtime.capacity, runtime.capacity)
+        works = runs_of(read)
+        if works.runs is False:
+            return does_not_run(serving.engine.id, works)
+        return read, Served(serving, read.demand, layout=read.layout, case=case, runtime=runtime, most=None)
