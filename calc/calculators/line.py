@@ -258,7 +258,7 @@ def memory_alone(report: Any) -> Answer:
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    if any(reading["choices"].values()):
+    if "accelerator" in reading["choices"]:
         asked = ASK_FOR_CHIP
     said, unknown = [asked], []
     for name in (f"“{part['text']}”" for part in reading["unread"]):

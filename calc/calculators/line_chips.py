@@ -128,12 +128,15 @@ def taken_chips(reading: Any, found: dict[str, object]) -> Iterator[Chip]:
 
 
 def missing_chips(reading: Any) -> Iterator[Chip]:
-    """Iterate over what a line lacks and may be chosen: the chip of a Mac."""
+    """Iterate over what a line lacks and may be chosen: the chip of a Mac, or which of the models of a name."""
     end = len(reading["line"])
     for field, names in reading["choices"].items():
-        if names:
-            chosen = tuple((shown(field, name), shown(field, name)) for name in names)
-            yield Chip(field, WHICH, end, end, options=(("", WHICH), *chosen), said=False)
+        chosen = tuple((shown(field, name), shown(field, name)) for name in names)
+        said = (
+            part for part in reading["unread"] if field == "model" and catalog().model_names.of_family(part["text"])
+        )
+        start, last = next(((part["start"], part["end"]) for part in said), (end, end))
+        yield Chip(field, WHICH, start, last, options=(("", WHICH), *chosen), said=False)
 
 
 def options(field: str, others: list[str]) -> tuple[Option, ...]:

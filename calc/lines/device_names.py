@@ -16,11 +16,16 @@ MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
-    "sixteen": 16,
+    "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
+    "quatre": 4, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
-    ("gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used", "(")
-)
+    (
+        "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
+        "(", "卡", "张", "块", "台", "片",
+    )
+)  # fmt: skip
+FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
 MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(
@@ -139,12 +144,17 @@ class DeviceNames:
         """Return a word as the catalogue spells it: RTX 3090 for rtx3090s."""
         one = self.singular(word)
         found = None if one in self.device_words else self.catalog.lookup("accelerators", one)
-        return self.catalog.accelerator(found).name if found else one
+        return self.catalog.accelerator(found).name if found else " ".join(self.apart(one) or (one,))
+
+    def apart(self, word: str) -> tuple[str, ...]:
+        """Return the two words of a device's name that are written as one; empty where they are none."""
+        parts = FORM_BEHIND.fullmatch(word)
+        return parts.groups() if parts and self.device_words.issuperset(parts.groups()) else ()
 
     def known(self, word: str) -> bool:
         """Return whether a word is of a device's name, or all of it."""
         one = self.singular(word)
-        return one in self.device_words or self.catalog.lookup("accelerators", one) is not None
+        return bool(one in self.device_words or self.apart(one) or self.catalog.lookup("accelerators", one))
 
     def part_of_device(self, pieces: list[Piece], place: int) -> bool:
         """Return whether one of the words before a place is of a device's name, of which the rest is not known."""

@@ -31,7 +31,26 @@ total try trying two under up us usage use used user using version via vram want
 what's whats when where whether which while who will with work working works workstation would write writing yes you
 your
 """
-SILENT = frozenset(WORDS.split())
+# The same in German, Spanish and French, and the signs of Chinese.
+FOREIGN_WORDS = """
+auf aus bei brauche braucht brauchen das dem den der die ein eine einem einen einer eines funktioniert für geht gibt
+grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir mit nicht
+oder reichen reicht schaffe schafft schnell speicher und viel vom von was welche welcher welches welchen wie wieviel
+wird wo zu zum zur kontext
+al con correr corre corren cuál cual cuales cuanta cuánta cuanto cuánto de del ejecutar el ella en entrenar es esta este
+gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito para puede puedo que qué
+rápido se si sirve tarjeta tengo un una usar va y contexto
+au aux avec besoin carte ce combien des du est et faire faut je le les mon pour peut peux quel quelle quelles quels sur
+tourne tourner une contexte
+"""
+SIGNS = (
+    "一上下不个么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"
+    "机来样模次款求河法测源片用电的硬私能脑至行装要请调跑载运这选部署配需最务地合适推荐训练理吧哪里起"
+)
+PLAIN = str.maketrans(
+    "äöüáéíóúàèìòùâêîôûëïçñß", "aouaeiouaeiouaeioueicns"
+)  # letters with marks, as they are typed without
+SILENT = frozenset([*f"{WORDS} {FOREIGN_WORDS}".translate(PLAIN).split(), *SIGNS])
 
 
 class Piece(NamedTuple):
@@ -52,6 +71,7 @@ class Line:
             raise ScenarioError("line", f"has {len(text):,} characters; at most {LONGEST} are read")
         self.text = text
         self.small = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)  # places stay
+        self.small = self.small.translate(PLAIN).replace(".gguf", " gguf")  # a file of what stands before it
         self.taken = [False] * len(text)
 
     def free(self, start: int, end: int) -> bool:
@@ -79,7 +99,7 @@ class Line:
         parts: list[Piece] = []
         for piece in self.pieces():
             word = piece.text
-            known = word in SILENT or (len(word) == 1 and word.isalpha())
+            known = word in SILENT or (len(word) == 1 and word.isalpha() and word.isascii())
             if known or not (word[0].isalnum() or word in MONEY):
                 continue
             last = parts[-1] if parts else None

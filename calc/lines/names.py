@@ -139,9 +139,13 @@ class Names(DeviceNames):
     def belongs(self, line: Line, pieces: list[Piece], size: Piece) -> bool:
         """Return whether a size stands behind a word that nobody knows, whose model is another one."""
         before = [piece for piece in pieces if piece.end <= size.start]
-        if not before or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start]):
+        if (
+            not before
+            or before[-1].text in TUNINGS
+            or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start])
+        ):
             return False
-        return any(before[-1].end == part.end for part in line.unread())
+        return any(part.start <= before[-1].start and before[-1].end <= part.end for part in line.unread())
 
 
 def names_of(catalog: Catalog) -> Names:

@@ -131,6 +131,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("asks", r"\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b", said("speed")),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
+    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度", said("speed")),
     # How long a run takes, and how many tokens it reads.
     (
         "training_tokens",
@@ -176,6 +177,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
         tokens,
     ),
+    ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
     ("context_tokens", rf"\b{NUMBER}\s?(k)\b(?:\s*tokens?\b)?", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
@@ -190,6 +192,8 @@ RULES: tuple[Rule, ...] = (
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    ("sequences", rf"并发[数量]?\s*{NUMBER}", plainly),
+    ("sequences", rf"\b{NUMBER}\s*(?:并发|个?用户)", plainly),
     ("of", rf"\b(?:how many|max(?:imum)?(?: number of)?|most)\s+(?:{AT_ONCE}\s+)?{PEOPLE}\b", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (
@@ -227,7 +231,11 @@ RULES: tuple[Rule, ...] = (
     ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
     ("checkpointing", r"\b(?:gradient|activation)[-_ ]checkpointing\b", said("full")),
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
-    ("trains", r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft)\b", said(True)),
+    (
+        "trains",
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
+        said(True),
+    ),
     # What a model that sees is shown.
     (
         "text_only",
@@ -240,11 +248,13 @@ RULES: tuple[Rule, ...] = (
     ("bits", r"\b(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
 )
-FOUND = tuple((field, re.compile(pattern), read) for field, pattern, read in RULES)
+# In ASCII a word ends where Chinese begins.
+FOUND = tuple((field, re.compile(pattern, re.ASCII), read) for field, pattern, read in RULES)
 # Of a card that is not named; a computer's own memory is no card's.
 MEMORY = re.compile(
     rf"\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
-    r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*"
+    r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*",
+    re.ASCII,
 )
 OF_ALL = re.compile(rf"\b{NUMBER}\s?g(?:i?b)?\b(?:\s*(?:of\s+)?(?:unified |system )?(?:memory|ram)\b)?")  # of a Mac
 

@@ -13,10 +13,13 @@ from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
-FOR_MODELS = re.compile(r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*)\b")
+FOR_MODELS = re.compile(
+    r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
+    r"|modell?[eo]?s?|modeles?)\b|模型"
+)
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*)\b"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*|grafikkarten?|carte|tarjeta)\b|显[卡存]"
 )
 LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
@@ -181,6 +184,11 @@ class Reader:
             return []
         chips = [device for device in self.facts.accelerators() if device.vendor == "Apple"]
         return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
+
+    def family(self) -> list[str]:
+        """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
+        parts = self.line.unread() if "model" in self.missing else []
+        return next(filter(None, (self.facts.model_names.of_family(part.text) for part in parts)), [])
 
     @property
     def trains(self) -> bool:

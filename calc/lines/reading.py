@@ -48,6 +48,7 @@ def read_single(text: object) -> dict[str, Any]:
         if kind == "limit" and scenario:
             question = limited(reader, scenario)
             scenario = None
+    choices = {"model": reader.family(), "accelerator": reader.macs()}
     return {
         "line": reader.line.text,
         "asks": kind,
@@ -61,7 +62,7 @@ def read_single(text: object) -> dict[str, Any]:
         "taken": reader.taken,
         "unread": [piece._asdict() for piece in reader.line.unread()],
         "missing": reader.missing,
-        "choices": {"accelerator": reader.macs()} if "accelerator" in reader.missing else {},
+        "choices": {name: found for name, found in choices.items() if name in reader.missing and found},
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.benchmark import boot, building, desk, reading
+from tests.benchmark import boot, building, desk, question, reading
 from tests.benchmark.report import boot_table, goal_table, machine_table
 from tests.benchmark.server import serving
 from tests.benchmark.site import ROOT, Site, add_recipe
@@ -48,6 +48,7 @@ def measure(rounds: int, keys: int) -> dict[str, Any]:
             return {
                 "machine": machine(boot.browser_version(playwright)),
                 "boot": boot.boots(playwright, server, base, rounds),
+                "question_ms": question.questions(playwright, server, base, rounds),
                 "next_page_ms": boot.next_pages(playwright, server, base, rounds),
                 "keystrokes": boot.keystrokes(playwright, server, base, keys),
                 "reading": reading.measure(playwright),

@@ -36,6 +36,25 @@ window.probes = (() => {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
+  // From a question on the first page to its answer on screen.
+  async function ask(line) {
+    const form = document.querySelector("gpu-question form");
+    const result = document.querySelector(".ask-result");
+    const answered = within("answer", new Promise((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (!result.querySelector(".calc-verdict")) return;
+        observer.disconnect();
+        resolve();
+      });
+      observer.observe(result, { childList: true, subtree: true });
+    }));
+    const start = performance.now();
+    form.querySelector("input").value = line;
+    form.requestSubmit();
+    await answered;
+    return (await painted()) - start;
+  }
+
   // From the first intent, which is an edit too, to the answer to that edit on screen.
   async function boot(value) {
     const calculator = document.querySelector("gpu-calculator");
@@ -108,5 +127,5 @@ window.probes = (() => {
     return times;
   }
 
-  return { boot, nextPage, nextShown, watchKeys };
+  return { ask, boot, nextPage, nextShown, watchKeys };
 })();

@@ -73,6 +73,23 @@ def test_a_link_asks_and_what_is_not_understood_is_said(watched: Watched, site: 
     expect(page).to_have_url(re.compile("calculators/fine-tune/.*model=llama-2-13b"))
 
 
+def test_this_or_that_stands_side_by_side(watched: Watched, site: str) -> None:
+    """Both cases are answered, in a table that scrolls in its own box on a phone; each link opens its own case."""
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site}?ask=4090+vs+3090+for+qwen3+32b+q4")
+    expect(page.locator(".ask-answer > .calc-verdict")).to_contain_text("Both fit", timeout=BOOT_MS)
+    expect(page.locator(".ask-chips")).to_contain_text("GeForce RTX 3090")
+    expect(page.locator(".calc-beside th", has_text="GeForce RTX")).to_have_count(2)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run('.ask', { resultTypes: ['violations'] })")["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
+    page.locator(".ask-sides").get_by_role("link", name="Every field").last.click()
+    expect(page).to_have_url(re.compile("calculators/will-it-fit/.*accelerator=rtx-3090"))
+    assert watched.complaints == []
+
+
 def test_on_a_phone_the_answer_is_in_view(chromium: Browser, site: str) -> None:
     """At 390 by 844 pixels nothing has to be scrolled to read the verdict."""
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)

@@ -112,6 +112,20 @@ def test_a_mac_without_a_chip_is_asked_for_it() -> None:
     assert "on one M5 32GB" in asked("macbook air llama 3.1 8b M5 32GB")["status"]
 
 
+def test_a_name_of_many_models_is_asked_which() -> None:
+    """Mistral is a name of many: they are offered in its place, and nobody says that it is unknown."""
+    found = asked("finetune mistral on colab t4")
+    assert "Of “mistral” the guide has" in found["status"]
+    assert f'data-start="{len("finetune ")}" data-end="{len("finetune mistral")}"' in found["html"]
+    assert '<option value="Mistral Small 3.2 24B">' in found["html"]
+
+
+def test_a_model_that_nobody_knows_is_none_of_its_size() -> None:
+    """A size behind a name that the catalogue lacks is no other model of that size."""
+    for line in ("flux 12b on a 4090", "wan 2.2 14b 4090", "foobar 70b on 2x3090"):
+        assert "Which model?" in asked(line)["status"]
+
+
 def test_a_host_beside_cards_for_servers() -> None:
     """vLLM keeps nothing on the host: where its devices hold a model they are answered, and else llama.cpp."""
     assert "under vLLM" in asked("8xh200 2tb ram deepseek v3")["status"]

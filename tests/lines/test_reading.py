@@ -87,7 +87,8 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
         wanted.pop("bits")
     if wanted.get("model", "")[:1].isdigit():
         size = float(wanted.pop("model").removesuffix("b")) * 1e9
-        problems += [] if abs(parameters(str(found.pop("model"))) / size - 1) < 0.15 else ["model"]
+        model = found.pop("model", None)
+        problems += [] if model and abs(parameters(str(model)) / size - 1) < 0.15 else ["model"]
     for name in wanted.keys() | found.keys():
         one, other = wanted.get(name), found.get(name)
         if one != str(other) and (one is None or other is None or not one.isdigit() or float(one) != float(other)):
