@@ -212,7 +212,7 @@ class DeviceNames:
             if device.segment in segments
             and (not apple or device.vendor == "Apple")
             and device.text("form") != "laptop"
-            and abs((device.quantity("memory") or 0) / GIB / size_gib - 1) < NEAR
+            and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
         ]
         ranked = sorted(
             found,

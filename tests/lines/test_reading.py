@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate, plan, read_line
@@ -179,6 +179,7 @@ def test_a_comparison_without_a_model_asks_for_it() -> None:
     assert {chip["value"] for chip in reading["chips"]} == {"qlora", "rtx-4090", "rtx-3090"}
 
 
+@example(text="0G")
 @given(st.text(max_size=120))
 def test_any_text_is_read(text: str) -> None:
     """No line is an error, whatever is in it."""
