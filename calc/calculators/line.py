@@ -191,7 +191,8 @@ def sentence(case: Worked, asks: str) -> str:
 
 def words_of(case: Worked) -> str:
     """Return what was settled for a case, in words."""
-    return plain(case.found, fits=case.report["memory"].get("fits", True))
+    memory, scenario = case.report["memory"], case.report["scenario"]
+    return plain(case.found, fits=memory.get("fits", True) and scenario.get("gpu_layers") != 0)
 
 
 def cost_of(report: Any) -> str:

@@ -28,7 +28,7 @@ PRECISION = Choice(
     "precision",
     "Precision",
     "What the framework keeps of each parameter beside the one it computes with.",
-    "bf16-mixed",
+    "",
     options=(
         ("bf16-mixed", "BF16 with FP32 masters (Megatron-LM, DeepSpeed)"),
         ("bf16", "BF16 alone (torchtune's usual)"),
@@ -37,12 +37,13 @@ PRECISION = Choice(
         ("fp8-mixed", "FP8 matrices with FP32 masters"),
         ("fp32", "FP32"),
     ),
+    empty="What the framework does; without one BF16 with FP32 masters",
     topic="How it is trained",
 )
 FRAMEWORK = Choice(
     "framework",
     "Framework",
-    "What it does by itself where this form asks nothing: compiling, reducing gradients, dropout, padding.",
+    "What it does by itself where nothing is chosen here: precision, optimizer, loss, compiling, gradients, padding.",
     "",
     kind="frameworks",
     empty="Not stated",
@@ -52,7 +53,7 @@ OPTIMIZER = Choice(
     "optimizer",
     "Optimizer",
     "AdamW has two states for each trained parameter.",
-    "adamw",
+    "",
     options=(
         ("adamw", "AdamW, fused"),
         ("adamw-foreach", "AdamW, foreach"),
@@ -67,6 +68,7 @@ OPTIMIZER = Choice(
         ("sgd", "SGD"),
         ("adagrad", "Adagrad"),
     ),
+    empty="What the framework takes; without one AdamW, fused",
     topic="How it is trained",
 )
 CHECKPOINTING = Choice(
@@ -81,7 +83,7 @@ LOSS = Choice(
     "cross_entropy",
     "Loss",
     "How logits become a loss. TRL's chunked_nll is the fused one here, though its name has chunks in it.",
-    "full",
+    "",
     options=(
         ("full", "All logits at once: Transformers, Megatron-LM"),
         ("full-16-bit", "All at once, in 16 bit alone"),
@@ -89,6 +91,7 @@ LOSS = Choice(
         ("compiled", "Compiled: torchtitan, LLM Foundry"),
         ("fused", "Fused with the output matrix: TRL, Liger, Unsloth"),
     ),
+    empty="What the framework does; without one all logits at once",
     topic="How it is trained",
 )
 OFFLOAD = Choice(

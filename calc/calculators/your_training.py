@@ -29,6 +29,7 @@ PRESETS = (
             "method": "full",
             "framework": "torchtune",
             "precision": "bf16",
+            "optimizer": "adamw",
             "checkpointing": "none",
             "cross_entropy": "full",
             "micro_batch": "2",

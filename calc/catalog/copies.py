@@ -9,15 +9,28 @@ from calc.catalog.entries import fold, lookup_names
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
-    r"|hf|qat|it-qat|4bit|8bit|ct|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
+    r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
     r"|smoothquant)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
-EDITED = re.compile(r"^huihui-|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$")
+EDITED = re.compile(
+    r"^huihui-|^faster-(?=whisper)|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$"
+)
+# Words of what a model was trained on for, which stand before its name.
+USE_BEFORE = re.compile(r"^((all|stsb|q?nli|quora|msmarco|twitter|sentiment|emotion|toxic|english)[-_])+")
 BITS = re.compile(r"[-_](\d)bit$")
 GROUPS = re.compile(r"[-_](gptq|awq)[-_](\d)b(?:it)?[-_]\d+g$")  # -GPTQ-4b-128g: bits, and how many share a scale
 PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
 GGUF = re.compile(r"[-_.]gguf$")
+# Words of what stands behind a known name that make it another model: a size or version of its own, what drafts or
+# adapts it, parts beside it, layers of another kind, fewer or more parameters; and number formats that are not known.
+VERSION = re.compile(r"v?\d+(\.\d+)?")
+ANOTHER = re.compile(
+    r"(\d+x|e|a)?\d+(\.\d+)?[bmk]|x*[sl]|mini|nano|micro|tiny|small|medium|base|large|huge|giant|patch\d+|reg\d|naflex"
+    r"|(eagle|dflash|dspark|draft|drafter|speculator|medusa|mtp)\d*|assistant|q?lora|adapter|peft"
+    r"|vlm?|vision|audio|omni|tts|asr|speech|ocr|(en|de)coder|tokenizer|vae|mmproj|clip|siglip|dinov\d|colbert|gliner|zh"
+    r"|hybrid|mamba\d*|moe|(pruned?|reap)\d*|sparse|upcycled|random|[\d.]+-?bits?|w\d+a\w+|(nv|mx|rocm)?fp\d\w*|i?o?q\d\w*|int\d"
+)
 USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
 
 
@@ -27,6 +40,7 @@ class Copy(NamedTuple):
     id: str  # the model
     weights: object  # as a scenario has it; None where the name says nothing
     why: str  # the words of the name that say it
+    beside: str = ""  # what else the name says, where the model was trained on: its use
 
 
 def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapping[str, str]) -> Copy | None:
@@ -40,7 +54,8 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     Copy(id='llama-2-7b', weights='awq', why='-awq')
     """
     weights, why = said(name, formats)
-    bare, _, chosen = spelled(name)[1].partition(":")
+    owner, bare = spelled(name)
+    bare, _, chosen = bare.partition(":")
     if chosen and chosen not in formats:
         bare = f"{bare}-{chosen}"
     ends = sorted(formats, key=len, reverse=True)
@@ -52,7 +67,31 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
             if known in found:
                 return Copy(found[known], weights, why)
         bare = EDITED.sub("", without_end(bare, ends))
-    return None
+    base, beside = trained_on(bare, found) if owner else (None, "")
+    return Copy(base, weights, why, beside) if base else None
+
+
+def trained_on(bare: str, found: Mapping[str, str]) -> tuple[str | None, str]:
+    """Return the model whose name a repository's has beside a use, and the words of the use: a finetune.
+
+    None where what follows makes another model of it.
+
+    >>> trained_on("bert-base-uncased-emotion", {"bertbaseuncased": "bert-base"})
+    ('bert-base', 'emotion')
+    >>> trained_on("qwen3-8b-dflash", {"qwen38b": "qwen3-8b"})
+    (None, '')
+    """
+    before = USE_BEFORE.match(bare)
+    if before and fold(bare[before.end() :]) in found:
+        return found[fold(bare[before.end() :])], before[0][:-1]
+    bare = bare[before.end() :] if before else bare
+    for mark in reversed(list(re.finditer(r"[-_.]", bare))):
+        known, beside = bare[: mark.start()], bare[mark.end() :]
+        if fold(known) in found and re.search(r"[-_\d]", known):
+            first, *others = re.split(r"[-_]|\.(?!\d)", beside)
+            another = VERSION.fullmatch(first) or any(map(ANOTHER.fullmatch, (first, *others)))
+            return (None, "") if another else (found[fold(known)], beside)
+    return None, ""
 
 
 def by_bare_name(entries: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

@@ -71,7 +71,7 @@ class Names:
         from calc.catalog.copies import copied  # listed names need it not
 
         copy = copied(name, self._tables["models"], self.format_names)
-        return copy is not None or self.model_names.read(name) is not None
+        return (copy is not None and not copy.beside) or self.model_names.read(name) is not None
 
     def complete(self) -> bool:
         """Add the finetunes that are not in the tables; return whether there were any."""
@@ -92,6 +92,14 @@ class Names:
         found = self.lookup(kind, name)
         if found is not None:
             return found
+        if kind == "models":
+            from calc.catalog.other_kinds import other_kind
+
+            if kind_of := other_kind(name):
+                known_kinds = "the guide models transformers and networks with states"
+                raise ScenarioError(
+                    field, f"{name!r:.80} is not in the catalogue: by its name it {kind_of}; {known_kinds}"
+                )
         known = {
             shown: f"{listed}/{entry_id}"
             for listed in (kind, *others)
@@ -123,6 +131,8 @@ class Names:
         from calc.catalog.copies import copied  # listed names need it not
 
         found = copied(name, self._tables["models"], self.format_names)
+        if found and found.beside and self.model_names.read(name) is not None:
+            return None
         return found if found and self._has_size(found.id, name) else None
 
     def named_format(self, name: str) -> "Copy | None":

@@ -82,6 +82,8 @@ def first_format(scenario: Scenario) -> object:
 
 def smallest(scenario: Scenario) -> object:
     """Return what is published or has four bits under the engine that people take, whatever misses less."""
+    if "accelerator" not in scenario and not known_architecture(catalog(), str(scenario["model"])).writes:
+        return PUBLISHED  # what only reads is small
     engine = scenario.get("engine", USUAL)
     if engine == USUAL:  # the one of such devices, and not the one that has the published format there
         segment = catalog().accelerator(str(scenario["accelerator"])).segment
@@ -93,7 +95,8 @@ def smallest(scenario: Scenario) -> object:
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
     if published["scenario"]["engine"] != engine or published["runs"] is False:
         return weights
-    room = [report["memory"].get("headroom_bytes", 0) for report in (published, quantized)]
+    memories = [report["memory"] for report in (published, quantized)]
+    room = [memory.get("headroom_bytes", -memory["device_bytes"]) for memory in memories]  # a processor alone has none
     return PUBLISHED if room[0] >= room[1] else weights
 
 

@@ -28,6 +28,10 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     said, copy = catalog.named_format(name), catalog.copied(name)
     by_name = said is not None and said.weights is not None and reader.given.get("weights") in (None, PUBLISHED)
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
+    if copy is not None and copy.beside:
+        message = f"{name:.80} is taken as {catalog.model(copy.id).name}, which its name has beside {copy.beside}; "
+        message += "a head or words of its own are not counted"
+        return [Warn("model-trained-on", message + (f"; it is read in {form}" if form else ""), "model")]
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
         return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]

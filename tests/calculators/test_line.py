@@ -153,6 +153,20 @@ def test_a_family_without_a_size_is_told_what_there_is() -> None:
     assert "nothing by the name of “flux”" in answer_line("run flux on a 3060")["status"]
 
 
+def test_a_framework_does_what_it_does_in_a_form_too() -> None:
+    """Unsloth fuses the loss and keeps AdamW in 8 bit: the form asks for nothing else where nothing is chosen."""
+    line = "unsloth qlora 14b on t4"
+    report: Any = estimate(read_line(line)["scenario"])
+    assert report["scenario"]["cross_entropy"] == "fused" and report["scenario"]["optimizer"] == "adamw-8bit"
+    assert f"takes {show_gib(report['memory']['device_bytes'])}" in asked(line)["status"]
+
+
+def test_a_processor_alone_takes_four_bits() -> None:
+    """A host's memory is not known where a line does not say it: what is loaded there is what many load."""
+    said = asked("how much ram for llama 70b cpu only")["status"]
+    assert "(Q4_K_M)" in said and "Q4_K_M is the smallest that many take" in said
+
+
 def test_a_model_is_not_trained_beyond_its_context() -> None:
     """GPT-2 has 1,024 places: an example has no 2,048 tokens."""
     assert "1 × 1,024 tokens" in answer_line("train gpt2 from scratch on 4090")["status"]

@@ -39,6 +39,7 @@ def test_a_published_run_agrees() -> None:
     found = ask(
         NAME, model="llama-3.2-3b", method="full", framework="torchtune", precision="bf16", checkpointing="none",
         micro_batch="2", sequence_tokens="4096", accelerator="a100-sxm-80gb", run_allocated_gib="60.0",
+        optimizer="adamw", cross_entropy="full",
     )  # fmt: skip
     assert found["status"].startswith("It agrees: the one term measured lies in the range")
 

@@ -2,7 +2,9 @@
 
 import pytest
 
+from calc import estimate
 from calc.catalog import catalog
+from calc.errors import ScenarioError
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,91 @@ def test_sizes_are_kept() -> None:
     """A size of a tag is no word of a conversion."""
     assert catalog().model("deepseek-r1:70b").id == "llama-3.3-70b"
     assert catalog().copied("someone/Llama-3.3-80B") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "beside"),
+    [
+        ("papluca/xlm-roberta-base-language-detection", "xlm-roberta-base", "language-detection"),
+        ("textattack/roberta-base-CoLA", "roberta-base", "cola"),
+        ("cross-encoder/nli-deberta-v3-base", "deberta-v3-base", "nli"),
+        ("cardiffnlp/twitter-roberta-base-emotion", "roberta-base", "emotion"),
+        ("bofenghuang/whisper-large-v3-french", "whisper-large-v3", "french"),
+        (
+            "someone/Qwen3-14B-Claude-4.5-Opus-High-Reasoning-Distill-GGUF",
+            "qwen3-14b",
+            "claude-4.5-opus-high-reasoning-distill",
+        ),
+    ],
+)
+def test_a_finetune_has_the_name_of_what_it_was_trained_on(name: str, model: str, beside: str) -> None:
+    """A known name beside a use leads to that model, and the report says what is taken and what is not counted."""
+    copy = catalog().copied(name)
+    assert copy is not None
+    assert (copy.id, copy.beside) == (model, beside)
+    report = estimate({"model": name})
+    assert report["model"]["id"] == model
+    said = next(warning for warning in report["warnings"] if warning["code"] == "model-trained-on")
+    assert beside in said["message"]
+    assert said["severity"] == "caution"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "incoai/Qwen3.8-27B-DFlash2",
+        "someone/Kimi-K3-REAP80",
+        "arianraje/qwen3-4b-mamba3-hybrid-stage2b",
+        "someone/gemma-3-4b-vision",
+        "someone/roberta-base-large",
+        "someone/deberta-v3-base-v4",
+        "someone/GLM-5.3-Flash-NVFP4-Spark",
+        "Salesforce/blip2-opt-6.7b",
+        "google/vit-base-patch16-384",
+    ],
+)
+def test_another_size_part_or_format_is_no_finetune(name: str) -> None:
+    """What drafts, prunes, adds layers or parts, or says a version, size or format that is not known, is refused."""
+    assert catalog().copied(name) is None
+    with pytest.raises(ScenarioError):
+        estimate({"model": name})
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("Systran/faster-whisper-large-v3", "whisper-large-v3"),
+        ("deepdml/faster-whisper-large-v3-turbo-ct2", "whisper-large-v3-turbo"),
+    ],
+)
+def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
+    """Whisper for CTranslate2 is Whisper."""
+    copy = catalog().copied(name)
+    assert copy is not None
+    assert (copy.id, copy.beside) == (model, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("microsoft/resnet-18", "convolutional"),
+        ("timm/mobilenetv3_small_100.lamb_in1k", "convolutional"),
+        ("Ultralytics/YOLO11", "convolutional"),
+        ("nvidia/segformer-b0-finetuned-ade-512-512", "several widths"),
+        ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
+        ("pyannote/segmentation-3.0", "recurrence"),
+        ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
+    ],
+)
+def test_what_is_of_no_kind_that_is_modelled_is_told_so(name: str, kind: str) -> None:
+    """The refusal says what the model is, and names none that is spelled a little alike."""
+    with pytest.raises(ScenarioError, match=kind) as refused:
+        estimate({"model": name})
+    assert "did you mean" not in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["MIT/ast-unknown", "someone/Llama-9", "someone/statics", "vaexyz"])
+def test_other_unknown_names_are_not_told_a_kind(name: str) -> None:
+    """No kind is read from part of a word or from an owner's name."""
+    with pytest.raises(ScenarioError, match="is not in the catalogue of models"):
+        estimate({"model": name})

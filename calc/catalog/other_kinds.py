@@ -1,0 +1,41 @@
+"""What a model is that the catalogue does not have because it is of no kind that the guide models, told by its name."""
+
+import re
+
+KINDS = (
+    (
+        "drafts for another model, and is none by itself: ask for that model",
+        r"eagle[-_.]?3?|dflash\d*|dspark|draft(er)?|speculator|medusa",
+    ),
+    ("is an adapter to another model: ask for that model", r"q?lora|adapter"),
+    (
+        "is a convolutional network",
+        r"(se-?)?resn[ex]t\d*|wide_resnet\d*|(tf_)?efficientnet(v2)?(_?\w\d)?|(tf_)?mobilenet(v\d)?|mobileone"
+        r"|(dinov3-)?convnext(v2)?|densenet\d*|vgg\d+|inception|regnet[xyz]?|hrnet|repvgg|unet|yolo(v?\d+)?\w?|adetailer|ecapa"
+        r"|tdnn|superpoint|bigvgan|hifigan|vocos|miewid",
+    ),
+    (
+        "has layers of several widths, with convolutions or windows that move between",
+        r"segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet",
+    ),
+    (
+        "makes images or video by diffusion",
+        r"stable-diffusion|sdxl-vae|sd-vae|flux|dreamshaper|z-image|qwen-image|wan\d|ltx|controlnet",
+    ),
+    ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
+    ("is a codec of sound", r"encodec|dac|snac|mimi"),
+    ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
+)
+
+
+def other_kind(name: str) -> str | None:
+    """Return what a model is that is of no kind that is modelled, by the words of its name; None where they do not say.
+
+    >>> other_kind("microsoft/resnet-18")
+    'is a convolutional network'
+    >>> other_kind("meta-llama/Llama-9") is None
+    True
+    """
+    owner, _, bare = name.casefold().rpartition("/")
+    words = owner if owner == "pyannote" else bare  # all of this owner's are of one kind, and named for their use
+    return next((said for said, kind in KINDS if re.search(rf"(?<![a-z0-9])({kind})(?![a-z])", words)), None)
