@@ -7,7 +7,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.memory.prefix import Prefix
-from calc.planner.candidates import Candidate, Own
+from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.support import place_of
 from calc.question import Asked, read_asked

@@ -8,7 +8,7 @@ from math import ceil, inf, sqrt
 
 from calc.catalog import catalog
 from calc.planner.bound import Bound
-from calc.planner.candidates import Candidate
+from calc.planner.candidate import Candidate
 from calc.planner.curve import NONE, Curve
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow

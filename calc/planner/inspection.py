@@ -6,7 +6,7 @@ from math import inf
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import runs_of
-from calc.planner.candidates import Candidate
+from calc.planner.candidate import Candidate
 from calc.planner.options import Miss, cannot_be, does_not_run, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking

@@ -2,7 +2,8 @@
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.planner.candidates import Candidate, counts, devices, owned, placed, ways
+from calc.planner.candidate import Candidate
+from calc.planner.candidates import counts, devices, owned, placed, ways
 from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search

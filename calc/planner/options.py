@@ -5,7 +5,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
-from calc.planner.candidates import Candidate
+from calc.planner.candidate import Candidate
 from calc.planner.need import Need
 from calc.planning.support import Runs
 from calc.units import show_gib, show_number

@@ -8,7 +8,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.planner.bound import Bound, Bounds, alike
-from calc.planner.candidates import Candidate, Own
+from calc.planner.candidate import Candidate, Own
 from calc.planner.devices import Devices
 from calc.planner.options import Miss, Option, tokens_per_s
 from calc.planner.question import Question

@@ -12,7 +12,7 @@ from typing import Any
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
-from calc.planner.candidates import Candidate, doubted, named_engine
+from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.fleet import Fleet, Spread, fewest
 from calc.planner.inspection import Inspection
 from calc.planner.need import Share

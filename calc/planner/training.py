@@ -16,7 +16,8 @@ from calc.estimate import estimate
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
-from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, Candidate, devices
+from calc.planner.candidate import Candidate
+from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, devices
 from calc.planner.options import SURE, Miss, Option, cannot_be, short, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters

@@ -6,7 +6,8 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
-from calc.planner.candidates import Candidate, counts, devices, kinds, placed
+from calc.planner.candidate import Candidate
+from calc.planner.candidates import counts, devices, kinds, placed
 from calc.planner.devices import Devices
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees

@@ -12,7 +12,8 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.bound import Bounds
-from calc.planner.candidates import Candidate, candidates
+from calc.planner.candidate import Candidate
+from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share

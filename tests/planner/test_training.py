@@ -7,7 +7,8 @@ import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
-from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, Candidate
+from calc.planner.candidate import Candidate
+from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
