@@ -40,6 +40,8 @@ FORMATS = {
     "w4a16_mxfp4": ("mxfp4", 0.5 + 1 / 32, 2.0),
     "w4a8_mxfp4_mxfp8": ("mxfp4", 0.5 + 1 / 32, 1.0),
 }
+# Multiply packed weights in 16 bit, whatever their scales are: gpt-oss where nothing takes MXFP4 as it is.
+MARLIN = ("vllm_gptossmxfp4moe_marlin_marlinexperts", "sglang_marlin_moe")
 LEAST_WIDTH = 512  # of a product, as layers have them
 STATE_FLOPS = 6.0  # of each element of a state for a token: what is forgotten, written and read
 STATE_BYTES = 4.0
@@ -180,6 +182,8 @@ def experts(folder: Path) -> Iterator[Measured]:
             continue  # engines pad such widths, or refuse them
         matrices = 2 if (k, whole) in NOT_GATED else 3
         kernel, stored, _ = FORMATS[row["moe_dtype"]]
+        if row["kernel"] in MARLIN:
+            kernel = "w4a16"
         touched = touched_experts(row["distribution"], tokens, active, count)
         weights = touched * matrices * n * k * stored
         moved = 2.0 * tokens * active * (2 * k + (matrices - 1) * 2 * n)
