@@ -107,7 +107,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         return False, f"Nothing serves {name} so.", "More devices, fewer bits or shorter texts would make a difference."
     first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
     spent, field = paid(report)
-    cost = f"{money(first, 'rent_per_hour')} an hour" if field != "purchase" else f"{money(first, field)} {spent.lower()}"
+    bought = field == "purchase"
+    cost = f"{money(first, field)} {spent.lower()}" if bought else f"{money(first, 'rent_per_hour')} an hour"
     rest = f"{words}, {each_answer(first)} for each reader, {cost}."
     return True, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:]
 
