@@ -142,6 +142,7 @@ class Names(DeviceNames):
         if (
             not before
             or before[-1].text in TUNINGS
+            or self.catalog.lookup("frameworks", before[-1].text)  # which is read behind models: Mistral Nemo
             or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start])
         ):
             return False
