@@ -113,7 +113,7 @@ def render_calculator(name: str, changed: Values | None = None, prefix: str = ""
     identity = prefix or calculator.id
     fields = fields_html(calculator.inputs, identity, values)
     reset = element("button", "Reset", type="reset", class_="calc-reset")
-    heading = element("legend", text(calculator.question)) + examples_html(calculator, identity)
+    heading = element("legend", text(calculator.question)) + examples_html(calculator, identity, changed or {})
     form = element("form", element("fieldset", heading + fields) + reset, class_="calc-form", id=identity, method="get")
     live = element("p", WITHOUT_SCRIPTS, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
     brought = import_html(calculator, identity)
@@ -135,11 +135,17 @@ def taken_html(calculator: Calculator) -> str:
     return element("p", f"Take it along: {' '.join(buttons)}", class_="calc-take", hidden=True)
 
 
-def examples_html(calculator: Calculator, prefix: str) -> str:
-    """Return the list of worked examples that fill in the form; it is hidden until scripts run, and no input of it."""
+def examples_html(calculator: Calculator, prefix: str, changed: Values) -> str:
+    """Return the list of worked examples that fill in the form; it is hidden until scripts run, and no input of it.
+
+    They say what a form that begins with other values than the calculator's own would leave as it is.
+    """
+    usual = calculator.values({})
+    first = {name: usual[name] for name in changed}
     own = element("option", OWN_VALUES, value="own")
     options = own + "".join(
-        element("option", text(preset.name), value=json.dumps(preset.values)) for preset in calculator.presets
+        element("option", text(preset.name), value=json.dumps({**first, **preset.values}))
+        for preset in calculator.presets
     )
     identity = f"{prefix}-example"
     inner = element("label", "Example", for_=identity) + element("select", options, id=identity, autocomplete="off")

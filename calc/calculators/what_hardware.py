@@ -106,7 +106,10 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     if not listed:
         return False, f"Nothing serves {name} so.", "More devices, fewer bits or shorter texts would make a difference."
     first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
-    rest = f"{words}, {each_answer(first)} for each reader, {money(first, 'rent_per_hour')} an hour."
+    spent, field = paid(report)
+    bought = field == "purchase"
+    cost = f"{money(first, field)} {spent.lower()}" if bought else f"{money(first, 'rent_per_hour')} an hour"
+    rest = f"{words}, {each_answer(first)} for each reader, {cost}."
     return True, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:]
 
 

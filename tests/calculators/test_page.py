@@ -1,6 +1,8 @@
 """Calculators: every preset answers, every form is complete, and what a reader mistypes comes back as an error."""
 
 import json
+import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -139,6 +141,13 @@ def test_no_text_breaks_a_calculator(fields: dict[str, str]) -> None:
     """Whatever is typed, an answer or an error comes back."""
     found = ask("will-it-fit", **fields)
     assert found["ok"] or found["errors"][0]["message"]
+
+
+def test_an_example_says_what_a_page_begins_with_otherwise() -> None:
+    """On a page whose form begins with buying, "least rent" rents: the example holds for every field of the form."""
+    options = re.findall(r'<option value="([{].*?)">', render_calculator("what-hardware", {"pay": "buy"}))
+    said = [json.loads(unescape(option)) for option in options]
+    assert [one["pay"] for one in said[:2]] == ["", "buy"] and all("pay" in one for one in said)
 
 
 def test_an_unknown_calculator_names_the_known_ones() -> None:

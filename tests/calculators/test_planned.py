@@ -97,6 +97,13 @@ def test_each_list_says_why_not(name: str) -> None:
     assert re.search(r"GeForce RTX 3050[^:]*: It does not fit: \d", in_words(plan.render(plan.report(typed))))
 
 
+def test_what_is_bought_is_named_with_its_price() -> None:
+    """Who buys is told what it costs to buy, and not what an hour of it does."""
+    report = CALCULATORS["what-hardware"].report({"pay": "buy"})
+    price = report["plan"]["options"][0]["cost"]["purchase"]
+    assert f"{price:,.0f} USD to buy." in CALCULATORS["what-hardware"].status(report)
+
+
 def test_a_service_grows_with_its_people() -> None:
     """Ten times as many people never take fewer devices, and cost no less."""
     plan = CALCULATORS["plan-service"]
