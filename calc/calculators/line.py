@@ -125,19 +125,26 @@ def comparing(reading: Any) -> Steps[Settled]:
     """Look for the answers to a line's sides: those of forms stand side by side, others one after the other."""
     from calc.calculators import line_sides  # most ask of one case
 
-    sides = reading["sides"]
-    if any(side["question"] or names_no_device(side) for side in sides):
+    sides, cases = reading["sides"], cases_of(reading)
+    if not cases:
         answers = []
         for side in sides:
             html, status, _ = yield from answering_one(side)
             answers.append((html, status))
         return *line_sides.one_by_one(reading, answers), {}
-    cases = in_one_format(sides, list(map(worked, sides)))
     said = [f"{sentence(case, sides[0]['asks'])} {words_of(case)}".strip() for case in cases]
     pinned = [Pinned(case.calculator, case.values, case.report) for case in cases]
     found = [case.found for case in cases]
     alike = {name: value for name, value in found[0].items() if all(one.get(name) == value for one in found)}
     return *line_sides.beside(reading, found, pinned, said), alike
+
+
+def cases_of(reading: Any) -> list[Worked]:
+    """Return the cases of a line's sides, in a number format in which all fit; none where one is not of a form."""
+    sides = reading["sides"]
+    if any(side["question"] or names_no_device(side) for side in sides):
+        return []
+    return in_one_format(sides, list(map(worked, sides)))
 
 
 def in_one_format(sides: Any, cases: list[Worked]) -> list[Worked]:

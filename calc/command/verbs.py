@@ -6,7 +6,7 @@ from typing import Any
 from calc import estimate, plan, read_line
 from calc.calculators import training_answer
 from calc.calculators.html import in_words
-from calc.calculators.line import answer_line, report_of
+from calc.calculators.line import answer_line, cases_of, report_of
 from calc.calculators.line_sides import labels
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
@@ -76,10 +76,12 @@ def ask(line: str, *, as_json: bool) -> int:
         print("Not understood, and left out: " + ", ".join(part["text"] for part in reading["unread"]))
     if not reading["sides"]:
         return print_answer(reading)
+    cases = cases_of(reading)
+    settled = [case.found for case in cases] or [{} for _ in reading["sides"]]
     found = []
-    for name, side in zip(labels(reading, [{} for _ in reading["sides"]]), reading["sides"], strict=True):
+    for place, name in enumerate(labels(reading, settled)):
         print(f"\n{name}")
-        found.append(print_answer(side))
+        found.append(print_report(cases[place].report) if cases else print_answer(reading["sides"][place]))
     return max(found)
 
 
@@ -89,24 +91,38 @@ def print_answer(reading: Report) -> int:
         found: Report = plan(settled_question(reading["question"])[0])
         print_options(found)
     elif reading["scenario"]:
-        report: Report = report_of(reading)
-        print_memory(report)
-        print_speed(report)
-        return status(report)
+        return print_report(report_of(reading))
     return 0 if reading["question"] else MISSES
+
+
+def print_report(report: Report) -> int:
+    """Print what a case takes and how fast it is, and return the exit status."""
+    print_memory(report)
+    print_speed(report)
+    return status(report)
 
 
 def answered(reading: Report) -> Report:
     """Return a reading with what was settled, and the report or the options that answer it, or each of its sides."""
     if reading["sides"]:
-        return {"reading": reading, "sides": [answered(side) for side in reading["sides"]]}
+        cases = cases_of(reading)
+        sides = (
+            map(reported, reading["sides"], [case.report for case in cases])
+            if cases
+            else map(answered, reading["sides"])
+        )
+        return {"reading": reading, "sides": list(sides)}
     if reading["question"]:
         question, _ = settled_question(reading["question"])
         return {"reading": reading, "question": question, "answer": plan(question)}
     if reading["scenario"]:
-        report: Report = report_of(reading)
-        return {"reading": reading, "scenario": report["scenario"], "report": report}
+        return reported(reading, report_of(reading))
     return {"reading": reading}
+
+
+def reported(reading: Report, report: Report) -> Report:
+    """Return a reading with the report that answers it, and the scenario that was settled."""
+    return {"reading": reading, "scenario": report["scenario"], "report": report}
 
 
 def status(report: Report) -> int:

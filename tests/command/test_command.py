@@ -14,7 +14,7 @@ from calc import estimate, plan
 from calc.command.arguments import main, names, parser
 from calc.command.verbs import answered
 from calc.lines.comparing import read_line
-from calc.units import show_gib, show_seconds
+from calc.units import show_gib, show_number, show_seconds
 
 ROOT = Path(__file__).parents[2]
 
@@ -123,6 +123,18 @@ def test_ask_answers_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     _, listed = reported(capsys, "ask", "max context for qwen3 32b on a 3090")
     assert listed["answer"]["options"]
     assert said(capsys, "ask", "run flux on a 4090")[0] == 1
+
+
+def test_sides_of_a_line_are_those_that_its_sentence_compares(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one card holds more bits, both are told in the format that both hold, in tables and as JSON too."""
+    line = "3060 12gb vs 3090 for llama 8b"
+    status, out = said(capsys, "ask", line)
+    assert status == 0 and out.startswith("Both fit.") and out.count("7.97 GB") == 2
+    _, found = reported(capsys, "ask", line)
+    small, large = (side["report"]["speed"]["decode_tokens_per_s"]["typical"] for side in found["sides"])
+    assert f"writes {show_number(large / small)} times as many tokens" in out
+    _, asked = reported(capsys, "ask", "what runs on a 4090 or a 3090")
+    assert all(side["answer"]["options"] for side in asked["sides"])
     assert "scenario" not in answered(dict(read_line("hello")))
 
 
