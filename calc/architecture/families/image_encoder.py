@@ -193,5 +193,7 @@ def image_head(config: Config, kind: str, hidden: int) -> Tensors:
     if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
         classes = labels_of(config)
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
-        return linear("classifier", "head", classes, inputs, bias=True)
+        taught = any("WithTeacher" in str(name) for name in named)  # DeiT's, who asks what the teacher says, too
+        names = ("cls_classifier", "distillation_classifier") if taught else ("classifier",)
+        return tuple(tensor for name in names for tensor in linear(name, "head", classes, inputs, bias=True))
     return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)
