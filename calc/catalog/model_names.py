@@ -1,7 +1,7 @@
 """Finding a model by words, as people say it: a family and a size, without owner, version or hyphens.
 
 Names that the catalogue lists are found without this. Of several that have all the words, one is taken and the others
-are named: what is not made from another model before what is, the maker with more models, and the newest.
+are named: what is not made from another model before what is, the maker with more that write text, and the newest.
 """
 
 import re
@@ -19,6 +19,7 @@ SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
 VERSION = re.compile(r"v|\d+(?:\.\d+)?")
 EXPERTS = re.compile(r"\d+x\d+(?:\.\d+)?")  # a size without its letter: 8x22
 OLD_YEARS = 3
+WRITES = "ForCausalLM"  # the end of the classes' names, as configs have them
 # What is made of another model, or for one use: not meant unless it is said.
 MADE_OF = frozenset(
     ("distill", "coder", "code", "math", "vision", "vl", "audio", "omni", "embedding", "reranker", "reward", "guard")
@@ -49,12 +50,16 @@ class ModelNames:
     def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
         self.entries = entries
         self.own = word_sets({entry_id: own_names(entry_id, entry) for entry_id, entry in entries.items()})
-        self.makers = Counter(maker_of(entry) for entry in entries.values())
 
     @cached_property
     def every(self) -> dict[str, list[frozenset[str]]]:
         """The words of all names, of repositories that hold the same shape too."""
         return word_sets({entry_id: lookup_names(entry_id, entry) for entry_id, entry in self.entries.items()})
+
+    @cached_property
+    def makers(self) -> Counter[str]:
+        """How many models that write text each maker has: one with many that see or read is not meant by a size."""
+        return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(architectures_of(entry)))
 
     def read(self, name: str) -> Reading | None:
         """Return the model that has all the words of a name; None where none has, or several do without a size."""
@@ -128,6 +133,12 @@ class ModelNames:
         names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}
         plain = [entry_id for entry_id, words in names.items() if asked <= words and not words & MADE_OF - asked]
         return self.newest_first(plain) if asked else []
+
+
+def architectures_of(entry: Mapping[str, object]) -> object:
+    """Return the classes that an entry's config names."""
+    config = entry.get("config")
+    return config.get("architectures") if isinstance(config, Mapping) else None
 
 
 def maker_of(entry: Mapping[str, object]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate, plan, read_line
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -86,9 +87,10 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
         problems += [name for name in listed if bits(name) > float(wanted["bits"])]
         wanted.pop("bits")
     if wanted.get("model", "")[:1].isdigit():
-        size = float(wanted.pop("model").removesuffix("b")) * 1e9
-        model = found.pop("model", None)
-        problems += [] if model and abs(parameters(str(model)) / size - 1) < 0.15 else ["model"]
+        size, model = wanted.pop("model"), found.pop("model", None)
+        named = model and size in words_of(str(model))  # Llama 3.2 1B has 1.24 billion
+        near = model and abs(parameters(str(model)) / (float(size.removesuffix("b")) * 1e9) - 1) < 0.15
+        problems += [] if named or near else ["model"]
     for name in wanted.keys() | found.keys():
         one, other = wanted.get(name), found.get(name)
         if one != str(other) and (one is None or other is None or not one.isdigit() or float(one) != float(other)):
