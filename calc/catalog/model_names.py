@@ -59,7 +59,7 @@ class ModelNames:
     @cached_property
     def makers(self) -> Counter[str]:
         """How many models that write text each maker has: one with many that see or read is not meant by a size."""
-        return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(architectures_of(entry)))
+        return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(entry["config"]))
 
     def read(self, name: str) -> Reading | None:
         """Return the model that has all the words of a name; None where none has, or several do without a size."""
@@ -133,12 +133,6 @@ class ModelNames:
         names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}
         plain = [entry_id for entry_id, words in names.items() if asked <= words and not words & MADE_OF - asked]
         return self.newest_first(plain) if asked else []
-
-
-def architectures_of(entry: Mapping[str, object]) -> object:
-    """Return the classes that an entry's config names."""
-    config = entry.get("config")
-    return config.get("architectures") if isinstance(config, Mapping) else None
 
 
 def maker_of(entry: Mapping[str, object]) -> str:
