@@ -16,13 +16,17 @@ KINDS = (
     ),
     (
         "has layers of several widths, with convolutions or windows that move between",
-        r"segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet",
+        r"segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
+        r"|donut|clap|grounding-dino",
     ),
     (
         "makes images or video by diffusion",
         r"stable-diffusion|sdxl-vae|sd-vae|flux|dreamshaper|z-image|qwen-image|wan\d|ltx|controlnet",
     ),
     ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
+    ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer"),
+    ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)"),
+    ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt"),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
 )

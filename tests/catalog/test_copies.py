@@ -88,7 +88,7 @@ def test_a_finetune_has_the_name_of_what_it_was_trained_on(name: str, model: str
         "someone/deberta-v3-base-v4",
         "someone/GLM-5.3-Flash-NVFP4-Spark",
         "Salesforce/blip2-opt-6.7b",
-        "google/vit-base-patch16-384",
+        "google/vit-base-patch16-448",
     ],
 )
 def test_another_size_part_or_format_is_no_finetune(name: str) -> None:

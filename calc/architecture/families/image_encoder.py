@@ -21,27 +21,34 @@ VIT = {
 
 @family("vit", "deit", defaults=VIT)
 @family("dinov2", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4})
+@family("dinov2_with_registers", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4, "num_register_tokens": 4})
 def vit(config: Config) -> Architecture:
-    """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler."""
-    kind = config.text("model_type", "")
+    """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler.
+
+    DINOv2 may have tokens that only register (arXiv:2309.16588), and its largest a gated MLP, two thirds as wide.
+    """
+    kind = config.text("model_type", "").removesuffix("_with_registers")
     hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=False)
     attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
     first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
     table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
+    if registers := config.integer("num_register_tokens", default=0, least=0, most=2**16):
+        table += (Tensor("register_tokens", "other_embedding", (1, registers, hidden)),)
     places = patch_count(config) + (2 if kind == "deit" else 1)
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
     table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
     extra: Tensors = ()
-    width = config.integer("intermediate_size")
+    width, gated = config.integer("intermediate_size"), config.flag("use_swiglu_ffn", default=False)
     if kind == "dinov2":
-        config.refuse("use_swiglu_ffn", (False,), "its widths are rounded in another way")
         width = max(int(config.number("mlp_ratio", default=4) * hidden), 1)
+        if gated:
+            width = -(-int(width * 2 / 3) // 8) * 8  # a third of three matrices for a half of two, in whole eights
         extra = tuple(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2))
     block = layer(
         reader(attention),
-        dense(hidden, width, gated=False, bias=True, activation=config.text("hidden_act", "gelu")),
+        dense(hidden, width, gated=gated, bias=True, activation="silu" if gated else config.text("hidden_act", "gelu")),
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
         *extra,
         style=GPT_STYLE,
@@ -193,5 +200,7 @@ def image_head(config: Config, kind: str, hidden: int) -> Tensors:
     if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
         classes = labels_of(config)
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
-        return linear("classifier", "head", classes, inputs, bias=True)
+        taught = any("WithTeacher" in str(name) for name in named)  # DeiT's, who asks what the teacher says, too
+        names = ("cls_classifier", "distillation_classifier") if taught else ("classifier",)
+        return tuple(tensor for name in names for tensor in linear(name, "head", classes, inputs, bias=True))
     return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)

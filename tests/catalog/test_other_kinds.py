@@ -1,0 +1,33 @@
+"""A model that is of no kind that the guide has is refused by what it is."""
+
+import pytest
+
+from calc.catalog import catalog
+from calc.catalog.other_kinds import other_kind
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("microsoft/resnet-18", "convolutional network"),
+        ("laion/clap-htsat-unfused", "several widths"),
+        ("naver-clova-ix/donut-base", "several widths"),
+        ("IDEA-Research/grounding-dino-tiny", "several widths"),
+        ("nvidia/parakeet-tdt-0.6b-v3", "conformer"),
+        ("nvidia/canary-1b-v2", "conformer"),
+        ("amazon/chronos-bolt-small", "time series"),
+        ("google/timesfm-2.5-200m-pytorch", "time series"),
+        ("depth-anything/Depth-Anything-V2-Base-hf", "head of convolutions"),
+        ("Intel/dpt-large", "head of convolutions"),
+    ],
+)
+def test_a_name_says_what_its_model_is(name: str, said: str) -> None:
+    """A word of the name tells a kind that is not modelled, and no model of the catalogue has that name."""
+    assert said in str(other_kind(name))
+    assert catalog().lookup("models", name) is None
+
+
+@pytest.mark.parametrize("name", ["amazon/chronos-t5-base", "openai/clip-vit-large-patch14", "facebook/dinov2-giant"])
+def test_what_is_modelled_is_of_no_other_kind(name: str) -> None:
+    """A name close to one of another kind is not taken for it."""
+    assert other_kind(name) is None
