@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.server import serving
 
 ROOT = Path(__file__).parent.parent.parent
 BOOT_MS = 60_000  # a loaded machine starts Python slowly
+ANSWER_MS = 20_000  # and answers slowly
+expect.set_options(timeout=ANSWER_MS)
+DATA_SAVER = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +77,7 @@ class Watched:
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     """A fresh profile."""
     context = chromium.new_context()
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(ANSWER_MS)
     yield context
     context.close()
 
@@ -89,7 +92,7 @@ def first(context: BrowserContext) -> Watched:
 def profile(chromium: Browser) -> Iterator[BrowserContext]:
     """The profile of somebody who comes back: the browser has the site's files, and keeps Python's memory."""
     context = chromium.new_context(service_workers="block")  # where one is asked, it is in a fresh profile
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(ANSWER_MS)
     yield context
     context.close()
 
@@ -154,7 +157,7 @@ def live_text(page: Page, html: str) -> None:
     page.hover("gpu-calculator")
     live(page)
     wanted = plain(page, html)
-    for _ in range(100):
+    for _ in range(ANSWER_MS // 50):
         if (found := answer_html(page)) == wanted:
             return
         page.wait_for_timeout(50)

@@ -56,19 +56,15 @@ def drop(page: Page, name: str, content: bytes) -> None:
 
 
 def test_a_file_of_32_gigabytes(watched: Watched, chromium: Browser, site: str, tmp_path: Path) -> None:
-    """Its header is read in a moment, its sizes are the answer, and a link has the same answer without the file."""
+    """Its header alone is read, its sizes are the answer, and a link has the same answer without the file."""
     header, size = gguf({**LLAMA, **tokenizer(128256)}, llama_tensors("F32"))
     assert size > 32e9
     page = opened(watched.page, site + FIT)
     page.hover("gpu-calculator")
     live(page)
-    before = page.evaluate("performance.now()")
     page.set_input_files(".calc-import input", sparse(tmp_path / "llama-f32.gguf", header, size))
     said = page.locator(".calc-said")
     expect(said).to_contain_text("Read llama-f32.gguf: llama, 8,030,261,248 parameters. Its tensors have 32.12 GB (F32")
-    took = page.evaluate("performance.now()") - before
-    print(f"a header of {len(header):,} bytes of a file of {size:,}: {took:.0f} ms from choosing to the answer")
-    assert took < 5000  # the machine may be busy; alone it takes half a second
     expect(page.locator(".calc-legend")).to_contain_text("Weights 29.92 GiB")
     expect(page.locator("[name=model] option:checked")).to_have_text(
         "Meta Llama 3.1 8B Instruct (8.03 billion parameters)"
@@ -95,6 +91,7 @@ def test_back_to_the_list(watched: Watched, site: str, tmp_path: Path) -> None:
     page.set_input_files(".calc-import input", sparse(tmp_path / "model.gguf", *one_layer))
     live(page)
     expect(page.locator("[name=weights]")).to_have_value("stored")
+    expect(page.locator(".calc-status")).to_contain_text("Read model.gguf")  # said with the answer, after the form
     stored = page.inner_text(".calc-legend")
     page.fill("[name=context_tokens]", "4096")
     page.fill("[name=context_tokens]", "8192")
@@ -152,19 +149,15 @@ JUNK: dict[str, tuple[bytes, str]] = {
 
 
 def test_junk_is_refused_in_words(watched: Watched, site: str, tmp_path: Path) -> None:
-    """Each file has its message, at once; the last answer stays, and a good file works afterwards."""
+    """Each file has its message; the last answer stays, and a good file works afterwards."""
     page = opened(watched.page, site + CACHE)
     page.hover("gpu-calculator")
     live(page)
     verdict = page.inner_text(".calc-verdict")
     for name, (content, message) in JUNK.items():
         (tmp_path / name).write_bytes(content)
-        before = page.evaluate("performance.now()")
         page.set_input_files(".calc-import input", tmp_path / name)
         expect(page.locator(".calc-said")).to_contain_text(message)
-        took = page.evaluate("performance.now()") - before
-        print(f"{name}: {took:.0f} ms")
-        assert took < 3000  # on a busy machine
         expect(page.locator(".calc-import textarea")).to_have_attribute("aria-invalid", "true")
         expect(page.locator(".calc-status")).to_contain_text(message)
     assert page.inner_text(".calc-verdict") == verdict

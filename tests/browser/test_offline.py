@@ -6,35 +6,36 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from calc.catalog import catalog
-from tests.browser.conftest import BOOT_MS, Watched, live
+from tests.browser.conftest import BOOT_MS, DATA_SAVER, Watched, live
 
 pytestmark = pytest.mark.browser
 
 
-def kept(page: Page, part: str, least: int = 1) -> None:
-    """Wait until the worker has kept so many addresses with that part in them."""
-    script = """async ([part, least]) => {
-        const found = async () => {
+def kept(page: Page, addresses: list[str]) -> None:
+    """Wait until the worker has kept all these addresses."""
+    script = """async (addresses) => {
+        const missing = async () => {
             const requests = await (await caches.open("guide")).keys();
-            return requests.filter(({ url }) => url.includes(part)).length;
+            const found = new Set(requests.map(({ url }) => url));
+            return addresses.filter((address) => !found.has(address.split("#")[0]));
         };
-        for (let tries = 0; tries < 600 && await found() < least; tries++) {
+        for (let tries = 0; tries < 600 && (await missing()).length; tries++) {
             await new Promise((go) => setTimeout(go, 100));
         }
-        return found();
+        return missing();
     }"""
-    assert page.evaluate(script, [part, least]) >= least
+    assert page.evaluate(script, addresses) == []
 
 
 def test_what_was_opened_answers_without_a_network(first: Watched, site: str) -> None:
     """A calculator opened once computes anew without a network; the number is that of Python, not of the page."""
     page = first.page
+    page.add_init_script(DATA_SAVER)  # Python waits for the reader, who comes when the page itself is kept already
     page.goto(site + "calculators/will-it-fit/")
-    page.locator("gpu-calculator").hover()
+    kept(page, [page.url])
+    page.get_by_label("Context", exact=True).focus()
     live(page)
-    kept(page, "/assets/runtime/", 5)
-    kept(page, "/calculators/will-it-fit/")
-    kept(page, "assets/theme/guide.css")
+    kept(page, [page.url, *first.requests])
     page.context.set_offline(True)
     page.reload()
     page.get_by_label("Context", exact=True).fill("16384")
@@ -52,7 +53,7 @@ def test_a_page_never_opened_says_so(first: Watched, site: str) -> None:
     """And leads to the first page, which was."""
     page = first.page
     page.goto(site)
-    kept(page, "/assets/")
+    kept(page, [site])
     page.context.set_offline(True)
     page.goto(site + "memory/inference/")
     expect(page.get_by_role("heading", level=1)).to_have_text(
@@ -66,7 +67,7 @@ def test_with_a_network_nothing_is_old(first: Watched, context: BrowserContext, 
     """A page that has changed since it was kept is shown as it is now."""
     page = first.page
     page.goto(site + "about/licences/")
-    kept(page, "/about/licences/")
+    kept(page, [page.url])
     changed = "<!doctype html><title>New</title><h1>As it is now</h1>"
     context.route("**/about/licences/", lambda route: route.fulfill(body=changed, content_type="text/html"))
     page.reload()

@@ -7,14 +7,13 @@ import pytest
 from playwright.sync_api import Page
 
 from macros import styles
-from tests.browser.conftest import ROOT, Watched
+from tests.browser.conftest import DATA_SAVER, ROOT, Watched
 
 pytestmark = pytest.mark.browser
 DOCS = ROOT / "docs"
 SOURCES = [path.relative_to(DOCS).as_posix().removesuffix(".md") for path in DOCS.rglob("*.md")]
 PAGES = sorted(source.removesuffix("index").rstrip("/") for source in SOURCES)
 AXE = (ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-DATA_SAVER = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
 VIOLATIONS = {"resultTypes": ["violations"]}  # and no selectors of the thousands that pass
 OF_COLOURS = VIOLATIONS | {"runOnly": ["color-contrast", "link-in-text-block"]}
 # Everything is open, and of a long table or list, whose rows are made alike, the first ones stand for the rest.

@@ -69,6 +69,7 @@ def test_a_link_asks_and_what_is_not_understood_is_said(watched: Watched, site: 
     expect(page.locator(".ask-unread")).to_contain_text("flux", timeout=BOOT_MS)
     expect(page.locator(".calc-verdict")).to_contain_text("No answer yet")
     ask(page, "qlora 13b 4090")
+    expect(page.locator(".ask-unread")).to_have_count(0)
     page.get_by_role("link", name="Every field").click()
     expect(page).to_have_url(re.compile("calculators/fine-tune/.*model=llama-2-13b"))
 

@@ -57,6 +57,6 @@ def test_a_kept_unit_is_there_before_anything_is_painted(watched: Watched, site:
         requestAnimationFrame(look);
     """)
     page.goto(site + PAGES[0])
-    page.wait_for_load_state("load")
+    page.wait_for_function("window.painted.length && document.readyState === 'complete'")
     painted = page.evaluate("window.painted")
     assert painted and not any("GiB" in text for text in painted)

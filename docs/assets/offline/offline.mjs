@@ -20,7 +20,10 @@ if ("serviceWorker" in navigator && !("livereload" in window)) {
   navigator.serviceWorker.register(new URL("offline.js", scope)).then(() => {
     const { document$ } = /** @type {any} */ (window); // the theme's: each page that it shows
     document$.subscribe(() => setTimeout(tellLoaded, LATER_MS));
-    // Python's files are large, and the first answer comes before them.
-    document.addEventListener("gpu-python", (event) => setTimeout(() => tell(/** @type {CustomEvent} */ (event).detail), LATER_MS));
+    // Python's files are large, and the first answer comes before them; the script that starts it is the page's.
+    document.addEventListener("gpu-python", (event) => setTimeout(() => {
+      tellLoaded();
+      tell(/** @type {CustomEvent} */ (event).detail);
+    }, LATER_MS));
   }, () => {}); // a browser that forbids it has the guide without
 }
