@@ -51,7 +51,7 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
 
     >>> entries = {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}}
     >>> copied("someone/Llama-2-7b-hf-AWQ", entries, {"awq": "awq"})
-    Copy(id='llama-2-7b', weights='awq', why='-awq')
+    Copy(id='llama-2-7b', weights='awq', why='-awq', beside='')
     """
     weights, why = said(name, formats)
     owner, bare = spelled(name)

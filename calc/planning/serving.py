@@ -48,7 +48,9 @@ class Serving:
         self.engine, self.accelerator = engine, accelerator
         self.placement, self.host = placement, host
         self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
-        self.fraction, self.batched_tokens, self.attention = fraction, batched_tokens, attention
+        self.fraction, self.attention = fraction, attention
+        # What the engine takes by itself is nothing that is asked for: on another device it takes that device's own.
+        self.batched_tokens = None if batched_tokens == self.own_piece_tokens else batched_tokens
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
@@ -70,8 +72,13 @@ class Serving:
     @property
     def piece_tokens(self) -> int | None:
         """Tokens of a prompt that pass at once, None where whole prompts do."""
-        if self.batched_tokens is not None or "batched_tokens" not in self.engine.values:
-            return self.batched_tokens
+        return self.own_piece_tokens if self.batched_tokens is None else self.batched_tokens
+
+    @property
+    def own_piece_tokens(self) -> int | None:
+        """The same where nobody says it: by the device's size in some engines."""
+        if "batched_tokens" not in self.engine.values:
+            return None
         large = self.accelerator is not None and is_large_device(self.accelerator, self.engine)
         return self.engine.whole("batched_tokens_large" if large else "batched_tokens")
 

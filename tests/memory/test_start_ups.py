@@ -38,26 +38,6 @@ def test_sglang_keeps_more_for_replicas_of_attention() -> None:
     assert larger["memory"]["kv_pool_bytes"] > 1.5 * own["memory"]["kv_pool_bytes"]
 
 
-def test_sglang_takes_less_of_a_device_where_a_model_sees() -> None:
-    """By `adjust_mem_fraction_for_vlm`: 0.95, and a tenth less for each time that a layer is as large as CLIP's.
-
-    1000 requests of Qwen3.5 35B in 125 s, of which each wrote for 16.5 s, had 132 at work on average on an H200 under
-    0.5.9 (GPUStack): no more are let in than fit, and 142 do.
-    """
-
-    def share(**more: object) -> float:
-        asked = {"model": "qwen3.8-27b", "engine": "sglang", "accelerator": "h100-sxm-80gb", "context_tokens": 8192}
-        memory: Any = estimate({**asked, **more})["memory"]
-        return float(memory["kv_pool_bytes"] + memory["parts"][0]["bytes"])
-
-    assert share() / share(text_only=True) == pytest.approx(0.95 * (1 - 0.1 * ((1152 / 1024) ** 2 - 1)), rel=1e-3)
-    assert share(memory_fraction=0.8) == pytest.approx(share(memory_fraction=0.8, text_only=True), rel=1e-6)
-    asked: Any = {"model": "qwen3.5-35b-a3b", "weights": "bf16", "engine": "sglang", "engine_version": "0.5.9"}
-    asked |= {"accelerator": "h200-sxm-141gb", "concurrency": 512, "prompt_tokens": 342, "output_tokens": 281}
-    report: Any = estimate({**asked, "length_spread": 0.9})
-    assert 132 <= report["memory"]["sequences"] <= 150
-
-
 def test_tensorrt_llm_takes_nine_tenths_of_what_is_free_then() -> None:
     """An engine of Llama 2 7B in 8 bit left 64.75 GiB to the cache of an A100 with 80 GB (issue 1400)."""
     asked = {"model": "llama-2-7b", "engine": "tensorrt-llm", "accelerator": "a100-sxm-80gb", "weights": "int8"}

@@ -77,7 +77,6 @@ BOUNDS: dict[str, Bound] = {
     "cold_range": ("", 1, 5),
     "cuda_graph_layer": ("bytes", 0, 2**22),
     "tower_widths": ("", 3, 64),
-    "seeing_share": ("", 0.5, 1),
     "allocator_slack": ("", 0, 0.5),
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),

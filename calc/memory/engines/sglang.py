@@ -1,12 +1,10 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
 from calc.memory.engines.vllm import running_sequences, step_amounts
-from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
 RANKS = 4  # from which on graphs are captured for more sequences
-USUAL_WIDTH = 1024  # of a tower, by which SGLang measures others
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -25,8 +23,7 @@ def sglang(case: Case) -> Runtime:
     joined = total(amount for amount in step.links if amount.id == "communication_buffers")
     limit = None
     if case.visible is not None:
-        share = static_fraction(case) * (seeing_share(case) if case.fraction is None else 1.0)
-        limit = int(share * max(case.visible - step.context.bytes - joined, 0))
+        limit = int(static_fraction(case) * max(case.visible - step.context.bytes - joined, 0))
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(
         case,
@@ -73,16 +70,3 @@ def static_fraction(case: Case) -> float:
     if large:
         kept = max(kept, values["kept_large"])
     return round(max(visible - kept, 0) / visible, 3) if visible else 0.0
-
-
-def seeing_share(case: Case) -> float:
-    """Return the part of its share that SGLang takes where a model sees: less, the larger the tower is.
-
-    One as wide as CLIP's leaves 0.95; for each time that a layer is as large again it is a tenth less. Layers count as
-    24, as SGLang takes them from configs that call them a depth (Qwen, GLM, ERNIE), and as CLIP's and InternVL's towers
-    have. Source: `adjust_mem_fraction_for_vlm`.
-    """
-    tower, most = tower_of(case.stage), case.engine.values.get("seeing_share", 1.0)
-    if tower is None or most == 1.0:
-        return 1.0
-    return most * max(0.8, min(1.05, 1.0 - 0.1 * ((tower.hidden / USUAL_WIDTH) ** 2 - 1.0)))
