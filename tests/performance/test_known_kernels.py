@@ -13,8 +13,19 @@ from calc.performance.fabric import DEVICE, joined
 from calc.performance.forward import Segment
 from calc.performance.kernel_laws import busiest_rank
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Collective, Experts, HostCopy, Pointwise, Product, Recurrence
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Counted,
+    Experts,
+    HostCopy,
+    Pointwise,
+    Product,
+    Recurrence,
+)
+from calc.performance.own_kernels import OwnKernels
 from calc.performance.passes import Passes
+from calc.performance.schedules import pass_time, schedule_of
 from calc.performance.transfers import by_protocol
 from tests.performance.evenly import asked_of
 
@@ -74,6 +85,39 @@ def test_experts() -> None:
     assert device(known).seconds(operation) == pytest.approx(expected)
     plain = law("experts", "bf16")
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
+
+
+def test_experts_in_turn() -> None:
+    """Packed experts that are multiplied one after the other start two products each, as products in 16 bit do."""
+    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "w4a16", 1e9, 2e8)
+    at_once, in_turn = device(law("experts", "w4a16")), Kernels(CARD, own=OwnKernels(experts_in_turn=1.0))
+    in_turn.take(law("experts", "w4a16"))
+    plain = in_turn.basis(Product("p", 1.0, 1, 1, "bf16", 0.0, 0.0))
+    assert plain is not None
+    started = 16 * 2 * plain.law.values["start_s"]
+    assert in_turn.seconds(operation) - at_once.seconds(operation) == pytest.approx(started)
+    unpacked = operation._replace(kernel="bf16")
+    assert in_turn.seconds(unpacked) == Kernels(CARD).seconds(unpacked)
+
+
+@pytest.mark.parametrize(
+    ("rows", "flops", "bound"), [(4096.0, 1, "compute"), (64.0, 1, "memory"), (64.0, 1e-4, "launch")]
+)
+def test_what_a_product_waits_for(rows: float, flops: float, bound: str) -> None:
+    """295 operations for each byte take as long as the byte; a product of a few microseconds waits for its start."""
+    facts = catalog()
+    schedule = schedule_of(
+        facts.engine("vllm").values,
+        era="",
+        weights=facts.number_format("bf16"),
+        accelerator=CARD,
+        market="",
+        attention="flash",
+    )
+    wide = round(8192 * flops)
+    operation = Product("p", rows, wide, 8192, "bf16", 2.0 * wide * 8192, 0.0)
+    found = pass_time((Counted(operation, 1),), kernels=Kernels(CARD), schedule=schedule, sequences=1.0, decoding=0.0)
+    assert [part.bound for part in found.parts] == [bound]
 
 
 def test_the_busiest_rank() -> None:

@@ -20,9 +20,9 @@ from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD, Clock
+from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, Clock, Timed
 from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
-from calc.performance.training_step import Pace
+from calc.performance.training_step import Pace, micro_batch
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
@@ -150,6 +150,14 @@ def test_attention_backward_has_its_own_share() -> None:
     values = dict(FACTS.training_step.values)
     pace = Pace(plan, "hopper", values)
     assert pace.shares[BACKWARD] == pytest.approx(pace.shares[ATTENTION] / pace.of("attention_backward"))
+
+
+def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
+    """One second of three forward leaves two thirds, whatever share of the device's rate is reached."""
+    whole, forward = (Timed({}, {MOVED: seconds}, (), 0.0) for seconds in (3.0, 1.0))
+    of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=Timed({}, {}, (), 0.0))
+    found = micro_batch(of, Pace(plan_of(), "hopper", dict(FACTS.training_step.values)), 1)
+    assert found.backward_share == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(("queries", "kind"), [(1.0, LATENT_DECODE), (100.0, LATENT_PREFILL)])

@@ -56,6 +56,7 @@ def test_experts_get_each_token_as_often_as_it_has_experts() -> None:
     """DeepSeek V3: 58 layers of experts, 8 of them a token of 7,168; there and back."""
     (part,) = sent(EXPERTS, model="deepseek-v3", devices=32, tokens=4096)
     assert (part.operation, part.repeats, part.message_bytes) == ("all-to-all", 116, 128 * 8 * 7168 * 2)
+    assert part.formula == r"\frac{T}{n} \cdot k \cdot d \cdot b"
 
 
 def test_a_token_alone_waits_for_the_weights() -> None:

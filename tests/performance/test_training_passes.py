@@ -169,6 +169,14 @@ def test_scores_that_are_written_out() -> None:
     assert total_flops(all_pairs.backward, Product) - total_flops(few.backward, Product) == 2 * products
 
 
+@pytest.mark.parametrize(("precision", "kernel"), [("bf16-mixed", "bf16"), ("fp8-mixed", "bf16"), ("fp32", "tf32")])
+def test_scores_are_not_multiplied_in_8_bit(precision: str, kernel: str) -> None:
+    """Recipes of FP8 cast the operands of linear layers; attention that is written out stays in 16 bit."""
+    plan = plan_of(attention="eager", precision=precision)
+    found = [item.operation for item in step_passes(plan, middle(plan)).forward if item.operation.name == "Scores"]
+    assert {item.kernel for item in found if isinstance(item, Product)} == {kernel}
+
+
 def test_masks_take_the_skipping_away() -> None:
     """A padding mask leaves tiles nothing that they may skip."""
     plain, masked = (plan_of(padding_mask=mask) for mask in (False, True))
