@@ -18,7 +18,7 @@ def test_colours_are_the_systems_until_a_reader_chooses(watched: Watched, site: 
     assert page.evaluate(SCHEME) == "slate"
     assert page.evaluate("document.documentElement.className") == "js js-focus-visible"
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"{SCHEME} === 'default'")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "default")
     page.get_by_role("button", name="Switch to dark colours").click()
     assert page.evaluate(SCHEME) == "slate"
     page.reload()
