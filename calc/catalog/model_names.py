@@ -16,6 +16,7 @@ WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]?|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
 )
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
+SIZES = re.compile(rf"{SIZE.pattern}|a\d+(?:\.\d+)?[bm]")  # of those at work for a token too
 VERSION = re.compile(r"v|\d+(?:\.\d+)?")
 EXPERTS = re.compile(r"\d+x\d+(?:\.\d+)?")  # a size without its letter: 8x22
 OLD_YEARS = 3

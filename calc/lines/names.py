@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import cast
 
 from calc.catalog import Catalog
-from calc.catalog.model_names import SIZE, words_of
+from calc.catalog.model_names import SIZE, SIZES, words_of
 from calc.errors import ScenarioError
 from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
 from calc.lines.line import Line, Piece
@@ -34,6 +34,8 @@ WITHIN = frozenset(
 TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")  # a way to train, and no part of a model's name
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
+# A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
+LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
 LADDER = ("_k_m", "_k", "_0")  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
 
 
@@ -104,7 +106,7 @@ class Names(DeviceNames):
         for window in joined(line, pieces, MOST_WORDS):
             start, end = window[0].start, window[-1].end
             found = self.catalog.lookup("models", line.small[start:end])
-            if found is None:
+            if found is None or LATER.match(line.small, end):
                 continue
             behind = next((piece for piece in pieces if piece.start >= end), None)
             if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
@@ -120,8 +122,8 @@ class Names(DeviceNames):
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:
                 continue
-            size_alone = all(SIZE.fullmatch(piece.text) for piece in window)
-            if size_alone and self.belongs(line, pieces, window[0]):
+            sizes = frozenset[str]().union(*(words_of(piece.text) for piece in window))
+            if all(map(SIZES.fullmatch, sizes)) and self.belongs(line, pieces, window[0]):
                 continue
             if found := self.words_of_model(line, window):
                 return found
@@ -131,7 +133,7 @@ class Names(DeviceNames):
         """Return the model that has these words in its name, claimed."""
         asked = frozenset[str]().union(*(words_of(piece.text) for piece in window if piece.text not in WITHIN))
         found = self.catalog.model_names.having(asked)
-        if found is None:
+        if found is None or LATER.match(line.small, window[-1].end):
             return None
         line.claim(window[0].start, window[-1].end)
         return Name(window[0].start, window[-1].end, "models", id=found.id, others=found.others)
