@@ -104,7 +104,7 @@ def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counte
         chosen = experts_chosen(kind)
         if layout.expert > 1 and chosen:
             sent = batch.rows * row * chosen / layout.tensor
-            one = Collective("Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, EXPERT)
+            one = Collective("Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, EXPERT, chosen)
             for place in (forward, *([again] if plan.checkpointing != NO_CHECKPOINTS else []), backward):
                 place.append(Counted(one, 2 * count))
     if layout.pipeline > 1:
