@@ -76,8 +76,8 @@ def measured(facts: Catalog, figure: str, name: str) -> Measured:
 def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known: bool) -> float:
     """Return the factor either way within which four of five measurements of an unseen source lie.
 
-    `figure` is one of this module's, `phase` "prefill" or "decode" for speed, `training_phase` for training, `known` whether rows
-    of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
+    `figure` is one of this module's, `phase` "prefill" or "decode" for speed and that of `training_phase` for training,
+    `known` whether rows of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
     """
     ranges = facts.entries("ranges")
     names = ["_".join(filter(None, (figure, part, phase))) for part in (engine, "")]
