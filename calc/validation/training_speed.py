@@ -308,7 +308,7 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     figure = speed[FIGURE]
     measured = float(row["tokens_per_s_per_gpu_derived"])
-    return Score(row, FIGURE, measured, figure["typical"], figure["low"], figure["high"])
+    return Score(row, FIGURE, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:
