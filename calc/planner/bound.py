@@ -84,7 +84,7 @@ class Bounds:
         self.lengths = dict[str, int]()
 
     def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
-        """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios that say the same."""
+        """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios alike."""
         said = {name: scenario[name] for name in LENGTHS if name in scenario}
         key = f"{longest} {said}"
         if key not in self.lengths:
