@@ -187,7 +187,8 @@ class Kernels(DeviceLaws):
         law = self._messages[key]
         if law is None:
             group = self._groups[operation.group, operation.ranks]
-            return transfer(operation.kind, joined=group, message_bytes=operation.message_bytes).seconds
+            size, copies = operation.message_bytes, operation.copies
+            return transfer(operation.kind, joined=group, message_bytes=size, copies=copies).seconds
         steps = step_count(operation.kind, ranks=operation.ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 

@@ -198,6 +198,7 @@ class Collective(NamedTuple):
     message_bytes: float  # what a rank has after an all-reduce or all-gather, and before a scatter or all-to-all
     ranks: int
     group: str  # tensor, pipeline, data, context, expert
+    copies: int = 1  # ranks that each row goes to, which another machine gets once and hands on
 
     @property
     def sent_bytes(self) -> float:

@@ -5,12 +5,14 @@ side by side, and by how much kernels are slower in a step than alone: `Plan.tra
 """
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
-from calc.performance.device_rates import matrix_rate
+from calc.performance.device_rates import family_of, matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
 from calc.performance.kernels import kernels
 from calc.performance.operations import (
@@ -40,8 +42,8 @@ COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "
 class Pace:
     """What a trainer's schedule makes of kernels: the share of their speed that each kind keeps, and what is hidden."""
 
-    def __init__(self, plan: Plan, generation: str, values: Mapping[str, float]) -> None:
-        self.trainer, self.generation, self.values = plan.trainer, generation, values
+    def __init__(self, plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> None:
+        self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
         self.overlap = self.of("overlap")
         self.tensor_hidden = self.of("tensor_hidden")
         self.kernel_s = self.of("kernel_s")
@@ -55,7 +57,7 @@ class Pace:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: self.of(PRODUCT_SHARE),
+            PRODUCTS: self.of(PRODUCT_SHARE) * self.clock_share(accelerator),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -70,6 +72,14 @@ class Pace:
             if key in self.values:
                 return self.values[key]
         return self.values[name]
+
+    def clock_share(self, accelerator: Accelerator) -> float:
+        """Return what the clock keeps of that of the measured device of its kind, which has more power for its rate."""
+        measured = family_of(accelerator).measured
+        if not measured:
+            return 1.0
+        ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(measured[0]))
+        return float(min(ratio, 1.0) ** self.of("power_exponent"))
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""
@@ -139,6 +149,12 @@ class StepTime(NamedTuple):
     def bound_by(self) -> str:
         """What most of the step goes to."""
         return max(self.shares, key=self.shares.__getitem__)
+
+
+def watts_per_rate(accelerator: Accelerator) -> float:
+    """Return the power limit over the operations a second of the data sheet in 16 bit; no limit where none is known."""
+    power, rate = accelerator.quantity("power"), matrix_rate(accelerator, "bf16")
+    return power / rate if power and rate else inf
 
 
 def hidden(computing: float, sending: float, overlap: float) -> float:
@@ -251,9 +267,9 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
                 joined_passes(forward, clock.timed(passes.again + passes.backward)),
                 forward,
                 clock.timed(passes.reduced),
-                clock.timed(passes.gathered + passes.updated),
-                total_bytes(passes.hosted),
-                alike,
+                once=clock.timed(passes.gathered + passes.updated),
+                hosted_bytes=total_bytes(passes.hosted),
+                alike=alike,
             )
         )
     return Prepared(plan, accelerator, tuple(found))
@@ -262,7 +278,7 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
 def step_time(prepared: Prepared, values: Mapping[str, float]) -> StepTime:
     """Return the time of a step under a schedule's coefficients."""
     plan, accelerator, every = prepared
-    pace = Pace(plan, accelerator.architecture, values)
+    pace = Pace(plan, accelerator, values)
     found = [(micro_batch(stage, pace, plan.virtual_stages), stage) for stage in every]
     slowest, widest = max(found, key=lambda item: item[0].total(pace.overlap))
     each = [(one.total(pace.overlap), stage.alike) for one, stage in found]

@@ -35,20 +35,23 @@ class Transfer(NamedTuple):
         return self.sent / self.joined.ring_peak if self.seconds else 0.0
 
 
-def transfer(operation: str, *, joined: Joined, message_bytes: float) -> Transfer:
+def transfer(operation: str, *, joined: Joined, message_bytes: float, copies: int = 1) -> Transfer:
     """Return how a group sends a message. One device alone sends nothing.
 
-    The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all.
+    The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all. Of
+    the `copies` of each row in an all-to-all, a machine gets one and hands it on to its devices (DeepEP, HybridEP).
     """
     found = [
         way
         for protocol in catalog().protocols()
-        if (way := by_protocol(operation, joined=joined, message_bytes=message_bytes, protocol=protocol)) is not None
+        if (way := by_protocol(operation, joined, message_bytes, protocol, copies=copies)) is not None
     ]
     return min(found, key=lambda way: way.seconds)
 
 
-def by_protocol(operation: str, *, joined: Joined, message_bytes: float, protocol: Protocol) -> Transfer | None:
+def by_protocol(
+    operation: str, joined: Joined, message_bytes: float, protocol: Protocol, *, copies: int = 1
+) -> Transfer | None:
     """Return how a group sends a message by one protocol, None where it does not serve.
 
     Rings serve everything. Trees serve all-reduces between machines, and switches those within one.
@@ -63,13 +66,35 @@ def by_protocol(operation: str, *, joined: Joined, message_bytes: float, protoco
     if protocol.algorithm == TREE and (operation != ALL_REDUCE or not across):
         return None
     if joined.ranks == 1:
-        return Transfer(operation, joined, protocol, message_bytes, 0.0, 0, 0, 0.0, 0.0, 0.0)
+        return Transfer(
+            operation,
+            joined,
+            protocol,
+            message_bytes,
+            sent=0.0,
+            steps=0,
+            steps_between=0,
+            waiting=0.0,
+            rate=0.0,
+            seconds=0.0,
+        )
     sent = sent_bytes(operation, ranks=joined.ranks, message_bytes=message_bytes)
     inner, outer = step_counts(operation, joined, protocol.algorithm)
     waiting = waits["base"] + inner * waits.get(joined.kind, 0.0) + outer * waits.get(NETWORK, 0.0)
-    rate = protocol.share * (joined.switch_rate if protocol.algorithm == SWITCH else large_rate(operation, joined))
+    rate = protocol.share * (
+        joined.switch_rate if protocol.algorithm == SWITCH else large_rate(operation, joined, copies)
+    )
     return Transfer(
-        operation, joined, protocol, message_bytes, sent, inner, outer, waiting, rate, waiting + sent / rate
+        operation,
+        joined,
+        protocol,
+        message_bytes,
+        sent=sent,
+        steps=inner,
+        steps_between=outer,
+        waiting=waiting,
+        rate=rate,
+        seconds=waiting + sent / rate,
     )
 
 
@@ -88,11 +113,11 @@ def step_counts(operation: str, joined: Joined, algorithm: str) -> tuple[int, in
     return steps - between, between
 
 
-def large_rate(operation: str, joined: Joined) -> float:
+def large_rate(operation: str, joined: Joined, copies: int = 1) -> float:
     """Return the bytes a second that a device reaches with large messages.
 
     A ring over machines uses all ports of each of them. What a device alone sends, and what each sends to each other,
-    goes by its own port.
+    goes by its own port; of `copies` of a row, each machine gets one by the network.
     """
     if joined.machines == 1:
         return joined.rate
@@ -100,5 +125,15 @@ def large_rate(operation: str, joined: Joined) -> float:
         return joined.network_rate
     if operation == ALL_TO_ALL:
         outside = (joined.ranks - joined.inside) / (joined.ranks - 1)
-        return 1 / max(outside / joined.network_rate, (1 - outside) / joined.rate)
+        once = machines_of(copies, joined.machines) / copies
+        return 1 / max(outside * once / joined.network_rate, (1 - outside * once) / joined.rate)
     return joined.way.link
+
+
+def machines_of(copies: int, machines: int) -> float:
+    """Return how many machines the copies of a row go to, if each goes to any of them alike.
+
+    >>> machines_of(1, 8), round(machines_of(8, 4), 2)
+    (1.0, 3.6)
+    """
+    return machines * (1.0 - (1.0 - 1.0 / machines) ** copies)

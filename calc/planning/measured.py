@@ -76,13 +76,20 @@ def measured(facts: Catalog, figure: str, name: str) -> Measured:
 def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known: bool) -> float:
     """Return the factor either way within which four of five measurements of an unseen source lie.
 
-    `figure` is one of this module's, `phase` "prefill" or "decode" for speed and empty otherwise, `known` whether rows
-    of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
+    `figure` is one of this module's, `phase` "prefill" or "decode" for speed and that of `training_phase` for training,
+    `known` whether rows of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
     """
     ranges = facts.entries("ranges")
     names = ["_".join(filter(None, (figure, part, phase))) for part in (engine, "")]
     entry = next(ranges[name] for name in names if name in ranges)
-    return float(str(entry["measured" if known else "not_measured"]))
+    factor = entry["measured" if known else "not_measured"]
+    assert isinstance(factor, int | float)
+    return factor
+
+
+def training_phase(architecture: Architecture) -> str:
+    """Return the kind of work that errors of training times are of: experts add traffic and small products."""
+    return "mixtures" if architecture.experts else "dense"
 
 
 def measured_report(facts: Catalog, bucket_name: str, *, speed: str | None, memory: str) -> dict[str, object]:

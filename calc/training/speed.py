@@ -8,7 +8,7 @@ from calc.performance.token_flops import token_flops
 from calc.performance.training_step import peak_rate, prepare, step_time
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
 from calc.planning.cost import run_cost_of
-from calc.planning.measured import TRAINING_SPEED, measured, range_factor, training_bucket
+from calc.planning.measured import TRAINING_SPEED, measured, range_factor, training_bucket, training_phase
 from calc.training.reading import Asked
 from calc.units import show_count, show_number
 
@@ -50,7 +50,9 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     devices = plan.layout.devices
     rate = tokens / found.total / devices
     known = measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)).rows > 0
-    factor = range_factor(facts, TRAINING_SPEED, engine="training", phase="", known=known)
+    factor = range_factor(
+        facts, TRAINING_SPEED, engine="training", phase=training_phase(plan.architecture), known=known
+    )
     utilization = rate * flops.model / peak
     low, high = 1 / factor, min(factor, max(MOST_UTILIZATION / utilization, 1.0))
     speed: Report = {

@@ -6,7 +6,7 @@ from typing import Any
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.performance.training_step import prepare, step_time
-from calc.planning.measured import training_bucket
+from calc.planning.measured import training_bucket, training_phase
 from calc.training.reading import read_training
 from calc.validation.fitting import Item
 from calc.validation.scores import Row, SkipError
@@ -21,6 +21,7 @@ START = {
     "kernel_s": 4e-5,
     "unpack_share": 0.5,
     "gptq_unpack_share": 0.1,
+    "power_exponent": 0.5,
     "overlap": 0.5,
     "tensor_hidden": 0.2,
 }
@@ -53,4 +54,5 @@ def item_of(row: Row, scenario: Mapping[str, Any], measured: float) -> Item:
         return float(tokens / step_time(prepared, values).total)
 
     group = (row["source"], asked.accelerator.architecture)
-    return Item(row["id"], row["source"], group, "", training_bucket(plan, asked.accelerator), measured, predict)
+    phase, bucket = training_phase(plan.architecture), training_bucket(plan, asked.accelerator)
+    return Item(row["id"], row["source"], group, phase, bucket=bucket, measured=measured, predict=predict)

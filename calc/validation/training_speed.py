@@ -32,10 +32,14 @@ ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
     ("A100 (DGX-A100 40GB", "a100-sxm-40gb"),
     ("A100", "a100-sxm-80gb"),
-    ("H100 96GB", "h100-sxm-96gb"),
-    ("H100 94-96GB", "h100-sxm-96gb"),
+    ("H100 96GB", "h100-hbm2e-96gb"),
+    ("H100 94-96GB", "h100-hbm2e-96gb"),
     ("H100", "h100-sxm-80gb"),
     ("H200", "h200-sxm-141gb"),
+    ("B200", "b200-sxm-180gb"),
+    ("B300", "b300-sxm-288gb"),
+    ("GB200", "gb200-186gb"),
+    ("GB300", "gb300-288gb"),
     ("V100-SXM2 16GB", "v100-sxm-16gb"),
     ("V100 32GB", "v100-sxm-32gb"),
     ("MI300X", "mi300x"),
@@ -56,11 +60,18 @@ PRECISIONS = (
     ("mixed precision", "fp16-mixed"),
 )
 MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-FUSED = ("megatron_lm", "nemo", "tinyllama")  # fuse their pointwise operations by hand
+FUSED = (
+    "megatron_lm",
+    "megatron_bridge",
+    "nemo",
+    "nemo_automodel",
+    "tinyllama",
+)  # fuse their pointwise operations by hand
 FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
 FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
     "fsdp_qlora": "fsdp-qlora",
     "internevo": "internevo",
+    "megatron_bridge": "nemo",
     "llm_foundry": "llm-foundry",
     "megatron_lm": "megatron-lm",
     "nemo": "nemo",
@@ -71,7 +82,9 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 ADAPTERS = {  # defaults of their scripts
     "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
+    "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
     "nemo": {"rank": 32, "targets": ["q", "k", "v"]},
+    "nemo_automodel": {"rank": 8, "targets": ["q", "k", "v", "o", "mlp"]},
 }
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
@@ -107,6 +120,21 @@ def model_of(row: Row) -> object:
                 "max_seq_len": number(row["seq_len"]),
                 "learned_pos_emb": True,
                 "attn_config": {"alibi": False},
+            }
+        }
+    if name.startswith("Llama-3-shaped"):
+        return {
+            "config": {
+                "model_type": "llama",
+                "architectures": ["LlamaForCausalLM"],
+                "hidden_size": shape["hidden"],
+                "num_hidden_layers": shape["layers"],
+                "num_attention_heads": shape["heads"],
+                "num_key_value_heads": shape["kv_heads"],
+                "intermediate_size": shape["ffn"],
+                "vocab_size": shape["vocab"],
+                "max_position_embeddings": number(row["seq_len"]),
+                "tie_word_embeddings": False,
             }
         }
     if name.startswith("GPT") and shape:
@@ -146,10 +174,12 @@ def check(row: Row) -> None:
 def degrees(row: Row) -> dict[str, Any]:
     """Return the row's parallel degrees and its sharding."""
     text = row["parallelism"].casefold()
-    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp)=(\d+)", text)}
+    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp|ep)=(\d+)", text)}
     devices = int(row["n_gpus"])
     layout = {"tensor": found.get("tp", 1), "pipeline": found.get("pp", 1), "context": found.get("cp", 1)}
     layout["data"] = devices // (layout["tensor"] * layout["pipeline"] * layout["context"])
+    if found.get("ep", 1) > 1:
+        layout["expert"] = found["ep"]
     result: dict[str, Any] = {"parallelism": layout}
     ranks = layout["data"] * layout["context"]
     stage = re.search(r"zero-?([123])", text)
@@ -161,7 +191,7 @@ def degrees(row: Row) -> dict[str, Any]:
         result["sharding"] = f"zero-{stage.group(1)}"
     elif "distributed optimizer" in text or row["source"] == "nemo":
         result["sharding"] = "zero-1"
-    inside = re.search(r"zero1(?:=| within )(\d+)", text)
+    inside = re.search(r"(?:zero1(?:=| within )|hsdp=)(\d+)", text)
     if inside and ranks > int(inside.group(1)):
         result["shard_ranks"] = int(inside.group(1))
     if ranks == 1:
@@ -221,8 +251,8 @@ def optional(row: Row) -> dict[str, Any]:
         found["offload"] = ["parameters", "optimizer"]
     elif "activation" in row["offload"]:
         found["offload"] = ["activations"]
-    if row["source"] == "internevo":
-        found["gradient_dtype"] = "bf16"  # its HybridZeroOptimizer reduces what the backward pass gave
+    if row["source"] in ("internevo", "megatron_bridge"):
+        found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
     said = row["notes"] + row["missing_inputs"]
     for word, rate in NETWORKS:
         if word in said:
@@ -278,7 +308,7 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     figure = speed[FIGURE]
     measured = float(row["tokens_per_s_per_gpu_derived"])
-    return Score(row, FIGURE, measured, figure["typical"], figure["low"], figure["high"])
+    return Score(row, FIGURE, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:

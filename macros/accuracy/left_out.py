@@ -24,7 +24,7 @@ __all__ = [
     "left_out_error",
 ]
 
-PHASES = {"decode": "Decoding", "prefill": "Prefill", "": "Tokens a second"}
+PHASES = {"decode": "Decoding", "prefill": "Prefill", "dense": "Dense models", "mixtures": "Mixtures"}
 NEVER = "–"  # of rows that set nothing
 
 

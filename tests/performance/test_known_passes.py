@@ -15,12 +15,12 @@ from calc.performance.fabric import Joined, networks, port_rate
 from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Product
+from calc.performance.operations import Attention, Experts, Product
 from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, Clock, Timed
+from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed
 from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
 from calc.performance.training_step import Pace, micro_batch
 from calc.question import read_asked
@@ -148,15 +148,33 @@ def test_attention_backward_has_its_own_share() -> None:
     """A factor of 0.5 makes the way back twice as fast as the share says."""
     plan = plan_of()
     values = dict(FACTS.training_step.values)
-    pace = Pace(plan, "hopper", values)
+    pace = Pace(plan, FACTS.accelerator("h100-sxm-80gb"), values)
     assert pace.shares[BACKWARD] == pytest.approx(pace.shares[ATTENTION] / pace.of("attention_backward"))
+
+
+@pytest.mark.parametrize(("device", "kept"), [("h100-sxm-80gb", 1.0), ("h100-hbm2e-96gb", (500 / 700) ** 0.5)])
+def test_a_device_with_less_power_lowers_its_clock(device: str, kept: float) -> None:
+    """An H100 that is limited to 500 W has five sevenths of the power for the same rate."""
+    values = {**FACTS.training_step.values, "power_exponent": 0.5}
+    whole, limited = (Pace(plan_of(), FACTS.accelerator(name), values) for name in ("h100-sxm-80gb", device))
+    assert limited.shares[PRODUCTS] / whole.shares[PRODUCTS] == pytest.approx(kept)
+    assert limited.shares[ATTENTION] == whole.shares[ATTENTION]
+
+
+@pytest.mark.parametrize(("precision", "each"), [("bf16-mixed", 2), ("fp8-mixed", 4)])
+def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
+    """Sixteen of 128 on each of eight ranks: two products of each, and in FP8 a cast before either."""
+    plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
+    clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
+    one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
+    assert clock.launches(one) == one.launches + 16 * each
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
     """One second of three forward leaves two thirds, whatever share of the device's rate is reached."""
     whole, forward = (Timed({}, {MOVED: seconds}, (), 0.0) for seconds in (3.0, 1.0))
     of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=Timed({}, {}, (), 0.0))
-    found = micro_batch(of, Pace(plan_of(), "hopper", dict(FACTS.training_step.values)), 1)
+    found = micro_batch(of, Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values)), 1)
     assert found.backward_share == pytest.approx(2 / 3)
 
 

@@ -92,6 +92,12 @@ def test_what_large_messages_reach() -> None:
     assert step_counts(ALL_REDUCE, ACROSS, "switch") == (1, 0)
 
 
+def test_a_machine_gets_a_row_once() -> None:
+    """Eight copies of a row meet 3.6 of four machines: 0.45 of twelve parts in fifteen go by the network, at 6."""
+    assert large_rate(ALL_TO_ALL, ACROSS) == pytest.approx(6 / 0.8)
+    assert large_rate(ALL_TO_ALL, ACROSS, 8) == pytest.approx(6 / (0.8 * 4 * (1 - 0.75**8) / 8))
+
+
 def test_what_the_data_sheet_promises() -> None:
     """Bytes at the peak of the link; over machines at four times two ports of 7, or at the link's peak of 50."""
     one, many = (

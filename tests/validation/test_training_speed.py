@@ -8,14 +8,18 @@ from calc.validation.scores import Score, by, line, overall, reason_of, reasons
 # Median error by source, rounded up.
 MEDIANS = {
     "dlperf_v100": 0.18,
+    "fms_fsdp": 0.1,
     "fsdp_qlora": 0.12,
     "internevo": 0.05,
+    "kempner_forge": 0.16,
     "llm_foundry": 0.08,
+    "megatron_bridge": 0.14,
     "megatron_lm": 0.08,
     "nemo": 0.10,
+    "nemo_automodel": 0.2,
     "qwen_readme": 0.08,
-    "torchao": 0.08,
-    "torchtitan": 0.1,
+    "torchao": 0.17,
+    "torchtitan": 0.08,
     "torchtune": 0.08,
 }
 
@@ -28,7 +32,7 @@ def scores() -> list[Score]:
 
 def test_most_rows_can_be_predicted(scores: list[Score]) -> None:
     """Nearly every row that says what it ran becomes a scenario."""
-    assert len(scores) >= 470
+    assert len(scores) >= 600
 
 
 @pytest.mark.parametrize(("source", "most"), MEDIANS.items())

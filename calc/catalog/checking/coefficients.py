@@ -62,6 +62,7 @@ BOUNDS: dict[str, Bound] = {
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),
+    "power_exponent": ("", 0, 1),
     **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
