@@ -1,8 +1,13 @@
 """The macros of the guide's pages: tables, numbers, calculators, each answered by `calc`; nothing is computed here.
 
-Each module names in `__all__` the macros that it has for pages.
+Each module of `ROOMS` names in `__all__` the macros that it has for pages.
 """
 
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 from mkdocs.exceptions import BuildError
@@ -10,99 +15,24 @@ from mkdocs.exceptions import BuildError
 from calc import CatalogError, catalog
 from calc.validation import questions, recorded
 from calc.validation.soundness import check_whole
-from macros import (
-    activation_tables,
-    cache_tables,
-    case_numbers,
-    case_tables,
-    device_tables,
-    doors,
-    downloads,
-    expert_tables,
-    format_tables,
-    formula_tables,
-    framework_tables,
-    hardware_tables,
-    inline,
-    kept,
-    layout_figures,
-    link_figures,
-    link_tables,
-    live_cases,
-    measured_tables,
-    model_numbers,
-    model_tables,
-    pages,
-    planning_numbers,
-    plots,
-    pool_numbers,
-    precision_tables,
-    price_tables,
-    processor_tables,
-    reads,
-    repair_tables,
-    run_tables,
-    scaling_tables,
-    sharding_tables,
-    sources,
-    speed_numbers,
-    split_tables,
-    tables,
-    terms,
-    training_figures,
-    training_tables,
-)
-from macros.accuracy import comparison, kernels, left_out
-from macros.accuracy import page as accuracy_page
+from macros import inline, kept, pages, plots, reads
 from macros.calls import register
-from macros.claims import page as claims_page
 
-MODULES = (
-    accuracy_page,
-    activation_tables,
-    cache_tables,
-    case_numbers,
-    case_tables,
-    claims_page,
-    comparison,
-    device_tables,
-    doors,
-    downloads,
-    expert_tables,
-    format_tables,
-    formula_tables,
-    framework_tables,
-    hardware_tables,
-    inline,
-    kernels,
-    layout_figures,
-    left_out,
-    link_figures,
-    link_tables,
-    live_cases,
-    measured_tables,
-    model_numbers,
-    model_tables,
-    pages,
-    planning_numbers,
-    plots,
-    pool_numbers,
-    precision_tables,
-    price_tables,
-    processor_tables,
-    repair_tables,
-    run_tables,
-    scaling_tables,
-    sharding_tables,
-    sources,
-    speed_numbers,
-    split_tables,
-    tables,
-    terms,
-    training_figures,
-    training_tables,
-)
-MACROS = tuple(getattr(module, name) for module in MODULES for name in module.__all__)
+ROOMS = ("macros", "macros.accuracy", "macros.claims")  # the others build what pages load
+
+
+def modules() -> Iterator[ModuleType]:
+    """Iterate over the modules that have macros."""
+    for room in ROOMS:
+        folder = Path(__file__).parent.parent / room.replace(".", "/")
+        for found in iter_modules([str(folder)]):
+            if not found.ispkg:
+                module = import_module(f"{room}.{found.name}")
+                if hasattr(module, "__all__"):
+                    yield module
+
+
+MACROS = tuple(getattr(module, name) for module in modules() for name in module.__all__)
 
 
 def define_env(env: Any) -> None:

@@ -6,10 +6,10 @@ from calc.architecture.blocks import SILU, FeedForward, Mixer, dense, layer, nor
 from calc.architecture.config import Config
 from calc.architecture.layers import LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import SPLIT_NONE, SPLIT_VOCAB, Tensor, linear, norm
+from calc.catalog.choices import POSITIONS
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 DENSE, SPARSE = "dense", "sparse"
-POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
 PREDICTING = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")  # a further token each
 OLDER = {"attention": FULL, "mamba": LINEAR, "chunked_attention": SLIDING}  # other names in published configs
 LLAMA_NORMS = ("input_layernorm", "post_attention_layernorm")

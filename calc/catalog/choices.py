@@ -8,3 +8,12 @@ AVAILABILITY = ("announced", "sold", "rented", "used", "modified")
 # rent is that of the first which has the device.
 MARKETS = ("specialist", "large cloud", "marketplace")
 PRICE_STALE_DAYS = 120
+# Keys of configs that say how many tokens a model has places for, the usual ones first.
+POSITIONS = (
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "max_target_positions",
+)

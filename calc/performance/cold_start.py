@@ -47,7 +47,7 @@ def beginnings(
 
     def read(name: str, label: str, rate: float) -> None:
         numbers = f"{size} / {show_number(rate, 4)}"
-        found.append(Beginning(name, label, weights_bytes / rate, r"\frac{M}{v}", numbers))
+        found.append(Beginning(name, label, weights_bytes / rate, r"\frac{M}{v}", numbers=numbers))
 
     if "cold_start_s" not in values:
         assert start.bytes_per_s is not None
@@ -61,18 +61,24 @@ def beginnings(
         rate = min(start.bytes_per_s or values["cold_disk_rate"], most)
     read("reading", "Reading the weights, and copying them to the device", rate)
 
-    def counted(name: str, label: str, coefficient: str, formula: str, *counts: int) -> None:
+    def counted(name: str, label: str, coefficient: str, formula: str, counts: tuple[int, ...] = ()) -> None:
         each, seconds = values[coefficient], values[coefficient]
         for count in counts:
             seconds *= count
         numbers = " × ".join([*(show_count(count) for count in counts), f"{each:g}"])
-        found.append(Beginning(name, label, seconds, formula, numbers))
+        found.append(Beginning(name, label, seconds, formula, numbers=numbers))
 
     counted("processes", "Imports and processes", "cold_start_s", "t")
-    counted("tracing", "Tracing the model", "cold_trace_s", r"L \cdot t", layers)
+    counted("tracing", "Tracing the model", "cold_trace_s", r"L \cdot t", counts=(layers,))
     name = "cold_cached_s" if start.compiled else "cold_compile_s"
-    counted("compiling", "Loading what was compiled" if start.compiled else "Compiling", name, r"L \cdot t", layers)
-    counted("capturing", "Capturing graphs", "cold_capture_s", r"L \cdot n \cdot t", layers, graphs)
+    counted(
+        "compiling",
+        "Loading what was compiled" if start.compiled else "Compiling",
+        name,
+        r"L \cdot t",
+        counts=(layers,),
+    )
+    counted("capturing", "Capturing graphs", "cold_capture_s", r"L \cdot n \cdot t", counts=(layers, graphs))
     counted("warming", "Profiling and warming up", "cold_warm_s", "t")
     return found
 

@@ -183,11 +183,11 @@ class DeviceLaws:
             values["depth_s"],
             values["tile_s"],
             values["split_depth"],
-            self._read(found),
-            self._rate(found),
-            values["sharpness"],
-            quantize,
-            values.get("row_s", 0.0),
+            read=self._read(found),
+            rate=self._rate(found),
+            sharpness=values["sharpness"],
+            quantize_s=quantize,
+            row_s=values.get("row_s", 0.0),
         )
 
     def _as_experts(self, found: Found) -> ExpertsLaw:
@@ -203,10 +203,10 @@ class DeviceLaws:
             self._read(found),
             self._rate(found),
             values["sharpness"],
-            values["setup_keys"],
-            values["setup_width"],
-            values["last_wave"],
-            self.units,
+            setup_keys=values["setup_keys"],
+            setup_width=values["setup_width"],
+            last_wave=values["last_wave"],
+            units=self.units,
         )
 
     def _as_decode(self, found: Found) -> DecodeLaw:

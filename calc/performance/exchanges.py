@@ -55,7 +55,7 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
     forward: list[Counted] = []
     again: list[Counted] = []
     backward: list[Counted] = []
-    divided(plan, stage, forward, again, backward)
+    divided(plan, stage, forward, again, backward=backward)
     shares = [
         shared(
             zero=plan.stage_of_zero,
@@ -97,20 +97,24 @@ def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counte
     layout, batch = plan.layout, plan.batch
     row = plan.architecture.hidden_size * plan.scheme.compute
     if layout.tensor > 1:
-        of_tensor_ranks(plan, stage.last - stage.first, float(batch.rows * row), forward, again, backward)
+        of_tensor_ranks(
+            plan, stage.last - stage.first, float(batch.rows * row), forward, again=again, backward=backward
+        )
     for kind, count in stage.kind_counts():
         if layout.context > 1 and kind.attention is not None:
-            of_context_ranks(plan, kind.attention, count, forward, again, backward)
+            of_context_ranks(plan, kind.attention, count, forward, again=again, backward=backward)
         chosen = experts_chosen(kind)
         if layout.expert > 1 and chosen:
             sent = batch.rows * row * chosen / layout.tensor
-            one = Collective("Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, EXPERT, chosen)
+            one = Collective(
+                "Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, group=EXPERT, copies=chosen
+            )
             for place in (forward, *([again] if plan.checkpointing != NO_CHECKPOINTS else []), backward):
                 place.append(Counted(one, 2 * count))
     if layout.pipeline > 1:
         stream = float(batch.stream_rows * row)
-        forward.append(Counted(Collective("Hidden states to the next stage", SEND, stream, 2, PIPELINE), 1))
-        backward.append(Counted(Collective("Their gradients to the stage before", SEND, stream, 2, PIPELINE), 1))
+        forward.append(Counted(Collective("Hidden states to the next stage", SEND, stream, 2, group=PIPELINE), 1))
+        backward.append(Counted(Collective("Their gradients to the stage before", SEND, stream, 2, group=PIPELINE), 1))
 
 
 def of_tensor_ranks(
@@ -121,9 +125,11 @@ def of_tensor_ranks(
     PyTorch's selective checkpointing keeps what reduce-scatters gave, and gathers again.
     """
     ranks, times = plan.layout.tensor, 2 * layers
-    summed = Counted(Collective("All-reduce of partial sums", ALL_REDUCE, stream, ranks, TENSOR), times)
-    gathered = Counted(Collective("All-gather of the stream", ALL_GATHER, stream, ranks, TENSOR), times)
-    scattered = Counted(Collective("Reduce-scatter of partial sums", REDUCE_SCATTER, stream, ranks, TENSOR), times)
+    summed = Counted(Collective("All-reduce of partial sums", ALL_REDUCE, stream, ranks, group=TENSOR), times)
+    gathered = Counted(Collective("All-gather of the stream", ALL_GATHER, stream, ranks, group=TENSOR), times)
+    scattered = Counted(
+        Collective("Reduce-scatter of partial sums", REDUCE_SCATTER, stream, ranks, group=TENSOR), times
+    )
     whole = [gathered, scattered] if plan.sequence_parallel else [summed]
     forward += whole
     backward += whole
@@ -133,7 +139,7 @@ def of_tensor_ranks(
         again += whole[:1]
     # Megatron-LM keeps inputs of matrices divided; PyTorch's tensor parallelism, beside FSDP, keeps what it gathered.
     if plan.sequence_parallel and plan.stage_of_zero < PARAMETERS:
-        inputs = Collective("All-gather of matrices' inputs", ALL_GATHER, stream, ranks, TENSOR)
+        inputs = Collective("All-gather of matrices' inputs", ALL_GATHER, stream, ranks, group=TENSOR)
         backward.append(Counted(inputs, times))
 
 
@@ -144,11 +150,11 @@ def of_context_ranks(
     ranks, sizes = plan.layout.context, attention.head_dim + (attention.value_dim or attention.head_dim)
     heads = local_heads(attention.kv_heads, plan.layout.tensor)
     every = float(ranks * plan.batch.rows * heads * sizes * plan.scheme.compute)
-    passed = Counted(Collective("Keys and values go round", ALL_GATHER, every, ranks, CONTEXT), count)
+    passed = Counted(Collective("Keys and values go round", ALL_GATHER, every, ranks, group=CONTEXT), count)
     for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
         place.append(passed)
     name = "Gradients of keys and values go round"
-    backward.append(Counted(Collective(name, REDUCE_SCATTER, every, ranks, CONTEXT), count))
+    backward.append(Counted(Collective(name, REDUCE_SCATTER, every, ranks, group=CONTEXT), count))
 
 
 class DataGroup(NamedTuple):
@@ -168,7 +174,7 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     total = plan.inventory(stage).total(stage)
     layers = max(stage.last - stage.first, 1)
     if fewer == 1:
-        return [DataGroup(total, layers, plan.shard_ranks, ranks // plan.shard_ranks, (DATA, COPIES))]
+        return [DataGroup(total, layers, plan.shard_ranks, ranks // plan.shard_ranks, names=(DATA, COPIES))]
     alone = plan.method._replace(expert_shares=(1, 1, 1))
     experts, counted = Held(), Held()
     count_of = 0
@@ -181,8 +187,8 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     rest = Held(*(mine - theirs for mine, theirs in zip(total, counted, strict=True)))
     shards = max(1, plan.shard_ranks // fewer)
     return [
-        DataGroup(rest, layers, plan.shard_ranks, ranks // plan.shard_ranks, (DATA, COPIES)),
-        DataGroup(experts, max(count_of, 1), shards, ranks // fewer // shards, (EXPERT_DATA, EXPERT_COPIES)),
+        DataGroup(rest, layers, plan.shard_ranks, ranks // plan.shard_ranks, names=(DATA, COPIES)),
+        DataGroup(experts, max(count_of, 1), shards, ranks // fewer // shards, names=(EXPERT_DATA, EXPERT_COPIES)),
     ]
 
 
@@ -217,13 +223,13 @@ def shared(
     own, across = names
 
     def one(name: str, kind: str, size: float, ranks: int = shards, group: str = own) -> Counted:
-        return Counted(Collective(name, kind, size / layers, ranks, group), layers)
+        return Counted(Collective(name, kind, size / layers, ranks, group=group), layers)
 
     if zero == NONE:
         return Shared(reduced=(one("All-reduce of gradients", ALL_REDUCE, summed, copies),))
     scattered = (
         one("Reduce-scatter of gradients", REDUCE_SCATTER, summed),
-        one("All-reduce of the groups' sums", ALL_REDUCE, summed / shards, copies, across),
+        one("All-reduce of the groups' sums", ALL_REDUCE, summed / shards, copies, group=across),
     )
     gathered = (one("All-gather of parameters", ALL_GATHER, stored),)
     if zero < PARAMETERS:

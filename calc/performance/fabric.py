@@ -186,7 +186,18 @@ def joined(
         usual, ports = usual_network(accelerator, link) if kind != NETWORK else (link, 1.0)
         between = network or usual
         network_rate = ports * between.bytes_per_s_one_way * reached_share(between, NETWORK)
-    return Joined(kind, link, ranks, inside, peak, peak * share, peak * (switch or 0.0), between, ports, network_rate)
+    return Joined(
+        kind,
+        link,
+        ranks,
+        inside,
+        peak=peak,
+        rate=peak * share,
+        switch_rate=peak * (switch or 0.0),
+        network=between,
+        ports=ports,
+        network_rate=network_rate,
+    )
 
 
 def tensor_warnings(accelerator: Accelerator, tensor: int) -> list[Warn]:

@@ -54,7 +54,15 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
         m = tokens[matrix.rows]
         if m:
             moved = m * (matrix.n + matrix.k) * model.element_bytes
-            product = Product(matrix.name, m, matrix.n, matrix.k, matrix.kernel, matrix.weight_bytes, moved)
+            product = Product(
+                matrix.name,
+                m,
+                matrix.n,
+                matrix.k,
+                kernel=matrix.kernel,
+                weight_bytes=matrix.weight_bytes,
+                io_bytes=moved,
+            )
             found.append(Counted(product, count))
     found += [Counted(experts_of(group, model, tokens[DECODER]), count) for group, count in model.experts]
     for look, count in model.looks:
@@ -64,7 +72,9 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
         for segment in segments:
             passed, sequences = segment.sequences * segment.queries, segment.sequences
             flops, size = passed * state.token_flops, sequences * state.sequence_bytes
-            found.append(Counted(Recurrence("State", state.kind, passed, sequences, flops, size), count))
+            found.append(
+                Counted(Recurrence("State", state.kind, passed, sequences, flops=flops, state_bytes=size), count)
+            )
     for work, count in model.pointwork:
         if tokens[work.rows] or work.fixed_bytes:
             moved = tokens[work.rows] * work.token_bytes + work.fixed_bytes
@@ -151,7 +161,11 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         n, k, kernel, stored = look.expansion
         m = segment.sequences * keys
         moved = m * (n + k) * element_bytes
-        found.append(Product("Keys and values of cached latent vectors", m, n, k, kernel, stored, moved))
+        found.append(
+            Product(
+                "Keys and values of cached latent vectors", m, n, k, kernel=kernel, weight_bytes=stored, io_bytes=moved
+            )
+        )
     found.append(
         Attention(
             name=look.name,
@@ -185,20 +199,22 @@ def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, 
     if layout.tensor > 1:
         for rows, count in model.reductions:
             if tokens[rows]:
-                item = Collective("Sum over tensor ranks", ALL_REDUCE, tokens[rows] * row, layout.tensor, TENSOR)
+                item = Collective("Sum over tensor ranks", ALL_REDUCE, tokens[rows] * row, layout.tensor, group=TENSOR)
                 found.append(Counted(item, count))
         size = tokens[OUTPUTS] * architecture.output_size * model.element_bytes
         if size:
-            found.append(Counted(Collective("Logits of tensor ranks", ALL_GATHER, size, layout.tensor, TENSOR), 1))
+            found.append(
+                Counted(Collective("Logits of tensor ranks", ALL_GATHER, size, layout.tensor, group=TENSOR), 1)
+            )
     if layout.expert > layout.tensor:
         for group, count in model.experts:
             size = tokens[DECODER] / layout.tensor * group.active * group.k * model.element_bytes
-            item = Collective("Tokens to experts and back", ALL_TO_ALL, size, layout.expert, EXPERT)
+            item = Collective("Tokens to experts and back", ALL_TO_ALL, size, layout.expert, group=EXPERT)
             found.append(Counted(item, 2 * count))
     if layout.context > 1:
         found += context_messages(model, segments)
     if layout.pipeline > 1:
-        item = Collective("Hidden states to the next stage", SEND, tokens[DECODER] * row, 2, PIPELINE)
+        item = Collective("Hidden states to the next stage", SEND, tokens[DECODER] * row, 2, group=PIPELINE)
         found.append(Counted(item, layout.pipeline - 1))
     return found
 
@@ -210,9 +226,9 @@ def context_messages(model: RankModel, segments: tuple[Segment, ...]) -> list[Co
         for segment in segments:
             if divided(segment, ranks) > 1:
                 size = segment.sequences * segment.queries * look.entry_bytes / look.stride
-                found.append(Counted(Collective("Keys and values", ALL_GATHER, size, ranks, CONTEXT), count))
+                found.append(Counted(Collective("Keys and values", ALL_GATHER, size, ranks, group=CONTEXT), count))
             else:
                 value = look.absorbed[1] if look.absorbed else look.value_dim
                 size = segment.sequences * segment.queries * look.heads * value * model.element_bytes
-                found.append(Counted(Collective("Parts of attention", ALL_REDUCE, size, ranks, CONTEXT), count))
+                found.append(Counted(Collective("Parts of attention", ALL_REDUCE, size, ranks, group=CONTEXT), count))
     return found

@@ -67,7 +67,7 @@ def messages(
             counts[one] = counts.get(one, 0) + times
     numbers = f"{parameters:,} × {element_bytes:g} / {layers}"
     return [
-        Messages(one.kind, round(times), one.message_bytes, r"\frac{N \cdot b}{L}", numbers, "zero")
+        Messages(one.kind, round(times), one.message_bytes, r"\frac{N \cdot b}{L}", substituted=numbers, source="zero")
         for one, times in counts.items()
     ]
 
@@ -88,7 +88,9 @@ def passed_on(
             formula = r"\frac{T}{n} \cdot k \cdot d \cdot b"
             numbers = f"{tokens:,} / {devices:,} × {experts.active} × {experts.k:,} × {element_bytes:g}"
         size = operation.message_bytes
-        found.append(Messages(operation.kind, round(times), size, formula, numbers, SOURCES[sharing]))
+        found.append(
+            Messages(operation.kind, round(times), size, formula, substituted=numbers, source=SOURCES[sharing])
+        )
     return found
 
 

@@ -169,7 +169,7 @@ class Passes(NamedTuple):
         if self.kernels is None:
             parts = processor_parts(away, host.law)
             between = self.schedule.step_s + sequences * self.schedule.sequence_s
-            return PassTime(parts, 0.0, 0.0, between, sum(part.total for part in parts))
+            return PassTime(parts, 0.0, 0.0, between, processor_s=sum(part.total for part in parts))
         operations = only(forward(self.model, *segments), kinds)
         tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
         if tokens >= COPIED_TOKENS:
@@ -237,7 +237,7 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine, values, attention)
+        found = device_kernels(accelerator, layout, engine, values, attention=attention)
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -258,7 +258,9 @@ def passes_of(
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
         )
-    passes = Passes(demand, layout, model, found, schedule, host=part, name=accelerator.id if accelerator else "")
+    passes = Passes(
+        demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
+    )
     passes = passes._replace(correction=correction)
     if demand.adapters is not None:
         passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
@@ -277,7 +279,7 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     if not schedule.of("drafts_apart"):
         schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
     model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)
-    return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule))
+    return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule=schedule))
 
 
 def device_kernels(

@@ -150,7 +150,7 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
         kernels += 1
     if kind.recurrence is not None:
         elements, kernels = elements + 2.0 * kind.recurrence.width / layout.tensor, kernels + 1
-    return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels)
+    return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
 
 
 def blocks_of(kind: Layer) -> int:

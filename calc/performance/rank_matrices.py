@@ -72,7 +72,7 @@ class Stored:
             passing = OUTPUTS if tensor in heads or tensor.block == TABLE else rows
             if part.architecture.has_encoder and tensor.name.startswith(OVER_ENCODED):
                 passing = ENCODED
-            self.join(tensor, Joined(passing, copies, shape, number_format.kernel, stored, count))
+            self.join(tensor, Joined(passing, copies, shape, number_format.kernel, stored=stored, layers=count))
 
     def join(self, tensor: Tensor, new: "Joined") -> None:
         """Add a matrix to those that multiply the same input, or begin another product with it."""
@@ -146,7 +146,9 @@ class Joined(NamedTuple):
             self.shape[:-1] if len(self.shape) > 2 and self.shape[-1] == 1 else self.shape
         )  # a kernel one token wide
         n, k = prod(shape[:-1]), shape[-1]
-        return Matrix(self.name, self.rows, n, k, self.kernel, stored / self.copies, split)
+        return Matrix(
+            self.name, self.rows, n, k, kernel=self.kernel, weight_bytes=stored / self.copies, input_split=split
+        )
 
     def experts(self, stored: float) -> ExpertMatrices:
         """Return the experts that the matrices make up."""

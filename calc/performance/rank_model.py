@@ -62,7 +62,7 @@ def rank_model(
     and up. `element_bytes` is an activation's.
     """
     architecture = stage.architecture
-    stored = Stored(weights, group, sixteen_bit(keys), layout, fuses)
+    stored = Stored(weights, group, sixteen_bit(keys), layout, fuses=fuses)
     for part, rows in parts_of(stage):
         stored.add(part, rows)
     looks: dict[Look, int] = {}
@@ -71,27 +71,27 @@ def rank_model(
     reductions: dict[str, int] = {}
     for part, rows in parts_of(stage):
         for kind, count in part.kind_counts():
-            for look in looks_of(kind, rows, architecture, layout, keys, values, stored):
+            for look in looks_of(kind, rows, architecture, layout, keys=keys, values=values, stored=stored):
                 looks[look] = looks.get(look, 0) + count
             for state in states_of(kind, layout, element_bytes):
                 states[state] = states.get(state, 0) + count
-            work = pointwork_of(kind, rows, architecture, layout, element_bytes)
+            work = pointwork_of(kind, rows, architecture, layout, element_bytes=element_bytes)
             pointwork[work] = pointwork.get(work, 0) + count
             reductions[rows] = reductions.get(rows, 0) + count * blocks_of(kind)
-    pointwork[Pointwork("Small parameters", DECODER, 0.0, stored.small_bytes, 0.0)] = 1
+    pointwork[Pointwork("Small parameters", DECODER, 0.0, stored.small_bytes, kernels=0.0)] = 1
     dense, experts = stored.scaled(stage)
     return RankModel(
         architecture,
         layout,
         element_bytes,
         tuple(dense.items()),
-        tuple(experts.items()),
-        tuple(looks.items()),
-        tuple(states.items()),
-        tuple(pointwork.items()),
-        tuple(reductions.items()),
-        stage.last - stage.first,
-        next(
+        experts=tuple(experts.items()),
+        looks=tuple(looks.items()),
+        states=tuple(states.items()),
+        pointwork=tuple(pointwork.items()),
+        reductions=tuple(reductions.items()),
+        layers=stage.last - stage.first,
+        encoder_tokens=next(
             (cache.fixed_tokens for kind in architecture.kinds for cache in kind.caches if cache.part == PROMPT), None
         ),
     )

@@ -27,10 +27,22 @@ class Served(NamedTuple):
             inner = down // group.inputs  # the ranks of all matrices of the group
             moved = tokens * ADAPTER_BYTES
             first = Product(
-                f"Adapters down, {group.name}", tokens, inner, group.inputs, "bf16", read * down, moved * group.inputs
+                f"Adapters down, {group.name}",
+                tokens,
+                inner,
+                group.inputs,
+                kernel="bf16",
+                weight_bytes=read * down,
+                io_bytes=moved * group.inputs,
             )
             second = Product(
-                f"Adapters up, {group.name}", tokens, group.outputs, rank, "bf16", read * up, moved * 2 * group.outputs
+                f"Adapters up, {group.name}",
+                tokens,
+                group.outputs,
+                rank,
+                kernel="bf16",
+                weight_bytes=read * up,
+                io_bytes=moved * 2 * group.outputs,
             )
             found += [Counted(first, layers), Counted(second, layers)]
         return tuple(found)

@@ -140,7 +140,9 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
     )
     output = question.output_tokens
     step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
-    return Speed(passes, first, step, demand.sequences, demand.prompt_tokens, output, waves)
+    return Speed(
+        passes, first, step, demand.sequences, prompt_tokens=demand.prompt_tokens, output_tokens=output, waves=waves
+    )
 
 
 def divided(question: Question) -> tuple[int, int]:

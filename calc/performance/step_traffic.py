@@ -57,6 +57,6 @@ def written(one: Collective, count: float) -> Sent:
         one.name,
         rf"n \cdot {share}M",
         f"{show_count(count)} × {numbers}{show_count(one.message_bytes)}",
-        round(size),
-        SOURCES.get(one.group, SHARED),
+        bytes=round(size),
+        source=SOURCES.get(one.group, SHARED),
     )

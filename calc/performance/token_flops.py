@@ -50,9 +50,9 @@ def forward_flops(architecture: Architecture, tokens: int) -> tuple[float, float
         layout=Layout(),
         fuses=False,
     )
-    listed = forward(model, Segment(1.0, tokens, 0, tokens, tokens if architecture.has_encoder else 0))
+    listed = forward(model, Segment(1.0, tokens, 0, tokens, encoding=tokens if architecture.has_encoder else 0))
     head = total_flops(listed, Product) - total_flops(
-        forward(model, Segment(1.0, tokens, 0, 0, tokens if architecture.has_encoder else 0)), Product
+        forward(model, Segment(1.0, tokens, 0, 0, encoding=tokens if architecture.has_encoder else 0)), Product
     )
     pairs = sum(
         item.times * item.operation._replace(causal=False).flops
@@ -74,4 +74,4 @@ def token_flops(plan: Plan) -> TokenFlops:
         FULL: layers + attention,
         SELECTIVE: layers / 2 if plan.selective == PER_OPERATION else attention,
     }[plan.checkpointing]
-    return TokenFlops(products / 2, head / 2, attention, 3 if plan.adapters is None else 2, repeated)
+    return TokenFlops(products / 2, head / 2, attention, 3 if plan.adapters is None else 2, repeated=repeated)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import MEGATRON, Plan
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
@@ -18,13 +18,13 @@ from calc.performance.operations import (
     Pass,
     Pointwise,
     Product,
-    total_launches,
 )
-from calc.performance.training_passes import FP32, UNPACKING
+from calc.performance.training_passes import FP32, NARROW_SCHEME, UNPACKING
 
 # Kinds of operations, by what makes them slower in a step than alone.
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+EXPERT_PRODUCTS = 2  # of each expert in a pass: the way in, gated or not, and the way out
 ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
 
 
@@ -108,6 +108,16 @@ class Clock:
             group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
         self.kernels.group(one.group, group)
 
+    def launches(self, one: Operation) -> float:
+        """Return the kernels that an operation launches: Transformer Engine multiplies one expert after the other.
+
+        Its grouped products are a loop over cuBLAS (nvte_multi_stream_cublas_gemm), as are casts of inputs to FP8.
+        """
+        if not isinstance(one, Experts) or self.plan.trainer != MEGATRON:
+            return one.launches
+        casts = EXPERT_PRODUCTS if self.plan.scheme.id == NARROW_SCHEME else 0
+        return one.launches + one.experts * (EXPERT_PRODUCTS + casts)
+
     def timed(self, passed: Pass) -> Timed:
         """Return a pass in seconds. Alike operations count together."""
         counts: dict[Operation, float] = {}
@@ -121,5 +131,6 @@ class Clock:
                 sent.append(part)
             else:
                 parts.setdefault(kind_of(one), []).append(part)
+        launches = sum(item.times * self.launches(item.operation) for item in passed)
         sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
-        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), total_launches(passed))
+        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), launches)

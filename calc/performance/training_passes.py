@@ -106,7 +106,7 @@ def computed(plan: Plan, stage: Stage) -> Pass:
     )
     reads = plan.tokens if plan.architecture.has_encoder else 0
     outputs = plan.batch.tokens if stage.is_last else 0
-    segment = Segment(plan.micro_batch, plan.tokens, 0, outputs, reads)
+    segment = Segment(plan.micro_batch, plan.tokens, 0, outputs, encoding=reads)
     listed = (item for item in forward(model, segment) if not isinstance(item.operation, Pointwise | Collective))
     return tuple(found for item in listed for found in as_attended(plan, item))
 
@@ -123,7 +123,7 @@ def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
         return (Counted(one._replace(causal=False, window=None), times),)
     rows, keys = one.sequences * one.heads * one.queries, int(one.keys + one.queries)
     kernel = MULTIPLIED.get(plan.scheme.id, "bf16").replace("fp8", "bf16")
-    scores = Product("Scores", rows, keys, one.key_dim, kernel, 0.0, 0.0)
+    scores = Product("Scores", rows, keys, one.key_dim, kernel=kernel, weight_bytes=0.0, io_bytes=0.0)
     return Counted(scores, times), Counted(scores._replace(name="Context", n=one.value_dim, k=keys), times)
 
 

@@ -267,9 +267,9 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
                 joined_passes(forward, clock.timed(passes.again + passes.backward)),
                 forward,
                 clock.timed(passes.reduced),
-                clock.timed(passes.gathered + passes.updated),
-                total_bytes(passes.hosted),
-                alike,
+                once=clock.timed(passes.gathered + passes.updated),
+                hosted_bytes=total_bytes(passes.hosted),
+                alike=alike,
             )
         )
     return Prepared(plan, accelerator, tuple(found))

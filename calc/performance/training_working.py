@@ -35,8 +35,8 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             r"\sum t + t_{\text{waited for}}",
             f"{device or '0'} + {shown(one.waiting)}",
             one.device + one.waiting,
-            "s",
-            source,
+            unit="s",
+            source=source,
         ),
         Step(
             "A micro-batch, with the host's launches and what it hands on",
@@ -44,16 +44,16 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             f"max({shown(one.device + one.waiting)}, {one.whole.launches:.6g} × {time.pace.kernel_s:.4g})"
             f" + {shown(one.hand_over)}",
             busy,
-            "s",
-            source,
+            unit="s",
+            source=source,
         ),
         Step(
             "… with what is sent behind it",
             r"\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}})",
             f"max({shown(busy)}, {shown(one.behind)}) + (1 − {overlap:g}) × min({shown(busy)}, {shown(one.behind)})",
             each,
-            "s",
-            source,
+            unit="s",
+            source=source,
         ),
         Step(
             "All micro-batches through all stages",
@@ -61,16 +61,16 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             f"({show_count(time.micro_batches)} − 1) × {shown(each)}"
             f" + {shown(time.pipeline_s - (time.micro_batches - 1) * each)}",
             time.pipeline_s,
-            "s",
-            "pipeline-1f1b",
+            unit="s",
+            source="pipeline-1f1b",
         ),
         Step(
             "Seconds of a step",
             r"t_{\text{micro-batches}} + t_{\text{gathered}} + t_{\text{optimizer}}",
             f"{shown(time.pipeline_s)} + {shown(time.exchange_s)} + {shown(time.optimizer_s)}",
             time.total,
-            "s",
-            source,
+            unit="s",
+            source=source,
         ),
     ]
 
@@ -84,7 +84,7 @@ def sum_step(name: str, parts: tuple[Part, ...], share: float) -> Step:
     """Return the sum of operations, each kind with how often it happens, at the share of speed that a step leaves."""
     numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
     seconds = sum(part.seconds for part in parts) / share
-    return Step(name, r"\frac{\sum n \cdot t}{e}", f"({numbers}) / {share:.4g}", seconds, "s", LAWS)
+    return Step(name, r"\frac{\sum n \cdot t}{e}", f"({numbers}) / {share:.4g}", seconds, unit="s", source=LAWS)
 
 
 def largest_steps(time: StepTime) -> list[Step]:
@@ -99,14 +99,14 @@ def largest_steps(time: StepTime) -> list[Step]:
     numbers = f"2 × {one.m:.10g} × {show_count(one.n)} × {show_count(one.k)}"
     name = f"Operations of a product, {one.name}"
     return [
-        Step(name, r"2 \cdot m \cdot n \cdot k", numbers, one.flops, "operations", "roofline"),
+        Step(name, r"2 \cdot m \cdot n \cdot k", numbers, one.flops, unit="operations", source="roofline"),
         Step(
             "Rate at which they are done alone",
             r"\frac{F}{t}",
             f"{one.flops:.6g} / {shown(part.alone_s)}",
             one.flops / part.alone_s,
-            "operations/s",
-            LAWS,
+            unit="operations/s",
+            source=LAWS,
         ),
     ]
 
@@ -118,14 +118,16 @@ def sent_steps(time: StepTime, source: str) -> list[Step]:
         return []
     numbers = " + ".join(f"{part.times:g} × {shown(part.alone_s)}" for part in parts)
     seconds = sum(part.seconds for part in parts)
-    return [Step("Messages of a micro-batch", r"\sum n \cdot t", numbers, seconds, "s", source)]
+    return [Step("Messages of a micro-batch", r"\sum n \cdot t", numbers, seconds, unit="s", source=source)]
 
 
 def flops_steps(flops: TokenFlops) -> list[Step]:
     """Return the operations of one token."""
     numbers = f"{2 * flops.passes} × {show_count(flops.parameters)} + 3 × {show_count(flops.attention)}"
     formula = rf"{2 * flops.passes} N + 3 \cdot 4 L H d T"
-    return [Step("Operations of the model for one token", formula, numbers, flops.model, "operations", "palm")]
+    return [
+        Step("Operations of the model for one token", formula, numbers, flops.model, unit="operations", source="palm")
+    ]
 
 
 def rate_steps(plan: Plan, time: StepTime, flops: TokenFlops, peak: float, source: str) -> list[Step]:
@@ -139,15 +141,15 @@ def rate_steps(plan: Plan, time: StepTime, flops: TokenFlops, peak: float, sourc
             f"{plan.micro_batch} × {plan.accumulation} × {plan.layout.data} × {show_count(plan.tokens)}"
             f" / ({shown(time.total)} × {show_count(plan.layout.devices)})",
             rate,
-            "tokens/s",
-            source,
+            unit="tokens/s",
+            source=source,
         ),
         Step(
             "Model FLOPs utilization",
             r"\frac{r \cdot F}{P}",
             f"{shown(rate)} × {flops.model:.4g} / {peak:.4g}",
             rate * flops.model / peak,
-            "ratio",
-            "palm",
+            unit="ratio",
+            source="palm",
         ),
     ]

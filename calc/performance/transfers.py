@@ -66,7 +66,18 @@ def by_protocol(
     if protocol.algorithm == TREE and (operation != ALL_REDUCE or not across):
         return None
     if joined.ranks == 1:
-        return Transfer(operation, joined, protocol, message_bytes, 0.0, 0, 0, 0.0, 0.0, 0.0)
+        return Transfer(
+            operation,
+            joined,
+            protocol,
+            message_bytes,
+            sent=0.0,
+            steps=0,
+            steps_between=0,
+            waiting=0.0,
+            rate=0.0,
+            seconds=0.0,
+        )
     sent = sent_bytes(operation, ranks=joined.ranks, message_bytes=message_bytes)
     inner, outer = step_counts(operation, joined, protocol.algorithm)
     waiting = waits["base"] + inner * waits.get(joined.kind, 0.0) + outer * waits.get(NETWORK, 0.0)
@@ -74,7 +85,16 @@ def by_protocol(
         joined.switch_rate if protocol.algorithm == SWITCH else large_rate(operation, joined, copies)
     )
     return Transfer(
-        operation, joined, protocol, message_bytes, sent, inner, outer, waiting, rate, waiting + sent / rate
+        operation,
+        joined,
+        protocol,
+        message_bytes,
+        sent=sent,
+        steps=inner,
+        steps_between=outer,
+        waiting=waiting,
+        rate=rate,
+        seconds=waiting + sent / rate,
     )
 
 

@@ -53,8 +53,8 @@ def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
             r"\frac{n_{\text{seq}}}{t_{\text{step}}}",
             f"{show_count(batch)} / {show_number(step, 5)}",
             batch / step,
-            "tokens/s",
-            engine.source,
+            unit="tokens/s",
+            source=engine.source,
         )
     )
     return [*steps, *prefill_steps(speed, engine)]
@@ -89,8 +89,8 @@ def parts_step(speed: Speed, engine: Engine) -> Step:
         r"t \cdot \max(\frac{n_{\text{parts}}}{n_{\text{stages}}}, 1)",
         f"{show_number(speed.decode.time.total, 4)} × max({parts} / {stages}, 1)",
         seconds,
-        "s",
-        engine.source,
+        unit="s",
+        source=engine.source,
     )
 
 
@@ -104,8 +104,8 @@ def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
             r"n_{\text{passes}} \cdot t_{\text{pass}}",
             f"{show_count(passes)} × {show_number(first / passes, 5)}",
             first,
-            "s",
-            engine.source,
+            unit="s",
+            source=engine.source,
         ),
     ]
 
@@ -132,7 +132,7 @@ def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
     formula, numbers = " + ".join(formulas), " + ".join(terms)
     if time.correction != 1.0:
         formula, numbers = rf"({formula}) \cdot c", f"({numbers}) × {show_number(time.correction, 4)}"
-    return [*steps, Step(f"Seconds of a {name}", formula, numbers, time.total, "s", engine.source)]
+    return [*steps, Step(f"Seconds of a {name}", formula, numbers, time.total, unit="s", source=engine.source)]
 
 
 def sum_steps(name: str, parts: list[Timed]) -> list[Step]:
@@ -140,4 +140,4 @@ def sum_steps(name: str, parts: list[Timed]) -> list[Step]:
     parts = [part for part in parts if part.total]
     numbers = " + ".join(f"{part.times:g} × {part.seconds:.4g}" for part in parts)
     seconds = sum(part.total for part in parts)
-    return [Step(name, r"\sum n \cdot t", numbers, seconds, "s", ROOFLINE)] if parts else []
+    return [Step(name, r"\sum n \cdot t", numbers, seconds, unit="s", source=ROOFLINE)] if parts else []

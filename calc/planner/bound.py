@@ -17,7 +17,7 @@ from calc.scenario.model import read_model
 from calc.scenario.reader import Reader, read_tokens
 
 NOTHING = Least(0, 0)
-READ = (*OF_HOST, "speculation", "arrivals", "concurrency")  # fields with which a scenario has to be read
+READ = frozenset((*OF_HOST, "speculation", "arrivals", "concurrency"))  # fields with which a scenario has to be read
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
@@ -83,10 +83,9 @@ class Bounds:
         self.known: dict[tuple[str, str], Least | None] = known  # by the names of model and format
         self.lengths = dict[str, int]()
 
-    def tokens(self, scenario: Mapping[str, object]) -> int:
-        """Return the tokens of a sequence, read once for all scenarios that say the same of it."""
+    def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
+        """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios alike."""
         said = {name: scenario[name] for name in LENGTHS if name in scenario}
-        longest = self.longest(scenario)
         key = f"{longest} {said}"
         if key not in self.lengths:
             reader = Reader(said)
@@ -110,7 +109,7 @@ class Bounds:
     def quick(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return the same, by the names of model and format alone where these say it."""
         known, sequences = self.least(scenario), scenario.get("sequences", 1)
-        if known is None or type(sequences) is not int or any(name in scenario for name in READ):
+        if known is None or type(sequences) is not int or not READ.isdisjoint(scenario):
             return self.of(candidate, scenario)
         return Bound(None, known, known.read * candidate.devices.seconds_each_byte, given=sequences)
 

@@ -33,11 +33,11 @@ class Devices(NamedTuple):
 
     def total(self, name: str) -> float | None:
         """Return a fact of all devices together; None where one of them lacks it."""
-        each = [device.quantity(name) for device in self.unlike or (self.accelerator,)]
-        known = [value for value in each if value]
-        if len(known) < len(each):
-            return None
-        return sum(known) if self.unlike else self.number * known[0]
+        if not self.unlike:
+            one = self.accelerator.quantity(name)
+            return self.number * one if one else None
+        known = [value for device in self.unlike if (value := device.quantity(name))]
+        return sum(known) if len(known) == len(self.unlike) else None
 
     @property
     def power_w(self) -> float | None:

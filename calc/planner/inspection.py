@@ -104,8 +104,8 @@ class Inspection(Ranking):
         """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
         if self.question.trains or not candidate.scenarios:
             return None
-        tokens, longest = self.bounds.tokens(candidate.scenario), self.bounds.longest(candidate.scenario)
-        if longest is None or tokens <= longest:
+        longest = self.bounds.longest(candidate.scenario)
+        if longest is None or (tokens := self.bounds.tokens(candidate.scenario, longest)) <= longest:
             return None
         return Miss("context", f"it is made for {longest:,} tokens", tokens / longest)
 

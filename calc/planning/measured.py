@@ -82,7 +82,9 @@ def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known:
     ranges = facts.entries("ranges")
     names = ["_".join(filter(None, (figure, part, phase))) for part in (engine, "")]
     entry = next(ranges[name] for name in names if name in ranges)
-    return float(str(entry["measured" if known else "not_measured"]))
+    factor = entry["measured" if known else "not_measured"]
+    assert isinstance(factor, int | float)
+    return factor
 
 
 def training_phase(architecture: Architecture) -> str:

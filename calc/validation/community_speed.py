@@ -82,7 +82,7 @@ def score_of(row: Row) -> Score:
         raise SkipError("no rates of the device")
     name = FIGURES[row["metric"]]
     figure = report["speed"][name]
-    return Score(row, name, measured_of(row), figure["typical"], figure["low"], figure["high"])
+    return Score(row, name, measured_of(row), figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:

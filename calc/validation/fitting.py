@@ -69,15 +69,15 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
 
 def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD) -> Fit:
     """Return the coefficients named by `start` estimated from items, all others as in `values`."""
-    search = Search(chosen(items), values, start, dict.fromkeys(start, 0.0), hold)
+    search = Search(chosen(items), values, start, dict.fromkeys(start, 0.0), hold=hold)
     search.run(STEPS)
-    return Fit(search.values(), dict(values), start, search.moved, hold, search.items)
+    return Fit(search.values(), dict(values), start, search.moved, hold=hold, items=search.items)
 
 
 def without(fitted: Fit, source: str) -> Values:
     """Return the coefficients as estimated from the rows of all other sources."""
     others = tuple(item for item in fitted.items if item.source != source)
-    search = Search(others, fitted.known, fitted.start, dict(fitted.moved), fitted.hold)
+    search = Search(others, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
     search.run(STEPS[1:])
     return search.values()
 

@@ -154,9 +154,9 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         row["source_key"],
         group,
         PHASES.get(figure, "decode"),
-        served_bucket(served),
-        measured,
-        predict,
+        bucket=served_bucket(served),
+        measured=measured,
+        predict=predict,
         judged_alone=burst,
     )
 
@@ -263,4 +263,12 @@ def memory_item_of(row: Row) -> Item:
         architecture=demand.architecture,
     )
     group = (row["source_key"], row["metric"])
-    return Item(row["id"], row["source_key"], group, "", name, inference_memory.measured_of(row), predict)
+    return Item(
+        row["id"],
+        row["source_key"],
+        group,
+        "",
+        bucket=name,
+        measured=inference_memory.measured_of(row),
+        predict=predict,
+    )

@@ -177,7 +177,7 @@ def score_of(row: Row) -> Score:
     except ScenarioError as error:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     name, predicted, low, high = figure_of(row, memory)
-    return Score(row, name, measured_of(row), predicted, low, high)
+    return Score(row, name, measured_of(row), predicted, low=low, high=high)
 
 
 def scores() -> Scores:

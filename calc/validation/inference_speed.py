@@ -209,7 +209,7 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"no rates of {scenario['accelerator']}")
     name = FIGURES[row["metric"]]
     figure, measured = speed[name], measured_of(row)
-    return Score(row, name, measured, figure["typical"], figure["low"], figure["high"])
+    return Score(row, name, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:

@@ -52,7 +52,7 @@ def error_of(group: tuple[str, ...], errors: Sequence[float]) -> KernelError:
     KernelError(group=('all',), rows=5, error=0.3, bias=0.3, most=0.4)
     """
     sizes = sorted(map(abs, errors))
-    return KernelError(group, len(errors), median(sizes), median(errors), sizes[(len(sizes) * 4 - 1) // 5])
+    return KernelError(group, len(errors), median(sizes), median(errors), most=sizes[(len(sizes) * 4 - 1) // 5])
 
 
 def main() -> None:

@@ -91,16 +91,24 @@ FITS = (
     Fit("product", "w4a16", "bf16", engines=TRT),
     Fit("product", "w8a16", "bf16", engines=TRT),
     Fit("prefill", "bf16", "bf16", ("vllm",), bounds=FRESH),
-    Fit("prefill", "bf16", "bf16", ("fa3", "flash", "trtllm_mha"), ("sglang",), ("sglang",), bounds=FRESH),
-    Fit("prefill", "bf16", "bf16", ("torch_flow ",), TRT, TRT, bounds=FRESH),
-    Fit("prefill", "fp8", "fp8", ("fa3", "trtllm_mha"), ("sglang",), bounds=FRESH),
-    Fit("prefill", "fp8", "fp8", ("torch_flow ",), TRT, TRT, bounds=FRESH),
+    Fit(
+        "prefill",
+        "bf16",
+        "bf16",
+        ("fa3", "flash", "trtllm_mha"),
+        row_engines=("sglang",),
+        engines=("sglang",),
+        bounds=FRESH,
+    ),
+    Fit("prefill", "bf16", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT, bounds=FRESH),
+    Fit("prefill", "fp8", "fp8", ("fa3", "trtllm_mha"), row_engines=("sglang",), bounds=FRESH),
+    Fit("prefill", "fp8", "fp8", ("torch_flow ",), row_engines=TRT, engines=TRT, bounds=FRESH),
     Fit("decode", "bf16", "bf16", ("vllm",)),
-    Fit("decode", "bf16", "bf16", ("fa3", "flash", "trtllm_mha"), ("sglang",), ("sglang",)),
-    Fit("decode", "bf16", "bf16", ("torch_flow ",), TRT, TRT),
+    Fit("decode", "bf16", "bf16", ("fa3", "flash", "trtllm_mha"), row_engines=("sglang",), engines=("sglang",)),
+    Fit("decode", "bf16", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT),
     Fit("decode", "fp8", "bf16", ("vllm",)),
-    Fit("decode", "fp8", "bf16", ("fa3", "flash", "trtllm_mha"), ("sglang",), ("sglang",)),
-    Fit("decode", "fp8", "bf16", ("torch_flow ",), TRT, TRT),
+    Fit("decode", "fp8", "bf16", ("fa3", "flash", "trtllm_mha"), row_engines=("sglang",), engines=("sglang",)),
+    Fit("decode", "fp8", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT),
     # The modules of vLLM waited for the host, which launched their kernels one by one.
     Fit("latent-decode", "bf16", "bf16", row_engines=TRT),
     Fit("latent-decode", "fp8", "bf16", row_engines=TRT),
@@ -135,7 +143,7 @@ FITS = (
     Fit("message", "all-reduce", "bf16", row_engines=TRT, engines=TRT),
     Fit("message", "all-gather", "bf16", ("all_gather", "reduce_scatter"), row_engines=("",)),
     Fit("message", "all-to-all", "bf16", row_engines=("",)),
-    Fit("message", "all-to-all", "bf16", ("deepep",), TRT, ("vllm", "sglang", "tensorrt-llm")),
+    Fit("message", "all-to-all", "bf16", ("deepep",), row_engines=TRT, engines=("vllm", "sglang", "tensorrt-llm")),
     Fit("recurrence", "bf16", "bf16", row_engines=("vllm",), bounds=STATES),
     Fit("recurrence", "bf16", "bf16", row_engines=("sglang",), engines=("sglang",), bounds=STATES),
     Fit("recurrence", "bf16", "bf16", row_engines=TRT, engines=TRT, bounds=STATES),
@@ -172,15 +180,15 @@ def law_of(fit: Fit, family: KernelFamily, values: dict[str, float], error: floa
         name,
         family.id,
         fit.kind,
-        served(fit, family),
-        fit.engines,
-        fit.rate,
-        values,
-        error,
-        rows,
-        "",
-        "aiconfigurator-kernels",
-        "2026-11-22",
+        kernels=served(fit, family),
+        engines=fit.engines,
+        rate=fit.rate,
+        values=values,
+        error=error,
+        rows=rows,
+        reason="",
+        source="aiconfigurator-kernels",
+        checked="2026-11-22",
     )
 
 
@@ -244,7 +252,9 @@ def fitted(fit: Fit, family: KernelFamily, rows: Sequence[Measured]) -> KernelLa
     if fit.kind == "message" and all(row.shape[0] == 2 for row in used):
         values["link_share"] = CROWDED * values["pair_share"]
     off = errors(devices, random.sample(kept, min(len(kept), 2 * MOST_ROWS)))
-    law = law_of(fit, family, {name: float(f"{value:.3g}") for name, value in values.items()} | fixed, 0.0, len(mine))
+    law = law_of(
+        fit, family, {name: float(f"{value:.3g}") for name, value in values.items()} | fixed, 0.0, rows=len(mine)
+    )
     return law._replace(error=round(median(map(abs, off)), 3))
 
 

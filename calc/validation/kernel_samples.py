@@ -53,4 +53,4 @@ def sample() -> Iterable[Measured]:
     """Iterate over the sample."""
     for kind, device, engine, kernel, done, seconds in read_lines():
         parsed = tuple(getattr(operations, name)(kind, *values) for name, *values in json.loads(done))
-        yield Measured(kind, device, engine, kernel, (), parsed, float(seconds))
+        yield Measured(kind, device, engine, kernel, shape=(), operations=parsed, seconds=float(seconds))

@@ -95,17 +95,24 @@ def products(folder: Path) -> Iterator[Measured]:
         if row["gemm_dtype"] == "bfloat16":
             shared.setdefault((row["device"], m, n, k), []).append(seconds)
         else:
-            yield product(row["device"], ENGINES[row["engine"]], row["kernel"], row["gemm_dtype"], (m, n, k), seconds)
+            yield product(
+                row["device"],
+                ENGINES[row["engine"]],
+                row["kernel"],
+                row["gemm_dtype"],
+                sizes=(m, n, k),
+                seconds=seconds,
+            )
     for (device, m, n, k), found in shared.items():
-        yield product(device, "", "median of engines", "bfloat16", (m, n, k), median(found))
+        yield product(device, "", "median of engines", "bfloat16", sizes=(m, n, k), seconds=median(found))
 
 
 def product(device: str, engine: str, name: str, dtype: str, sizes: tuple[int, int, int], seconds: float) -> Measured:
     """Return a product as measured: weights are read once, the other operand read and the result written in 16 bit."""
     kernel, stored, operand = FORMATS[dtype]
     m, n, k = sizes
-    done = Product("product", m, n, k, kernel, stored * n * k, m * (operand * k + 2.0 * n))
-    return Measured("product", DEVICES[device], engine, name, (n, k), (done,), seconds)
+    done = Product("product", m, n, k, kernel=kernel, weight_bytes=stored * n * k, io_bytes=m * (operand * k + 2.0 * n))
+    return Measured("product", DEVICES[device], engine, name, shape=(n, k), operations=(done,), seconds=seconds)
 
 
 def attentions(folder: Path, kind: str) -> Iterator[Measured]:
@@ -123,12 +130,30 @@ def attentions(folder: Path, kind: str) -> Iterator[Measured]:
         kernel = FORMATS[cached][0]
         stored = 2.0 * sequences * seen * kv_heads * width * BYTES[row["kv_cache_dtype"]]
         done = Attention(
-            kind, sequences, queries, step, heads, kv_heads, width, width, True, window, False, kernel, stored
+            kind,
+            sequences,
+            queries,
+            step,
+            heads=heads,
+            kv_heads=kv_heads,
+            key_dim=width,
+            value_dim=width,
+            causal=True,
+            window=window,
+            latent=False,
+            kernel=kernel,
+            cache_bytes=stored,
         )
         name = f"{row['kernel']} {row['attn_dtype']} {row['kv_cache_dtype']}"
         shape = heads, kv_heads, width
         yield Measured(
-            kind, DEVICES[row["device"]], ENGINES[row["engine"]], name, shape, (done,), float(row["latency_ms"]) / 1e3
+            kind,
+            DEVICES[row["device"]],
+            ENGINES[row["engine"]],
+            name,
+            shape=shape,
+            operations=(done,),
+            seconds=float(row["latency_ms"]) / 1e3,
         )
 
 
@@ -145,7 +170,15 @@ def latents(folder: Path) -> Iterator[Measured]:
         kernel, stored, operand = FORMATS[row["gemm_type"]]
         cached = BYTES[row["kv_cache_dtype"]]
         projections = tuple(
-            Product("projection", tokens, n, k, kind, each * n * k, tokens * (other * k + 2.0 * n))
+            Product(
+                "projection",
+                tokens,
+                n,
+                k,
+                kernel=kind,
+                weight_bytes=each * n * k,
+                io_bytes=tokens * (other * k + 2.0 * n),
+            )
             for n, k, kind, each, other in (
                 (QUERY_RANK + LATENT + ROTARY, HIDDEN, kernel, stored, operand),
                 (heads * (PLAIN + ROTARY), QUERY_RANK, kernel, stored, operand),
@@ -157,12 +190,32 @@ def latents(folder: Path) -> Iterator[Measured]:
         width = LATENT + ROTARY
         read = tokens * (keys + 1) * width * cached
         kernel = FORMATS[row["kv_cache_dtype"]][0]
-        done = Attention("latent", tokens, 1, keys, heads, 1, width, LATENT, True, None, True, kernel, read)
+        done = Attention(
+            "latent",
+            tokens,
+            1,
+            keys,
+            heads=heads,
+            kv_heads=1,
+            key_dim=width,
+            value_dim=LATENT,
+            causal=True,
+            window=None,
+            latent=True,
+            kernel=kernel,
+            cache_bytes=read,
+        )
         name = f"{row['kernel']} {row['mla_dtype']} {row['kv_cache_dtype']} {row['gemm_type']}"
         engine = ENGINES[row["engine"]]
         seconds = float(row["latency_ms"]) / 1e3
         yield Measured(
-            "latent-decode", DEVICES[row["device"]], engine, name, (heads, keys), (*projections, done), seconds
+            "latent-decode",
+            DEVICES[row["device"]],
+            engine,
+            name,
+            shape=(heads, keys),
+            operations=(*projections, done),
+            seconds=seconds,
         )
 
 
@@ -187,12 +240,26 @@ def experts(folder: Path) -> Iterator[Measured]:
         touched = touched_experts(row["distribution"], tokens, active, count)
         weights = touched * matrices * n * k * stored
         moved = 2.0 * tokens * active * (2 * k + (matrices - 1) * 2 * n)
-        done = Experts("experts", tokens, touched, count, active, n, k, matrices, kernel, weights, moved)
+        done = Experts(
+            "experts",
+            tokens,
+            touched,
+            count,
+            active=active,
+            n=n,
+            k=k,
+            matrices=matrices,
+            kernel=kernel,
+            weight_bytes=weights,
+            io_bytes=moved,
+        )
         name = f"{kernel} {row['distribution']}"
         engine = ENGINES[row["engine"]]
         shape = k, n, count
         seconds = float(row["latency_ms"]) / 1e3
-        found = Measured("experts", DEVICES[row["device"]], engine, name, shape, (done,), seconds)
+        found = Measured(
+            "experts", DEVICES[row["device"]], engine, name, shape=shape, operations=(done,), seconds=seconds
+        )
         key = (*found[:4], shape, active, tokens)
         if key not in fastest or seconds < fastest[key].seconds:
             fastest[key] = found
@@ -240,10 +307,20 @@ def recurrences(folder: Path) -> Iterator[Measured]:
         if key not in convolved or (not prompt and (sequences > MOST_STATES or row["phase"] == "context")):
             continue
         state = 2.0 * STATE_BYTES * sequences * heads * width
-        done = Recurrence("recurrence", row["phase"], tokens, sequences, STATE_FLOPS * tokens * heads * width, state)
+        done = Recurrence(
+            "recurrence", row["phase"], tokens, sequences, flops=STATE_FLOPS * tokens * heads * width, state_bytes=state
+        )
         engine, shape = ENGINES[row["engine"]], (heads, int(row["d_model"]))
         name = f"{row['kernel']} {row['phase']}"
-        yield Measured("recurrence", DEVICES[row["device"]], engine, name, shape, (done,), seconds + convolved[key])
+        yield Measured(
+            "recurrence",
+            DEVICES[row["device"]],
+            engine,
+            name,
+            shape=shape,
+            operations=(done,),
+            seconds=seconds + convolved[key],
+        )
 
 
 COLLECTIVES = {
@@ -279,9 +356,11 @@ def messages(folder: Path) -> Iterator[Measured]:
 def message(row: Row, engine: str, kind: str, size: int) -> Measured:
     """Return a message as measured."""
     ranks = int(row["num_gpus"])
-    done = Collective("message", kind, float(size), ranks, "tensor")
+    done = Collective("message", kind, float(size), ranks, group="tensor")
     name, seconds = row["kernel"], float(row["latency_ms"]) / 1e3
-    return Measured("message", DEVICES[row["device"]], engine, name, (ranks, size), (done,), seconds)
+    return Measured(
+        "message", DEVICES[row["device"]], engine, name, shape=(ranks, size), operations=(done,), seconds=seconds
+    )
 
 
 READERS: dict[str, Callable[[Path], Iterator[Measured]]] = {

@@ -125,10 +125,10 @@ def residuals_of(
             item.source,
             engine,
             item.phase,
-            item.bucket,
-            round(item.error(fitted.values), 4),
-            round(item.error(left[item.source]), 4) if item.source in left else None,
-            known[item.bucket],
+            bucket=item.bucket,
+            inside=round(item.error(fitted.values), 4),
+            outside=round(item.error(left[item.source]), 4) if item.source in left else None,
+            known=known[item.bucket],
         )
         for item in items
     ]

@@ -126,8 +126,8 @@ def line(name: str, scores: list[Score]) -> Line:
         len(scores),
         median(sizes),
         quantile(sizes, 0.8),
-        median(score.error for score in scores),
-        sum(ranged) / len(ranged) if ranged else None,
+        bias=median(score.error for score in scores),
+        covered=sum(ranged) / len(ranged) if ranged else None,
     )
 
 
@@ -141,8 +141,8 @@ def overall(groups: Mapping[str, list[Score]]) -> Line:
         sum(item.rows for item in lines),
         sum(item.middle for item in lines) / count,
         sum(item.p80 for item in lines) / count,
-        sum(item.bias for item in lines) / count,
-        sum(covered) / len(covered) if covered else None,
+        bias=sum(item.bias for item in lines) / count,
+        covered=sum(covered) / len(covered) if covered else None,
     )
 
 

@@ -152,7 +152,9 @@ def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) ->
         if field not in without:
             figure = report["speed"][name]
             measured = float(row[field]) / 1000
-            found.append(Score(described(row), name, measured, figure["typical"], figure["low"], figure["high"]))
+            found.append(
+                Score(described(row), name, measured, figure["typical"], low=figure["low"], high=figure["high"])
+            )
     return found
 
 

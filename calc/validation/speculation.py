@@ -79,7 +79,7 @@ def score_of(row: Row) -> Score:
     if report["speed"] is None:
         raise SkipError("no rates of the device")
     gain = report["speed"]["speculation"]["gain"]
-    return Score(row, "gain", float(row["value"]) / float(row["baseline_tok_s"]), gain, gain, gain)
+    return Score(row, "gain", float(row["value"]) / float(row["baseline_tok_s"]), gain, low=gain, high=gain)
 
 
 def rows() -> list[dict[str, str]]:

@@ -55,4 +55,4 @@ def item_of(row: Row, scenario: Mapping[str, Any], measured: float) -> Item:
 
     group = (row["source"], asked.accelerator.architecture)
     phase, bucket = training_phase(plan.architecture), training_bucket(plan, asked.accelerator)
-    return Item(row["id"], row["source"], group, phase, bucket, measured, predict)
+    return Item(row["id"], row["source"], group, phase, bucket=bucket, measured=measured, predict=predict)

@@ -103,7 +103,18 @@ def prepared(asked_as: Way = named) -> list[Prepared]:
         size = measured_bytes(row)
         name = training_bucket(plan, asked.accelerator)
         found.append(
-            Prepared(row["id"], name, row["source"], figure, size, tensors, widest.stays, varied, compiled, context)
+            Prepared(
+                row["id"],
+                name,
+                row["source"],
+                figure,
+                measured=size,
+                tensors=tensors,
+                stays=widest.stays,
+                pass_bytes=varied,
+                compiled=compiled,
+                context=context,
+            )
         )
     return found
 
@@ -191,11 +202,11 @@ def residuals(asked_as: Way = named) -> list[Residual]:
                     item.source,
                     "training",
                     item.figure,
-                    item.bucket,
-                    round(inside, 4),
-                    round(outside, 4),
-                    buckets[item.bucket],
-                    held,
+                    bucket=item.bucket,
+                    inside=round(inside, 4),
+                    outside=round(outside, 4),
+                    known=buckets[item.bucket],
+                    covered=held,
                 )
             )
     return result

@@ -34,7 +34,7 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     name = f"{figure_of(row)}_bytes"
     low, high = memory[f"{name}_range"]
-    return Score(row, name, measured_bytes(row), memory[name], low, high)
+    return Score(row, name, measured_bytes(row), memory[name], low=low, high=high)
 
 
 def scores() -> Scores:

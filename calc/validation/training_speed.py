@@ -251,8 +251,8 @@ def optional(row: Row) -> dict[str, Any]:
         found["offload"] = ["parameters", "optimizer"]
     elif "activation" in row["offload"]:
         found["offload"] = ["activations"]
-    if row["source"] == "internevo":
-        found["gradient_dtype"] = "bf16"  # its HybridZeroOptimizer reduces what the backward pass gave
+    if row["source"] in ("internevo", "megatron_bridge"):
+        found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
     said = row["notes"] + row["missing_inputs"]
     for word, rate in NETWORKS:
         if word in said:
@@ -308,7 +308,7 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message}") from None
     figure = speed[FIGURE]
     measured = float(row["tokens_per_s_per_gpu_derived"])
-    return Score(row, FIGURE, measured, figure["typical"], figure["low"], figure["high"])
+    return Score(row, FIGURE, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:

@@ -46,6 +46,7 @@ QUESTIONS = (
     Asked("… by energy", LARGE | {"rank_by": "energy"}, ONE_MODEL),
     Asked("Models on two RTX 3090, by size", PAIR, ALL_MODELS),
     Asked("… by speed", PAIR | {"rank_by": "speed"}, ALL_MODELS),
+    Asked("… by energy", PAIR | {"rank_by": "energy"}, ALL_MODELS),
     Asked(
         "Models on a Mac of 64 GB, 10 tokens a second",
         PAIR | {"have": {"accelerator": "m4-max-64gb"}, "need": {"tokens_per_s_each": 10}},

@@ -10,6 +10,7 @@ from calc.errors import ScenarioError
 from tests.known import load
 
 ROWS = load("most_downloaded.json")["rows"]
+COUNTED = load("published_counts.json")["rows"]
 DRAWS = load("drawn_names.json")["draws"]
 DRAWN = [row for draw in DRAWS for row in draw["rows"]]
 
@@ -29,9 +30,9 @@ def test_of_a_hundred_drawn_names_most_are_answered(draw: int, first_sight: int,
     assert sum(row["model"] is not None for row in rows) == now
 
 
-@pytest.mark.parametrize("row", [row for row in DRAWN if "parameters" in row], ids=lambda row: row["name"])
-def test_a_drawn_name_has_the_parameters_of_its_files(row: dict[str, Any]) -> None:
-    """Where the list has the count of plain weights, the answer has the same, to the last parameter."""
+@pytest.mark.parametrize("row", [row for row in DRAWN + COUNTED if "parameters" in row], ids=lambda row: row["name"])
+def test_a_name_has_the_parameters_that_others_count(row: dict[str, Any]) -> None:
+    """Where a list has the count of plain weights, the answer has the same, to the last parameter."""
     assert estimate({"model": row["name"]})["model"]["parameters_total"] == row["parameters"]
 
 

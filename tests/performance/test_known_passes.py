@@ -15,7 +15,7 @@ from calc.performance.fabric import Joined, networks, port_rate
 from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Product
+from calc.performance.operations import Attention, Experts, Product
 from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
@@ -159,6 +159,15 @@ def test_a_device_with_less_power_lowers_its_clock(device: str, kept: float) -> 
     whole, limited = (Pace(plan_of(), FACTS.accelerator(name), values) for name in ("h100-sxm-80gb", device))
     assert limited.shares[PRODUCTS] / whole.shares[PRODUCTS] == pytest.approx(kept)
     assert limited.shares[ATTENTION] == whole.shares[ATTENTION]
+
+
+@pytest.mark.parametrize(("precision", "each"), [("bf16-mixed", 2), ("fp8-mixed", 4)])
+def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
+    """Sixteen of 128 on each of eight ranks: two products of each, and in FP8 a cast before either."""
+    plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
+    clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
+    one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
+    assert clock.launches(one) == one.launches + 16 * each
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:

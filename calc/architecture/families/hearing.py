@@ -3,7 +3,7 @@
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
-from calc.architecture.families.encoder import reader
+from calc.architecture.families.encoder import labels_of, reader
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
@@ -26,11 +26,8 @@ WAV2VEC2 = {
 def listener(
     config: Config, *, block: Tensors, mixer: Mixer, feed: FeedForward, front: Tensors, style: Style
 ) -> Architecture:
-    """Put an encoder of sound together; one for CTC has a matrix to letters behind its layers."""
+    """Put an encoder of sound together, with what its class has behind the layers."""
     hidden, vocab = config.hidden(), config.integer("vocab_size", default=32)
-    named = config.values.get("architectures")
-    letters = any("ForCTC" in str(name) for name in named) if isinstance(named, list) else False
-    head = linear("lm_head", "head", vocab, hidden, bias=True) if letters else ()
     return Architecture(
         family=config.text("model_type", ""),
         hidden_size=hidden,
@@ -38,11 +35,48 @@ def listener(
         embeddings=front,
         kinds=(layer(reader(mixer), feed, *block, style=style),),
         pattern=(0,) * config.layers(),
-        head=head,
+        head=sound_head(config),
         tied=False,
         context_tokens=None,
         output_size=0,
     )
+
+
+def sound_head(config: Config) -> Tensors:
+    """Return what stands behind an encoder of sound: letters, classes, or what it was trained to tell apart.
+
+    One that is trained by itself has the codes that it chooses between and two projections to where it compares them
+    (arXiv:2006.11477, section 2). A classifier means over time what it has projected.
+    """
+    named = config.values.get("architectures")
+    names = " ".join(map(str, named)) if isinstance(named, list) else ""
+    hidden = config.hidden()
+    if "ForCTC" in names:
+        return linear("lm_head", "head", config.integer("vocab_size", default=32), hidden, bias=True)
+    if "ForPreTraining" in names:
+        return codes(config, hidden)
+    if "ForSequenceClassification" in names:
+        size = config.integer("classifier_proj_size", default=256)
+        weights: Tensors = ()
+        if config.flag("use_weighted_layer_sum", default=False):
+            weights = (Tensor("layer_weights", "head", (config.layers() + 1,)),)
+        projected = linear("projector", "head", size, hidden, bias=True)
+        return weights + projected + linear("classifier", "head", labels_of(config), size, bias=True)
+    return ()
+
+
+def codes(config: Config, hidden: int) -> Tensors:
+    """Return the codes that an encoder is trained to tell apart, what chooses one, and the two projections."""
+    size, joint = config.integer("codevector_dim", default=256), config.integer("proj_codevector_dim", default=256)
+    groups = config.integer("num_codevector_groups", default=2)
+    rows = groups * config.integer("num_codevectors_per_group", default=320)
+    heard = (config.integers("conv_dim") or [hidden])[-1]
+    if size % groups:
+        raise config.error("codevector_dim", f"must be a multiple of the {groups} groups, not {size}")
+    tensors: Tensors = (Tensor("quantizer.codevectors", "head", (1, rows, size // groups)),)
+    tensors += linear("quantizer.weight_proj", "head", rows, heard, bias=True)
+    tensors += linear("project_hid", "head", joint, hidden, bias=True)
+    return tensors + linear("project_q", "head", joint, size, bias=True)
 
 
 def waveform(config: Config) -> Tensors:
@@ -79,6 +113,16 @@ def convolved_positions(config: Config) -> Tensors:
     )
 
 
+def adapter(config: Config, hidden: int) -> Tensors:
+    """Return the adapter to a language that each layer of MMS has (arXiv:2305.13516, section 4.2), if there is one."""
+    size = config.integer("adapter_attn_dim", default=0, least=0)
+    if not size:
+        return ()
+    tensors = norm("adapter_layer.norm", hidden, bias=True, block="layer_other")
+    tensors += linear("adapter_layer.linear_1", "layer_other", size, hidden, bias=True)
+    return tensors + linear("adapter_layer.linear_2", "layer_other", hidden, size, bias=True)
+
+
 @family("wav2vec2", "hubert", defaults=WAV2VEC2)
 @family("wavlm", defaults={**WAV2VEC2, "num_buckets": 320})
 def wav2vec2(config: Config) -> Architecture:
@@ -101,6 +145,7 @@ def wav2vec2(config: Config) -> Architecture:
         activation=config.text("hidden_act", "gelu"),
     )
     around = norms(hidden, "layer_norm", "final_layer_norm", bias=True)
+    around += adapter(config, hidden)
     stable = config.flag("do_stable_layer_norm", default=False)
     style = GPT_STYLE if stable else Style(LAYER_NORM, AFTER)
     return listener(config, block=around, mixer=mixer, feed=feed, front=front, style=style)

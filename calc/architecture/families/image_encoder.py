@@ -78,6 +78,38 @@ def images(config: Config, table: Tensors, *kinds: Layer, pattern: tuple[int, ..
     )
 
 
+AST = {**VIT, "num_mel_bins": 128, "max_length": 1024, "frequency_stride": 10, "time_stride": 10}
+
+
+@family("audio-spectrogram-transformer", defaults=AST)
+def spectrogram(config: Config) -> Architecture:
+    """AST (arXiv:2104.01778): DeiT over pieces of a spectrogram that overlap, with a norm before its classes."""
+    patch, hidden = config.integer("patch_size", most=2**16), config.hidden()
+    tall = (config.integer("num_mel_bins", most=2**16) - patch) // config.integer("frequency_stride", most=2**16) + 1
+    long = (config.integer("max_length", most=2**20) - patch) // config.integer("time_stride", most=2**16) + 1
+    if tall < 1 or long < 1:
+        raise config.error("patch_size", f"must not be more than the spectrogram, as {patch} is")
+    heads, _, size = heads_of(config, hidden)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    table: Tensors = tuple(
+        Tensor(f"{name}_token", "other_embedding", (1, 1, hidden)) for name in ("cls", "distillation")
+    )
+    table += (Tensor("position_embeddings", "other_embedding", (1, tall * long + 2, hidden)),)
+    pieces = patches(config.replaced({"num_channels": 1}), bias=True)
+    table += tuple(tensor._replace(block="other_embedding") for tensor in pieces)
+    block = layer(
+        reader(softmax_attention(hidden, seen, qkv_bias=config.flag("qkv_bias", default=True), out_bias=True)),
+        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
+        style=GPT_STYLE,
+    )
+    last, named = last_norm(hidden), config.values.get("architectures")
+    if isinstance(named, list) and any("ForAudioClassification" in str(name) for name in named):
+        last += norm("classifier.layernorm", hidden, bias=True, block="head")
+        last += linear("classifier.dense", "head", labels_of(config), hidden, bias=True)
+    return images(config, table, block, last=last)
+
+
 YOLOS = {**VIT, "image_size": [512, 864], "num_detection_tokens": 100}
 
 

@@ -13,10 +13,10 @@ from calc.catalog.checking.rules import (
     TORCH_TYPES,
     VARIANT_RULES,
 )
+from calc.catalog.choices import POSITIONS
 from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
-POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len")
 FARTHEST = 32  # times a config's positions
 FEW, EACH, SPARE = 1000, 16, 2  # positions: from there on they come in such numbers, and RoBERTa's kin have two more
 
