@@ -22,6 +22,7 @@ class Support(NamedTuple):
     names: tuple[str, ...]  # number formats, families or precisions of training; empty for all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
+    families: tuple[str, ...]  # of which a fact about a format is; empty for all
     runs: str
     because: str
     source: str
@@ -46,5 +47,5 @@ class Support(NamedTuple):
 
 def make_support(entry_id: str, entry: Entry) -> Support:
     """Return a fact's record from its checked table."""
-    lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds")}  # type: ignore[arg-type]
+    lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds", "families")}  # type: ignore[arg-type]
     return Support(id=entry_id, **{**entry, **lists})  # type: ignore[arg-type]

@@ -141,7 +141,8 @@ def known_runs(
 
     Of the formats of caches only what does not run is written down, and what is in doubt.
     """
-    known, record = [fact for fact in facts.support(engine) if fact.holds_in(version)], facts.engine(engine)
+    told = (fact for fact in facts.support(engine) if not fact.families or family in fact.families)
+    known, record = [fact for fact in told if fact.holds_in(version)], facts.engine(engine)
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []

@@ -259,3 +259,27 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
     assert refused["options"] == [] and "Triton" in str(refused)
     offered: Any = plan({**question, "framework": "trl"})
     assert offered["options"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "runs"),
+    [
+        ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, False),
+        ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "bf16"}, True),
+        ({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, True),
+        ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.2.12"}, False),
+        ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.3"}, True),
+        (
+            {"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB", "engine_version": "0.10"},
+            True,
+        ),
+        (
+            {"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB", "engine_version": "0.11"},
+            False,
+        ),
+        ({"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB"}, False),
+    ],
+)
+def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool) -> None:
+    """Some formats are refused to single families, and versions of engines gained and lost devices and families."""
+    assert estimate({**fields, "context_tokens": 512})["runs"] is runs

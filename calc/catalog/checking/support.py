@@ -11,6 +11,7 @@ SUPPORT_RULES: Rules = {
     "names?": (list,),
     "where?": (list,),
     "kinds?": (list,),
+    "families?": (list,),
     "runs": (str,),
     "since?": (str,),
     "before?": (str,),
