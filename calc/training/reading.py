@@ -121,6 +121,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
             gathered=reader.flag("gathered_inputs_kept"),
+            narrow_inputs=reader.flag("narrow_inputs_kept"),
+            weighted_inside=reader.flag("experts_weighted_inside"),
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,
