@@ -72,6 +72,7 @@ def test_active_parameters_of_a_mixture(row: dict[str, Any]) -> None:
         ("llama-65b", 65.286),
         ("llama-3.1-405b", 405.853),
         ("llama-3.1-nemotron-ultra-253b", 253.401),
+        ("ling-1t", 999.705),
     ],
 )
 def test_published_parameter_counts(model: str, billions: float) -> None:
@@ -115,6 +116,7 @@ def test_every_catalogue_model_has_a_count_of_someone_else() -> None:
         "kimi-k3",  # of its files all but 23,712 are met
         "llama-3.1-nemotron-ultra-253b",  # llama.cpp's count, in its last digit
         "llama-3.3-nemotron-super-49b",  # the size of a file
+        "ling-1t",  # llama.cpp's count, in its last digit
     }
 
 
