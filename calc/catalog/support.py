@@ -1,12 +1,13 @@
-"""What engines run: facts of their own tables and code on devices, number formats and families of models."""
+"""What engines and frameworks of training run: facts of their own tables and code on devices, formats and families."""
 
 from typing import NamedTuple
 
 from calc.catalog.entries import Entry
 from calc.catalog.records import version_numbers
 
-DEVICE, FORMAT, FAMILY = "device", "format", "family"
-ABOUT = (DEVICE, FORMAT, FAMILY)
+DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache", "precision"
+ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION)
+TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
 GGUF_WRITER = "llama.cpp"  # its converter writes the files that others read, too
@@ -16,11 +17,12 @@ class Support(NamedTuple):
     """A fact on what an engine runs."""
 
     id: str
-    engine: str
+    engine: str  # or a framework of training, or TRAINING
     about: str  # one of ABOUT
-    names: tuple[str, ...]  # number formats or families; empty for all
+    names: tuple[str, ...]  # number formats, families or precisions of training; empty for all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
+    families: tuple[str, ...]  # of which a fact about a format is; empty for all
     runs: str
     because: str
     source: str
@@ -45,5 +47,5 @@ class Support(NamedTuple):
 
 def make_support(entry_id: str, entry: Entry) -> Support:
     """Return a fact's record from its checked table."""
-    lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds")}  # type: ignore[arg-type]
+    lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds", "families")}  # type: ignore[arg-type]
     return Support(id=entry_id, **{**entry, **lists})  # type: ignore[arg-type]

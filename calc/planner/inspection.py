@@ -121,10 +121,10 @@ class Inspection(Ranking):
         serving = read.serving()
         if serving is None:
             return Miss("engine", "no engine is known to run it", inf)
-        case, runtime = serving.fullest(read.demand, read.layout)
-        if not (read.most or runtime.fits or runtime.capacity is None):
-            return short(runtime.device - runtime.capacity, runtime.capacity)
         works = runs_of(read)
         if works.runs is False:
             return does_not_run(serving.engine.id, works)
+        case, runtime = serving.fullest(read.demand, read.layout)
+        if not (read.most or runtime.fits or runtime.capacity is None):
+            return short(runtime.device - runtime.capacity, runtime.capacity)
         return read, Served(serving, read.demand, layout=read.layout, case=case, runtime=runtime, most=None)

@@ -23,7 +23,7 @@ from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planner.steps import Steps
-from calc.planner.training_ways import methods, of_number, training_candidates, ways
+from calc.planner.training_ways import methods, of_number, stopped, training_candidates, ways
 from calc.planning.bounds import chance_of_fitting, least
 from calc.planning.training_fit import fullest, stays_beyond
 from calc.question import read_asked
@@ -91,7 +91,8 @@ class TrainingSearch(Search):
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
         if candidate.rate is not None:
             return self.reported(candidate)
-        return self.beyond_limits(candidate) or self.too_long(candidate) or self.fastest(candidate)
+        lacking = stopped(candidate, self.facts) or self.beyond_limits(candidate) or self.too_long(candidate)
+        return lacking or self.fastest(candidate)
 
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with the fastest way that surely fits; untimed and tight, where one is likely to.

@@ -9,9 +9,10 @@ from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import counts, devices, kinds, placed
 from calc.planner.devices import Devices
+from calc.planner.options import Miss, does_not_run
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees
-from calc.planning.support import what_runs
+from calc.planning.support import what_runs, what_trains
 from calc.planning.training_fit import WIDEST_TENSOR
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
@@ -20,6 +21,7 @@ from calc.training.fields import METHODS
 
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
 SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
+BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4-dq"}  # what is stored where nobody says it
 RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
 Way = dict[str, object]
 
@@ -58,6 +60,21 @@ def trains(accelerator: Accelerator, facts: Catalog) -> bool:
     llama = known_architecture(facts, "llama-3.1-8b")
     known = what_runs(facts=facts, engine=runner, device=accelerator, weights=weights, architecture=llama)
     return accelerator.sixteen_bit is not None and known.on_device
+
+
+def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
+    """Return what is known to keep a candidate's run from starting, whatever its memory."""
+    scenario = candidate.scenario
+    named, precision = scenario.get("framework"), scenario.get("precision")
+    framework = facts.framework(named).id if isinstance(named, str) else None
+    works = what_trains(
+        facts=facts,
+        framework=framework,
+        device=candidate.devices.accelerator,
+        base=str(scenario.get("base_weights") or BASES[str(scenario["method"])]),
+        precision=precision if isinstance(precision, str) else None,
+    )
+    return does_not_run(framework or RUNNER, works) if works.runs is False else None
 
 
 def divisions(question: Question, model: object, count: int, method: str) -> Iterator[Way]:

@@ -9,7 +9,21 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe, Weights
-from calc.catalog.support import DEVICE, FAMILY, FORMAT, GGUF, GGUF_WRITER, MAYBE, MLX, NO, YES, Support
+from calc.catalog.support import (
+    CACHE,
+    DEVICE,
+    FAMILY,
+    FORMAT,
+    GGUF,
+    GGUF_WRITER,
+    MAYBE,
+    MLX,
+    NO,
+    PRECISION,
+    TRAINING,
+    YES,
+    Support,
+)
 from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
 from calc.planning.blocks import cut_blocks
@@ -86,8 +100,9 @@ def what_runs(
     weights: Weights,
     architecture: Architecture,
     layout: Layout = ONE_DEVICE,
+    caches: tuple[str, ...] = (),
 ) -> Runs:
-    """Return whether an engine runs a family in a number format on devices; not known without an engine."""
+    """Return whether an engine runs a family in a number format, with caches in others; not known without an engine."""
     if engine is None:
         return Runs(None, ())
     known = known_runs(
@@ -97,6 +112,7 @@ def what_runs(
         place=place_of(device),
         formats=tuple(format_names(weights)),
         family=architecture.family,
+        caches=caches,
     )
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
@@ -112,10 +128,21 @@ def has_files(*, facts: Catalog, family: str) -> bool:
 
 @lru_cache(maxsize=4096)  # a plan asks the same of each number of devices
 def known_runs(
-    *, facts: Catalog, engine: str, place: Place | None, formats: tuple[str, ...], family: str, version: str = ""
+    *,
+    facts: Catalog,
+    engine: str,
+    place: Place | None,
+    formats: tuple[str, ...],
+    family: str,
+    version: str = "",
+    caches: tuple[str, ...] = (),
 ) -> Runs:
-    """Return what facts say of an engine on a device, of the names of its number formats and of a family."""
-    known, record = [fact for fact in facts.support(engine) if fact.holds_in(version)], facts.engine(engine)
+    """Return what facts say of an engine on a device, of the names of its number formats and of a family.
+
+    Of the formats of caches only what does not run is written down, and what is in doubt.
+    """
+    told = (fact for fact in facts.support(engine) if not fact.families or family in fact.families)
+    known, record = [fact for fact in told if fact.holds_in(version)], facts.engine(engine)
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []
@@ -130,15 +157,55 @@ def known_runs(
             found.append(fact)
         elif place is not None or about == FAMILY:
             silent.append((f"nothing is known of {record.name} and {words}", record.platforms))
+    found += stated_of(known, CACHE, caches, place)
     if GGUF in formats and engine != GGUF_WRITER and not has_files(facts=facts, family=family):
         silent.append((f"nothing is known of GGUF files of the family {family}", facts.engine(GGUF_WRITER).platforms))
     on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
-    stated = {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
+    stated = because_of(found)
     if stated[NO]:
         return Runs(False, tuple(stated[NO]), on_device)
     if stated[MAYBE] or silent or place is None or not formats:
         return Runs(None, (*stated[MAYBE], *silent), on_device)
     return Runs(True, tuple(stated[YES]), on_device)
+
+
+def stated_of(known: list[Support], about: str, names: tuple[str, ...], place: Place | None) -> list[Support]:
+    """Return the closest fact on each of the names, where there is one."""
+    found = (closest([item for item in known if item.about == about and name in item.names], place) for name in names)
+    return [fact for fact in dict.fromkeys(found) if fact is not None]
+
+
+def because_of(found: list[Support]) -> dict[str, list[tuple[str, str]]]:
+    """Return what facts say with their sources, by whether something runs."""
+    return {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
+
+
+def what_trains(
+    *, facts: Catalog, framework: str | None, device: Accelerator | None, base: str, precision: str | None
+) -> Runs:
+    """Return what keeps a framework from training on a device, with frozen weights in a format, in a precision.
+
+    None where nothing is known to. Facts are those on the framework, on what it is built on, and on the libraries of
+    all. A precision that nobody states is what the framework takes on that device, which runs.
+    """
+    place = place_of(device)
+    known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
+    found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
+    found += stated_of(known, FORMAT, (base,), place)
+    found += stated_of(known, PRECISION, (precision,) if precision else (), place)
+    stated = because_of([fact for fact in found if fact is not None])
+    if stated[NO]:
+        return Runs(False, tuple(stated[NO]))
+    return Runs(None, tuple(stated[MAYBE]))
+
+
+def built_on(framework: str | None, facts: Catalog) -> list[str]:
+    """Return the names under which facts on a framework stand: its own, those that it follows, and all frameworks'."""
+    names: list[str] = []
+    while framework is not None:
+        names.append(framework)
+        framework = facts.framework(framework).follows
+    return [*names, TRAINING]
 
 
 def usual_engine(

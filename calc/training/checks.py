@@ -61,6 +61,10 @@ def check_gathering(plan: Plan) -> None:
         raise ScenarioError("gather_dtype", message)
     if plan.choices.gathered and not plan.sequence_parallel:
         raise ScenarioError("gathered_inputs_kept", "needs sequence_parallel, without which nothing is gathered")
+    if plan.choices.narrow_inputs and plan.scheme.id != "fp8-mixed":
+        raise ScenarioError(
+            "narrow_inputs_kept", 'needs precision "fp8-mixed", under which matrices multiply in 8 bits'
+        )
     if plan.narrow_gradients and plan.method.gradient_bytes == plan.scheme.compute:
         raise ScenarioError("narrow_gradients_kept", 'needs gradient_dtype "fp32": sums beside which 16-bit ones stay')
     if plan.reduced_last and plan.stage_of_zero < GRADIENTS:

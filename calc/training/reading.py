@@ -79,7 +79,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     architecture, context_limit = model.architecture, model.context_tokens
     reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
-    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
+    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES), usual_precision(reader, facts))]
     scheme = read_adapter_type(reader, scheme, method)
     gradient_bytes = read_gradients(reader, scheme, method)
     optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
@@ -121,6 +121,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
             gathered=reader.flag("gathered_inputs_kept"),
+            narrow_inputs=reader.flag("narrow_inputs_kept"),
+            weighted_inside=reader.flag("experts_weighted_inside"),
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,
@@ -221,6 +223,15 @@ def read_gradients(reader: TrainingReader, scheme: Scheme, method: str) -> int:
 def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) -> int:
     """Return the bytes of a gradient as ranks exchange it: by default as it waits for the optimizer."""
     return GRADIENT_TYPES[reader.option("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
+
+
+def usual_precision(reader: TrainingReader, facts: Catalog) -> str | None:
+    """Return what is taken where nobody says the precision: FP16 on a device that has it and no BF16."""
+    name = reader.given.get("accelerator")
+    if not isinstance(name, str):
+        return None
+    computes = facts.accelerator(name).facts
+    return "fp16-mixed" if "fp16" in computes and "bf16" not in computes else None
 
 
 def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:

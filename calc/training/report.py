@@ -11,6 +11,7 @@ from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
+from calc.planning.support import Runs, what_trains
 from calc.planning.training_fit import devices_needed, fullest
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
@@ -29,6 +30,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
     sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
+    works = works_of(asked, facts)
     listed: list[dict[str, object]] = []
     if repairs and asked.accelerator is not None and memory["fits"] is False:
         from calc.training.changes import sized
@@ -45,6 +47,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **memory,
         },
+        **works.as_dict(),
         "repairs": listed,
         "speed": found.speed,
         "measured": measured_report(
@@ -58,7 +61,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
             step.as_dict()
             for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps)
         ],
-        "warnings": [warning.as_dict() for warning in risks(asked, facts)],
+        "warnings": [warning.as_dict() for warning in (*works.warnings(), *risks(asked, facts))],
         "catalog": facts.version,
     }
 
@@ -67,6 +70,19 @@ def risks(asked: Asked, facts: Catalog) -> list[Warn]:
     """Return what a scenario leaves open, and what is risky about it or has no effect."""
     doubts = name_doubts(asked.reader, facts, asked.plan.layout.devices)
     return [*doubts, *warnings(asked.plan, asked.context_limit, asked.accelerator)]
+
+
+def works_of(asked: Asked, facts: Catalog) -> Runs:
+    """Return whether something is known to keep the run from starting."""
+    plan = asked.plan
+    framework = asked.filled.get("framework")
+    return what_trains(
+        facts=facts,
+        framework=framework if isinstance(framework, str) else None,
+        device=asked.accelerator,
+        base=plan.method.base.id,
+        precision=plan.scheme.id if "precision" in asked.reader.given else None,
+    )
 
 
 def trainable(asked: Asked, timeline: Timeline) -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.calculators import CALCULATORS
+from calc.calculators.training_answer import status as training_status
 from calc.catalog import catalog
 from calc.scenario.fields import ENGINES
 
@@ -107,7 +108,7 @@ def test_ranks_that_cut_blocks() -> None:
 def test_every_engine_has_facts_of_each_kind() -> None:
     """Of every engine it is known on which devices, in which formats and with which families it runs."""
     for engine in ENGINES[1:]:
-        assert {fact.about for fact in catalog().support(engine)} == {"device", "format", "family"}, engine
+        assert {fact.about for fact in catalog().support(engine)} >= {"device", "format", "family"}, engine
         for device in catalog().accelerators():
             known = [fact for fact in catalog().support(engine) if fact.about == "device"]
             assert any(fact.rank(device.vendor, device.architecture, device.segment) for fact in known), device.id
@@ -194,3 +195,91 @@ def test_classes_come_and_go(model: str, engine: str, version: str | None, runs:
     asked = {"model": model, "engine": engine, "accelerator": "h100-sxm-80gb", "engine_version": version}
     report: Any = estimate({name: value for name, value in asked.items() if value is not None})
     assert report["runs"] is runs
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "cache", "runs"),
+    [
+        ("vllm", "V100 32GB", "fp8", False),
+        ("vllm", "H100", "fp8", True),
+        ("vllm", "A100 80GB", "fp8", True),
+        ("vllm", "H100", "q8_0", False),
+        ("sglang", "H100", "int8", False),
+        ("llama.cpp", "RTX 4090", "fp8", False),
+        ("llama.cpp", "RTX 4090", "q8_0", True),
+        ("transformers", "H100", "fp8", False),
+    ],
+)
+def test_formats_of_caches(engine: str, device: str, cache: str, *, runs: bool) -> None:
+    """Engines keep caches in formats of their own, some on newer devices alone."""
+    weights = "q4_k_m" if engine == "llama.cpp" else "bf16"
+    asked = {"model": "llama-3.2-1b", "engine": engine, "accelerator": device, "weights": weights}
+    report: Any = estimate({**asked, "kv_cache": cache})
+    assert report["runs"] is runs
+    assert estimate(asked)["runs"] is True
+
+
+@pytest.mark.parametrize(
+    ("device", "stated", "words"),
+    [
+        ("A100 80GB", {"precision": "fp8-mixed"}, "8.9 or higher"),
+        ("H100", {"precision": "fp8-mixed"}, ""),
+        ("L40S", {"precision": "fp8-mixed", "framework": "megatron-lm"}, ""),
+        ("V100 32GB", {"method": "lora", "base_weights": "int8"}, "7.5 on"),
+        ("T4", {"method": "lora", "base_weights": "int8", "framework": "trl"}, ""),
+        ("P40", {"method": "qlora", "framework": "unsloth"}, "Triton"),
+        ("P40", {"method": "qlora", "framework": "trl"}, ""),
+        ("T4", {"method": "qlora", "framework": "unsloth"}, ""),
+        ("T4", {"method": "qlora", "framework": "unsloth", "precision": "bf16"}, "refuses BF16"),
+        ("MI300X", {"framework": "nemo"}, "NVIDIA"),
+    ],
+)
+def test_what_keeps_a_run_from_starting(device: str, stated: dict[str, Any], words: str) -> None:
+    """A framework, a format of frozen weights or a stated precision that a device does not run is no run that fits."""
+    report: Any = estimate({"workload": "training", "model": "llama-3.2-1b", "accelerator": device, **stated})
+    assert report["runs"] is (False if words else None)
+    assert words in "; ".join(item["message"] for item in report["runs_because"])
+    assert ("does-not-run" in {warning["code"] for warning in report["warnings"]}) is bool(words)
+    assert training_status(report).startswith("It does not run:") is bool(words)
+
+
+def test_a_framework_is_held_to_what_it_is_built_on() -> None:
+    """What Transformers' Trainer may not do, Axolotl may not; a precision that nobody states is no doubt."""
+    asked = {"workload": "training", "model": "llama-3.2-1b", "accelerator": "T4", "framework": "axolotl"}
+    stated: Any = estimate({**asked, "precision": "bf16-mixed"})
+    assert stated["runs"] is None and "does not compute in BF16" in stated["runs_because"][0]["message"]
+    assert estimate(asked)["runs_because"] == []
+
+
+def test_no_plan_trains_on_what_does_not_run() -> None:
+    """Nobody is told to train with Unsloth on a Pascal card that holds the run; with TRL it is offered."""
+    question = {"want": "models", "workload": "training", "model": "llama-3.2-1b", "method": "qlora"}
+    question |= {"have": {"accelerator": "P40"}}
+    refused: Any = plan({**question, "framework": "unsloth"})
+    assert refused["options"] == [] and "Triton" in str(refused)
+    offered: Any = plan({**question, "framework": "trl"})
+    assert offered["options"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "runs"),
+    [
+        ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, False),
+        ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "bf16"}, True),
+        ({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, True),
+        ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.2.12"}, False),
+        ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.3"}, True),
+        (
+            {"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB", "engine_version": "0.10"},
+            True,
+        ),
+        (
+            {"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB", "engine_version": "0.11"},
+            False,
+        ),
+        ({"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB"}, False),
+    ],
+)
+def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool) -> None:
+    """Some formats are refused to single families, and versions of engines gained and lost devices and families."""
+    assert estimate({**fields, "context_tokens": 512})["runs"] is runs

@@ -1,5 +1,6 @@
 """Frameworks fill in what a scenario leaves open, and nothing else."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,28 @@ def test_gathered_inputs_by_hand(tensor: int) -> None:
     assert kept_bytes - usual_bytes == more
 
 
+def test_transformer_engine_keeps_inputs_in_8_bits() -> None:
+    """Normed inputs of attention and MLP halve, and what is inside of the MLP; attention's output is kept in both."""
+    asked = {**LLAMA, "precision": "fp8-mixed", "compile": True, "micro_batch": 1, "sequence_tokens": 4096}
+    wide, narrow = (estimate({**asked, "narrow_inputs_kept": kept}) for kept in (False, True))
+    hidden, inner, tokens = 4096, 14336, 4096
+    less = 32 * tokens * (2 * hidden + inner - hidden)
+    wide_bytes, narrow_bytes = (activations(found) for found in (wide, narrow))
+    assert wide_bytes - narrow_bytes == less
+
+
+def test_experts_that_weigh_inside_keep_no_outputs() -> None:
+    """Eight experts' outputs of each token, in two bytes, in each of 48 layers."""
+    asked = {"workload": "training", "model": "qwen3-30b-a3b", "micro_batch": 1, "sequence_tokens": 4096}
+    outside, inside = (activations(estimate({**asked, "experts_weighted_inside": kept})) for kept in (False, True))
+    assert outside - inside == 48 * 8 * 4096 * 2048 * 2
+
+
+def activations(found: Mapping[str, Any]) -> int:
+    """Return the bytes of a report's activations."""
+    return next(part["bytes"] for part in found["memory"]["parts"] if part["id"] == "activations")
+
+
 def test_deepspeed_keeps_both_kinds_of_gradients_under_a_pipeline() -> None:
     """Its BF16 optimizer has 4 bytes of sums and 2 of gradients for each parameter of a stage, on every rank."""
     run = {"parallelism": {"pipeline": 4, "data": 2}, "sharding": "zero-1", "precision": "bf16-mixed"}
@@ -252,6 +275,7 @@ def test_a_loss_on_16_bit_logits() -> None:
         ({"method": "qlora", "sharding": "zero-3", "frozen_gradients": True}, "frozen_gradients"),
         ({"gather_dtype": "fp32"}, "gather_dtype"),
         ({"gathered_inputs_kept": True}, "gathered_inputs_kept"),
+        ({"narrow_inputs_kept": True}, "narrow_inputs_kept"),
         ({"precision": "bf16", "narrow_gradients_kept": True}, "narrow_gradients_kept"),
         ({"adapter_dtype": "fp32"}, "adapter_dtype"),
     ],

@@ -3,7 +3,7 @@
 from calc.catalog.checking.check import Check, Rules, check_reference
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
-from calc.catalog.support import ABOUT, FORMAT, GGUF, MAYBE, MLX, NO, YES
+from calc.catalog.support import ABOUT, CACHE, FORMAT, GGUF, MAYBE, MLX, NO, TRAINING, YES
 
 SUPPORT_RULES: Rules = {
     "engine": (str,),
@@ -11,6 +11,7 @@ SUPPORT_RULES: Rules = {
     "names?": (list,),
     "where?": (list,),
     "kinds?": (list,),
+    "families?": (list,),
     "runs": (str,),
     "since?": (str,),
     "before?": (str,),
@@ -25,12 +26,13 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     if not check.fields(where, entry, SUPPORT_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.engine", entry["engine"], tables["engines"])
+    check.choice(f"{where}.engine", entry["engine"], sorted({*tables["engines"], *tables["frameworks"], TRAINING}))
     check.choice(f"{where}.about", entry["about"], ABOUT)
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
-    lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", formats if entry["about"] == FORMAT else None))
+    named = formats if entry["about"] in (FORMAT, CACHE) else None
+    lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
     for field, known in lists:
         listed = entry.get(field, [])
         assert isinstance(listed, list)

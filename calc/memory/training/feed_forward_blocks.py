@@ -91,4 +91,5 @@ class FeedForwardRecorder(Recorder):
         tape.labels[down] = "outputs of experts"
         weighted = tape.value("experts:weighted", self.rows * self.hidden * numerics.compute)
         weights = tape.value("router:weights", rows * numerics.compute, "router")
-        return tape.add(Op(POINTWISE, (down,), weighted, (down, weights)))
+        kept = (weights,) if self.choices.weighted_inside else (down, weights)
+        return tape.add(Op(POINTWISE, (down,), weighted, kept))

@@ -119,6 +119,8 @@ class Recorder:
         needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
         if needs_cast:
             read = tape.value(self.cast_name(value, name), rows * inputs * numerics.compute, "inputs of matrices, cast")
+        if trained and self.choices.narrow_inputs and weight is not None and weight.quantizable:
+            read = tape.value(f"{value}:fp8", rows * inputs, "inputs of matrices in FP8")
         kept: tuple[str, ...] = (read,) if trained else saves
         if self.choices.inputs_kept and not trained and weight is not None and weight.quantizable:
             kept += (read,)

@@ -63,4 +63,6 @@ class Choices(NamedTuple):
     unpacks: bool = False  # the base is stored in fewer bits than it computes in
     all_gradients: bool = False  # frozen weights get gradients too, being parts of one flat parameter with adapters
     gathered: bool = False  # inputs of matrices stay as tensor-parallel ranks gathered them
+    narrow_inputs: bool = False  # what multiplies in 8 bits keeps its input so, too
+    weighted_inside: bool = False  # experts weigh what is inside of them, and so nothing keeps what they give
     inputs_kept: bool = False  # 4-bit matrices hold their inputs until the next step's loss replaces this one's
