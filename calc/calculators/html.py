@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 Attribute = str | int | bool | None
 ADDRESSES = ("href", "src", "action")
@@ -56,19 +57,26 @@ def element(name: str, content: str = "", /, **attributes: Attribute) -> str:
     >>> element("p", text("1 < 2"), class_="note", hidden=True)
     '<p class="note" hidden>1 &lt; 2</p>'
     """
-    for key in ADDRESSES:
-        if key in attributes:
-            check_address(str(attributes[key]))
     if name == "text":  # of a drawing, which has no `data`
         content = SIZE.sub(r'<tspan data-or="\2">\3</tspan>', content)
     elif name in WORDS_ALONE:
         content = in_words(content)
-    written = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{quoted(value)}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    )
+    written = "".join([attribute(key, value) for key, value in attributes.items()])
     return f"<{name}{written}>" if name == "input" else f"<{name}{written}>{content}</{name}>"
+
+
+@lru_cache(maxsize=2048, typed=True)
+def attribute(key: str, value: Attribute) -> str:
+    """Return an attribute with the space before it, or nothing: an answer has few that the one before it had not.
+
+    Raises ValueError for an address that is neither of this site nor https.
+    """
+    if key in ADDRESSES:
+        check_address(str(value))
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{quoted(value)}"'
 
 
 def check_address(address: str) -> None:
