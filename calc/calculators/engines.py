@@ -6,8 +6,9 @@ from calc.calculators.rendering import Report, device_words, measured_text, part
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
-from calc.estimate import estimate
+from calc.planning.bare_report import bare
 from calc.planning.measured import MEMORY, is_measured
+from calc.question import read_question
 from calc.scenario.fields import SHARING_ENGINES
 from calc.units import show_count
 
@@ -89,10 +90,13 @@ def show_range(low_bytes: float, high_bytes: float) -> str:
 
 
 def bare_bytes(report: Report) -> int:
-    """Return what the mathematics alone needs on the fullest device, without an engine."""
+    """Return what the mathematics alone needs on the fullest device, without an engine.
+
+    It is the one number of a second report, which would take as long as the first.
+    """
     asked = {name: report["scenario"][name] for name in WITHOUT_ENGINE if name in report["scenario"]}
-    found: Report = estimate({**asked, "engine": "none"}, repairs=False)
-    return int(found["memory"]["device_bytes"])
+    question = read_question({**asked, "engine": "none"})
+    return bare(question.demand, question.layout, question.accelerator, most=question.most).budget.total
 
 
 def subject(report: Report) -> str:

@@ -1,12 +1,15 @@
 """What a model that sees is shown, in forms and in the chips of a line."""
 
+from typing import Any
+
 import pytest
 
-from calc.calculators.engines import bare_bytes
+from calc.calculators.engines import WITHOUT_ENGINE, bare_bytes
 from calc.calculators.line import answer_line
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.errors import ScenarioError
+from calc.estimate import estimate
 
 
 @pytest.mark.parametrize("calculator", ["will-it-fit", "speed"])
@@ -33,6 +36,22 @@ def test_the_mathematics_alone_is_that_of_text_alone() -> None:
     report = CALCULATORS["will-it-fit"].report(asked)
     alone = CALCULATORS["will-it-fit"].report({**asked, "text_only": "yes"})
     assert bare_bytes(alone) < bare_bytes(report)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(preset.values for preset in CALCULATORS["will-it-fit"].presets),
+        {"sequences": "16", "engine": "vllm"},
+        {"accelerators": "2", "weights": "q4_k_m", "engine": "llama.cpp"},
+    ],
+)
+def test_the_mathematics_alone_is_what_a_report_without_an_engine_says(changed: dict[str, str]) -> None:
+    """An answer looks for that one number alone."""
+    report = CALCULATORS["will-it-fit"].report(changed)
+    asked = {name: report["scenario"][name] for name in WITHOUT_ENGINE if name in report["scenario"]}
+    memory: Any = estimate({**asked, "engine": "none"})["memory"]
+    assert bare_bytes(report) == memory["device_bytes"]
 
 
 def test_a_line_says_it_in_a_chip() -> None:
