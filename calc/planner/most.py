@@ -9,7 +9,7 @@ from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planner.training import TrainingSearch
-from calc.planner.training_ways import longest_ways
+from calc.planner.training_ways import longest_ways, stopped
 from calc.planning.serving import last
 from calc.question import read_asked
 from calc.scenario.reader import OUTPUT_TOKENS, Reader, whole
@@ -42,7 +42,8 @@ class Quantity:
     def asked(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what a candidate is known to serve, without its report where that is not needed."""
         if isinstance(self.search, TrainingSearch):
-            return self.search.beyond_limits(candidate) or self.search.likely(candidate)
+            lacking = stopped(candidate, self.search.facts) or self.search.beyond_limits(candidate)
+            return lacking or self.search.likely(candidate)
         found = self.search.trusted(candidate)
         timed = isinstance(found, Miss) or found.speed or not self.search.times
         return found if timed else self.search.reported(candidate)

@@ -71,7 +71,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
         facts=facts,
         framework=framework,
         device=candidate.devices.accelerator,
-        base=str(scenario.get("base_weights") or BASES[str(scenario["method"])]),
+        base=str(scenario.get("base_weights") or BASES[str(scenario.get("method", METHODS[0]))]),
         precision=precision if isinstance(precision, str) else None,
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None

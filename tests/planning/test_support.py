@@ -259,6 +259,9 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
     assert refused["options"] == [] and "Triton" in str(refused)
     offered: Any = plan({**question, "framework": "trl"})
     assert offered["options"]
+    longest = {**question, "want": "limit", "of": "sequence_tokens"}
+    assert plan({**longest, "framework": "unsloth"})["options"] == []
+    assert plan({**longest, "framework": "trl"})["options"]
 
 
 @pytest.mark.parametrize(
