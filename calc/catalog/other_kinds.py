@@ -16,7 +16,7 @@ KINDS = (
     ),
     (
         "has layers of several widths, with convolutions or windows that move between",
-        r"segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
+        r"fastvit|segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
         r"|donut|clap|grounding-dino",
     ),
     (
@@ -27,6 +27,8 @@ KINDS = (
     ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer"),
     ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)"),
     ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt"),
+    ("writes sound by layers of its own", r"speecht5|moshi(ko|ka)|bark"),
+    ("reads rewards and states in place of words", r"decision-transformer"),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
 )

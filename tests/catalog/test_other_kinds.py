@@ -18,6 +18,9 @@ from calc.catalog.other_kinds import other_kind
         ("amazon/chronos-bolt-small", "time series"),
         ("google/timesfm-2.5-200m-pytorch", "time series"),
         ("depth-anything/Depth-Anything-V2-Base-hf", "head of convolutions"),
+        ("timm/fastvit_t8.apple_in1k", "several widths"),
+        ("microsoft/speecht5_tts", "writes sound"),
+        ("edbeeching/decision-transformer-gym-walker2d-expert", "rewards and states"),
         ("Intel/dpt-large", "head of convolutions"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Families of encoders of images, which give states, classes, objects or masks: ViT, DeiT, DINOv2 and 3, YOLOS, SAM."""
+"""Families of encoders of images, which give states, classes, objects or masks: ViT, BEiT, DINO, AST, YOLOS, SAM."""
+
+import math
 
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -76,6 +78,52 @@ def images(config: Config, table: Tensors, *kinds: Layer, pattern: tuple[int, ..
         context_tokens=None,
         output_size=0,
     )
+
+
+BEIT = {**VIT, "layer_scale_init_value": 0.1}
+
+
+@family("beit", "data2vec-vision", defaults=BEIT)
+def beit(config: Config) -> Architecture:
+    """BEiT and DiT (arXiv:2106.08254, 2203.02378): ViT with biases by distance, scaled layers, keys without biases."""
+    hidden, side = config.hidden(), math.isqrt(patch_count(config))
+    heads, _, size = heads_of(config, hidden)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    attention = attention._replace(tensors=tuple(t for t in attention.tensors if t.name != "self_attn.k_proj.bias"))
+    distances = Tensor(
+        "relative_position_bias", "attention", ((2 * side - 1) ** 2 + 3, heads)
+    )  # 3: to and from the class
+    table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
+    if config.flag("use_mask_token", default=False):
+        table += (Tensor("mask_token", "other_embedding", (1, 1, hidden)),)
+    if config.flag("use_absolute_position_embeddings", default=False):
+        table += (Tensor("position_embeddings", "other_embedding", (1, side**2 + 1, hidden)),)
+    if config.flag("use_shared_relative_position_bias", default=False):
+        table += (distances._replace(block="other_embedding"),)
+    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    extra: Tensors = (distances,) if config.flag("use_relative_position_bias", default=False) else ()
+    if config.number("layer_scale_init_value", default=0.1, most=1) > 0:
+        extra += tuple(Tensor(f"lambda_{i}", "layer_other", (hidden,)) for i in (1, 2))
+    block = layer(
+        reader(attention),
+        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
+        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
+        *extra,
+        style=GPT_STYLE,
+    )
+    return images(config, table, block, last=last_norm(hidden) + beit_head(config, hidden))
+
+
+def beit_head(config: Config, hidden: int) -> Tensors:
+    """Return BEiT's classes, or what names the pieces that its training hides, behind a norm of its own."""
+    named = str(config.values.get("architectures"))
+    if "ForMaskedImageModeling" in named:
+        own = (
+            () if config.flag("use_mean_pooling", default=True) else norm("head_norm", hidden, bias=True, block="head")
+        )
+        return own + linear("lm_head", "head", config.integer("vocab_size", default=8192), hidden, bias=True)
+    return linear("classifier", "head", labels_of(config), hidden, bias=True) if "Classification" in named else ()
 
 
 AST = {**VIT, "num_mel_bins": 128, "max_length": 1024, "frequency_stride": 10, "time_stride": 10}
