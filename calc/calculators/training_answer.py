@@ -139,9 +139,8 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     where = f"on {devices(count, name)}" + (f" ({split})" if split else "")
     takes = "takes" if memory["fits"] else "needs"
     amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
-    if report["runs"] is False:
-        said = "; ".join(item["message"] for item in report["runs_because"])
-        return False, "It does not run:", f"{run_words(report)} {where}: {said}."
+    if stopped := does_not_start(report, where):
+        return stopped
     run = f"{run_words(report)} with {batch_words(scenario)} {takes} {amounts}"
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
@@ -151,6 +150,14 @@ def verdict(report: Report) -> tuple[bool, str, str]:
         return True, f"It fits, with {spare} to spare:", f"{each}.{close}"
     close = " Some such runs would fit." if low <= memory["capacity_bytes"] else ""
     return False, f"It does not fit, {spare} are missing:", f"{each}.{close}{first_repair(report)}"
+
+
+def does_not_start(report: Report, where: str) -> tuple[bool, str, str] | None:
+    """Return why a run does not start on devices, as a headline and a sentence; None where nobody says that."""
+    if report["runs"] is not False:
+        return None
+    said = "; ".join(item["message"] for item in report["runs_because"])
+    return False, "It does not run:", f"{run_words(report)} {where}: {said}."
 
 
 def figures_html(report: Report) -> str:

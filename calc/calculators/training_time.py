@@ -14,6 +14,7 @@ from calc.calculators.training_answer import (
     PRECISION,
     SEQUENCE,
     SHARDING_OPTIONS,
+    does_not_start,
 )
 from calc.calculators.training_speed import (
     ELECTRICITY,
@@ -176,6 +177,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     name = catalog().accelerator(scenario["accelerator"]).name
     split = division(report)
     place = f"on {devices(scenario['accelerators'], name)}" + (f" ({split})" if split else "")
+    if stopped := does_not_start(report, place):
+        return stopped
     if speed is None:
         return None, "Not known:", f"no source has the rate at which {name} computes."
     duration, rate = speed["duration_s"], show_tokens_per_s(speed["tokens_per_s_per_device"]["typical"])

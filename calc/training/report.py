@@ -31,6 +31,8 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     works = works_of(asked, facts)
+    if works.runs is False:
+        found = found._replace(speed=None, cost=None, steps=[])
     listed: list[dict[str, object]] = []
     if repairs and asked.accelerator is not None and memory["fits"] is False:
         from calc.training.changes import sized

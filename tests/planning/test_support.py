@@ -241,6 +241,7 @@ def test_what_keeps_a_run_from_starting(device: str, stated: dict[str, Any], wor
     assert words in "; ".join(item["message"] for item in report["runs_because"])
     assert ("does-not-run" in {warning["code"] for warning in report["warnings"]}) is bool(words)
     assert training_status(report).startswith("It does not run:") is bool(words)
+    assert (report["speed"] is None) is bool(words)
 
 
 def test_a_framework_is_held_to_what_it_is_built_on() -> None:
