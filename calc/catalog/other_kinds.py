@@ -27,8 +27,8 @@ KINDS = (
     ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer"),
     ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)"),
     ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt"),
-    ("writes sound by layers of its own", r"speecht5|moshi(ko|ka)|bark"),
-    ("reads rewards and states in place of words", r"decision-transformer"),
+    ("writes sound by a decoder and convolutions of its own", r"speecht5|moshiko|moshika|bark"),
+    ("decides what to do from rewards and states in place of words", r"decision-transformer"),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
 )

@@ -136,6 +136,20 @@ def opt(config: Config) -> Architecture:
     return whole._replace(embeddings=(table, *whole.embeddings[1:], *entry), head=(*whole.head, *leaving))
 
 
+BIOGPT = {"vocab_size": 42384, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
+
+
+@family("biogpt", defaults={**BIOGPT, "intermediate_size": 4096, "max_position_embeddings": 1024})
+def biogpt(config: Config) -> Architecture:
+    """BioGPT (doi:10.1093/bib/bbac409): OPT's layout under BERT's names."""
+    renamed = {
+        "ffn_dim": config.integer("intermediate_size"),
+        "activation_function": config.text("hidden_act", "gelu"),
+        "dropout": config.number("hidden_dropout_prob", default=0.1, most=1),
+    }
+    return opt(config.replaced(renamed))
+
+
 @family("falcon")
 def falcon(config: Config) -> Architecture:
     """Falcon: one KV head (7B) or several (40B, 180B), attention and MLP side by side, a tied output matrix."""
