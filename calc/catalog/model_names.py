@@ -15,6 +15,10 @@ from calc.catalog.entries import lookup_names
 WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]?|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
 )
+# How files store a model is no part of its name: NVFP4 says nothing of a fourth generation.
+STORED = re.compile(
+    r"(?<![a-z\d])(?:(?:nv|mx)?fp|u?int|bf|iq|q|w)\d+(?:a\d+)?(?:_\w+)?|(?<![a-z\d.])\d+[-_]?bits?(?![a-z])"
+)
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
 SIZES = re.compile(rf"{SIZE.pattern}|a\d+(?:\.\d+)?[bm]")  # of those at work for a token too
 VERSION = re.compile(r"v|\d+(?:\.\d+)?")
@@ -41,7 +45,7 @@ def words_of(name: str) -> frozenset[str]:
     >>> sorted(words_of("deepseek-r1:70b")), sorted(words_of("Mixtral 8x7B Instruct"))
     (['1', '70b', 'deepseek', 'r'], ['8x7b', 'mixtral'])
     """
-    bare = re.sub(r"(?<=\d)_(?=\d)", ".", name.casefold().rpartition("/")[2])
+    bare = re.sub(r"(?<=\d)_(?=\d)", ".", STORED.sub(" ", name.casefold().rpartition("/")[2]))
     return frozenset(f"{word}b" if EXPERTS.fullmatch(word) else word for word in WORD.findall(bare)) - IGNORED
 
 
@@ -93,7 +97,8 @@ class ModelNames:
         """
         if not any(map(SIZE.fullmatch, asked)):
             return self.of_one_size(asked) if len(asked) > 1 else None
-        found = matching(asked, self.own) or matching(asked, self.every)
+        every = (entry_id for entry_id in matching(asked, self.every) if not self.later(entry_id, asked))
+        found = matching(asked, self.own) or list(every)
         if not found:
             return None
 
@@ -104,6 +109,11 @@ class ModelNames:
 
         ranked = sorted(found, key=order, reverse=True)
         return Reading(ranked[0], tuple(ranked[1:]))
+
+    def later(self, entry_id: str, asked: frozenset[str]) -> bool:
+        """Return whether a name says of a model what it is called itself, but for the version: Qwen4 is no Qwen3."""
+        left = asked.difference(*self.own[entry_id])
+        return bool(left) and all(map(VERSION.fullmatch, left))
 
     def of_one_size(self, asked: frozenset[str]) -> Reading | None:
         """Return the model of these words and a size, or the newest of one size with a version; None for several."""

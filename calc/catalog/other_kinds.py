@@ -21,14 +21,22 @@ KINDS = (
     ),
     (
         "makes images or video by diffusion",
-        r"stable-diffusion|sdxl-vae|sd-vae|flux|dreamshaper|z-image|qwen-image|wan\d|ltx|controlnet",
+        r"stable-diffusion|sdxl-vae|sd-vae|flux|dreamshaper|z-image|qwen-image|glm-image|wan\d|ltx|controlnet"
+        r"|minimax-h3",
     ),
+    ("writes a whole piece of text at once by diffusion, in place of word after word", r"diffusion-?gemma"),
+    ("makes sound from text", r"stable-audio(-open)?"),
     ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
     ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer"),
     ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)"),
     ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt"),
     ("writes sound by a decoder and convolutions of its own", r"speecht5|moshiko|moshika|bark"),
     ("decides what to do from rewards and states in place of words", r"decision-transformer"),
+    (
+        "speaks: behind its layers of text it has others that write sound",
+        r"(qwen3|glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
+        r"|fish-speech|s2-pro",
+    ),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
 )

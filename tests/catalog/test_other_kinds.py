@@ -22,6 +22,14 @@ from calc.catalog.other_kinds import other_kind
         ("microsoft/speecht5_tts", "writes sound"),
         ("edbeeching/decision-transformer-gym-walker2d-expert", "rewards and states"),
         ("Intel/dpt-large", "head of convolutions"),
+        ("OpenMOSS-Team/MOSS-TTSD-v1.0", "speaks"),
+        ("mistralai/Voxtral-4B-TTS-2603", "speaks"),
+        ("Qwen/Qwen3-TTS-12Hz-1.7B-CustomVoice", "speaks"),
+        ("fishaudio/s2-pro", "speaks"),
+        ("openbmb/VoxCPM2", "speaks"),
+        ("stabilityai/stable-audio-open-1.0", "sound from text"),
+        ("Google/diffusiongemma-26B-A4B-it", "text at once"),
+        ("MiniMaxAI/MiniMax-H3", "images or video"),
     ],
 )
 def test_a_name_says_what_its_model_is(name: str, said: str) -> None:
@@ -30,7 +38,15 @@ def test_a_name_says_what_its_model_is(name: str, said: str) -> None:
     assert catalog().lookup("models", name) is None
 
 
-@pytest.mark.parametrize("name", ["amazon/chronos-t5-base", "openai/clip-vit-large-patch14", "facebook/dinov2-giant"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "amazon/chronos-t5-base",
+        "openai/clip-vit-large-patch14",
+        "facebook/dinov2-giant",
+        "mistralai/Voxtral-Mini-3B-2507",
+    ],
+)
 def test_what_is_modelled_is_of_no_other_kind(name: str) -> None:
     """A name close to one of another kind is not taken for it."""
     assert other_kind(name) is None
