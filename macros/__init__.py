@@ -6,7 +6,6 @@ Each module of `ROOMS` names in `__all__` the macros that it has for pages.
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -22,14 +21,11 @@ ROOMS = ("macros", "macros.accuracy", "macros.claims")  # the others build what 
 
 
 def modules() -> Iterator[ModuleType]:
-    """Iterate over the modules that have macros."""
+    """Iterate over the modules that have macros; others, such as hooks of a build, are not imported for it."""
     for room in ROOMS:
-        folder = Path(__file__).parent.parent / room.replace(".", "/")
-        for found in iter_modules([str(folder)]):
-            if not found.ispkg:
-                module = import_module(f"{room}.{found.name}")
-                if hasattr(module, "__all__"):
-                    yield module
+        for path in sorted((Path(__file__).parent.parent / room.replace(".", "/")).glob("*.py")):
+            if "\n__all__ = " in path.read_text(encoding="utf-8"):
+                yield import_module(f"{room}.{path.stem}")
 
 
 MACROS = tuple(getattr(module, name) for module in modules() for name in module.__all__)
