@@ -32,8 +32,13 @@ function sayArrived() {
   say(`Downloading Python (${expected ? `${part} of ${whole}` : part} MB) …`, PATIENCE_MS);
 }
 
+// What was opened once is kept, also for a browser that calls itself online and has no way out.
 async function fetched(name) {
-  const response = await fetch(base + name).catch((error) => { throw new Error(`${name}: ${error.message}`); });
+  const response = await fetch(base + name).catch(async (error) => {
+    const kept = await caches.match(base + name);
+    if (!kept) throw new Error(`${name}: ${error.message}`);
+    return kept;
+  });
   if (!response.ok) throw new Error(`${name} was answered with status ${response.status}`);
   expected += Number(response.headers.get("Content-Length") ?? NaN);
   return response;
