@@ -21,6 +21,12 @@ class Config:
         """Whether the config gives `name` a value; null counts as not given."""
         return self.values.get(name) is not None
 
+    @property
+    def classes(self) -> str:
+        """The names of the classes that its files are made for, with spaces between; empty where it names none."""
+        named = self.values.get("architectures")
+        return " ".join(map(str, named)) if isinstance(named, list) else ""
+
     def error(self, name: str, message: str) -> ScenarioError:
         """Return the error for the field `name`."""
         return ScenarioError(f"{self.field}.{name}", message)

@@ -88,8 +88,7 @@ def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
     RoBERTa's and DistilBERT's classes have a matrix of their own in the pooler's place, of the same size. What says
     something of each token (its class, or whether an answer begins or ends there) has no pooler.
     """
-    named = config.values.get("architectures")
-    head = next((end for end in HEADS for name in named if end in str(name)), "") if isinstance(named, list) else ""
+    head = next((end for end in HEADS if end in config.classes), "")
     if not head:
         return linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
     if head == "ForQuestionAnswering":

@@ -48,9 +48,7 @@ def sound_head(config: Config) -> Tensors:
     One that is trained by itself has the codes that it chooses between and two projections to where it compares them
     (arXiv:2006.11477, section 2). A classifier means over time what it has projected.
     """
-    named = config.values.get("architectures")
-    names = " ".join(map(str, named)) if isinstance(named, list) else ""
-    hidden = config.hidden()
+    hidden, names = config.hidden(), config.classes
     if "ForCTC" in names:
         return linear("lm_head", "head", config.integer("vocab_size", default=32), hidden, bias=True)
     if "ForPreTraining" in names:

@@ -2,7 +2,7 @@
 
 import math
 
-from calc.architecture.blocks import dense, layer, norms, softmax_attention
+from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
 from calc.architecture.families.encoder import labels_of, reader
@@ -30,17 +30,14 @@ def vit(config: Config) -> Architecture:
     DINOv2 may have tokens that only register (arXiv:2309.16588), and its largest a gated MLP, two thirds as wide.
     """
     kind = config.text("model_type", "").removesuffix("_with_registers")
-    hidden, bias = config.hidden(), config.flag("qkv_bias", default=True)
-    heads, _, size = heads_of(config, hidden)
-    seen = Attention(heads, heads, size, causal=False, rotary=False)
-    attention = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
+    hidden = config.hidden()
     first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
     table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
     if registers := config.integer("num_register_tokens", default=0, least=0, most=2**16):
         table += (Tensor("register_tokens", "other_embedding", (1, registers, hidden)),)
     places = patch_count(config) + (2 if kind == "deit" else 1)
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
-    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    table += pieces(config)
     extra: Tensors = ()
     width, gated = config.integer("intermediate_size"), config.flag("use_swiglu_ffn", default=False)
     if kind == "dinov2":
@@ -48,14 +45,35 @@ def vit(config: Config) -> Architecture:
         if gated:
             width = -(-int(width * 2 / 3) // 8) * 8  # a third of three matrices for a half of two, in whole eights
         extra = tuple(Tensor(f"layer_scale{i}", "layer_other", (hidden,)) for i in (1, 2))
-    block = layer(
-        reader(attention),
-        dense(hidden, width, gated=gated, bias=True, activation="silu" if gated else config.text("hidden_act", "gelu")),
+    activation = "silu" if gated else config.text("hidden_act", "gelu")
+    feed = dense(hidden, width, gated=gated, bias=True, activation=activation)
+    block = layer_of(config, *extra, feed=feed)
+    return images(config, table, block, last=last_norm(hidden) + image_head(config, kind, hidden))
+
+
+def layer_of(config: Config, *extra: Tensor, mixer: Mixer | None = None, feed: FeedForward | None = None) -> Layer:
+    """Return ViT's layer, norms before both blocks, with an attention or an MLP of its own where they are given."""
+    hidden = config.hidden()
+    return layer(
+        reader(mixer or looking(config, bias=config.flag("qkv_bias", default=True))),
+        feed or dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
         *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
         *extra,
         style=GPT_STYLE,
     )
-    return images(config, table, block, last=last_norm(hidden) + image_head(config, kind, hidden))
+
+
+def looking(config: Config, *, bias: bool) -> Mixer:
+    """Return the attention of all patches to all, with biases of queries, keys and values or without."""
+    hidden = config.hidden()
+    heads, _, size = heads_of(config, hidden)
+    seen = Attention(heads, heads, size, causal=False, rotary=False)
+    return softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
+
+
+def pieces(config: Config) -> Tensors:
+    """Return what makes vectors of patches, which is an embedding here and not the tower of another model."""
+    return tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
 
 
 def last_norm(hidden: int) -> Tensors:
@@ -87,13 +105,10 @@ BEIT = {**VIT, "layer_scale_init_value": 0.1}
 def beit(config: Config) -> Architecture:
     """BEiT and DiT (arXiv:2106.08254, 2203.02378): ViT with biases by distance, scaled layers, keys without biases."""
     hidden, side = config.hidden(), math.isqrt(patch_count(config))
-    heads, _, size = heads_of(config, hidden)
-    seen = Attention(heads, heads, size, causal=False, rotary=False)
-    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
-    attention = attention._replace(tensors=tuple(t for t in attention.tensors if t.name != "self_attn.k_proj.bias"))
-    distances = Tensor(
-        "relative_position_bias", "attention", ((2 * side - 1) ** 2 + 3, heads)
-    )  # 3: to and from the class
+    mixer = looking(config, bias=True)
+    mixer = mixer._replace(tensors=tuple(t for t in mixer.tensors if t.name != "self_attn.k_proj.bias"))
+    places = (2 * side - 1) ** 2 + 3  # from patch to patch, and to, from and within the class
+    distances = Tensor("relative_position_bias", "attention", (places, config.integer("num_attention_heads")))
     table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
     if config.flag("use_mask_token", default=False):
         table += (Tensor("mask_token", "other_embedding", (1, 1, hidden)),)
@@ -101,29 +116,22 @@ def beit(config: Config) -> Architecture:
         table += (Tensor("position_embeddings", "other_embedding", (1, side**2 + 1, hidden)),)
     if config.flag("use_shared_relative_position_bias", default=False):
         table += (distances._replace(block="other_embedding"),)
-    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    table += pieces(config)
     extra: Tensors = (distances,) if config.flag("use_relative_position_bias", default=False) else ()
     if config.number("layer_scale_init_value", default=0.1, most=1) > 0:
         extra += tuple(Tensor(f"lambda_{i}", "layer_other", (hidden,)) for i in (1, 2))
-    block = layer(
-        reader(attention),
-        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
-        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
-        *extra,
-        style=GPT_STYLE,
-    )
+    block = layer_of(config, *extra, mixer=mixer)
     return images(config, table, block, last=last_norm(hidden) + beit_head(config, hidden))
 
 
 def beit_head(config: Config, hidden: int) -> Tensors:
     """Return BEiT's classes, or what names the pieces that its training hides, behind a norm of its own."""
-    named = str(config.values.get("architectures"))
-    if "ForMaskedImageModeling" in named:
-        own = (
-            () if config.flag("use_mean_pooling", default=True) else norm("head_norm", hidden, bias=True, block="head")
-        )
+    if "ForMaskedImageModeling" in config.classes:
+        pooled = config.flag("use_mean_pooling", default=True)
+        own = () if pooled else norm("head_norm", hidden, bias=True, block="head")
         return own + linear("lm_head", "head", config.integer("vocab_size", default=8192), hidden, bias=True)
-    return linear("classifier", "head", labels_of(config), hidden, bias=True) if "Classification" in named else ()
+    classifies = "Classification" in config.classes
+    return linear("classifier", "head", labels_of(config), hidden, bias=True) if classifies else ()
 
 
 AST = {**VIT, "num_mel_bins": 128, "max_length": 1024, "frequency_stride": 10, "time_stride": 10}
@@ -137,25 +145,16 @@ def spectrogram(config: Config) -> Architecture:
     long = (config.integer("max_length", most=2**20) - patch) // config.integer("time_stride", most=2**16) + 1
     if tall < 1 or long < 1:
         raise config.error("patch_size", f"must not be more than the spectrogram, as {patch} is")
-    heads, _, size = heads_of(config, hidden)
-    seen = Attention(heads, heads, size, causal=False, rotary=False)
     table: Tensors = tuple(
         Tensor(f"{name}_token", "other_embedding", (1, 1, hidden)) for name in ("cls", "distillation")
     )
     table += (Tensor("position_embeddings", "other_embedding", (1, tall * long + 2, hidden)),)
-    pieces = patches(config.replaced({"num_channels": 1}), bias=True)
-    table += tuple(tensor._replace(block="other_embedding") for tensor in pieces)
-    block = layer(
-        reader(softmax_attention(hidden, seen, qkv_bias=config.flag("qkv_bias", default=True), out_bias=True)),
-        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
-        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
-        style=GPT_STYLE,
-    )
-    last, named = last_norm(hidden), config.values.get("architectures")
-    if isinstance(named, list) and any("ForAudioClassification" in str(name) for name in named):
+    table += pieces(config.replaced({"num_channels": 1}))
+    last = last_norm(hidden)
+    if "ForAudioClassification" in config.classes:
         last += norm("classifier.layernorm", hidden, bias=True, block="head")
         last += linear("classifier.dense", "head", labels_of(config), hidden, bias=True)
-    return images(config, table, block, last=last)
+    return images(config, table, layer_of(config), last=last)
 
 
 YOLOS = {**VIT, "image_size": [512, 864], "num_detection_tokens": 100}
@@ -165,7 +164,6 @@ YOLOS = {**VIT, "image_size": [512, 864], "num_detection_tokens": 100}
 def yolos(config: Config) -> Architecture:
     """YOLOS (arXiv:2106.00666): ViT with tokens that become objects, and positions anew before each further layer."""
     hidden, layers, patch = config.hidden(), config.layers(), config.integer("patch_size", most=2**16)
-    heads, _, size = heads_of(config, hidden)
     sides, objects = config.integers("image_size") or [], config.integer("num_detection_tokens", most=2**16)
     if len(sides) != 2 or min(sides) < patch:
         raise config.error("image_size", f"must be a height and a width of at least {patch}")
@@ -173,21 +171,14 @@ def yolos(config: Config) -> Architecture:
     table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
     table += (Tensor("detection_tokens", "other_embedding", (1, objects, hidden)),)
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
-    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    table += pieces(config)
     if config.flag("use_mid_position_embeddings", default=True):
         table += (Tensor("mid_position_embeddings", "other_embedding", (layers - 1, 1, places, hidden)),)
-    seen = Attention(heads, heads, size, causal=False, rotary=False)
-    block = layer(
-        reader(softmax_attention(hidden, seen, qkv_bias=config.flag("qkv_bias", default=True), out_bias=True)),
-        dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
-        *norms(hidden, "layernorm_before", "layernorm_after", bias=True),
-        style=GPT_STYLE,
-    )
     last = last_norm(hidden)
     for name, outputs in (("class_labels_classifier", labels_of(config) + 1), ("bbox_predictor", 4)):
         for index, width in enumerate((hidden, hidden, outputs)):
             last += linear(f"{name}.{index}", "head", width, hidden, bias=True)
-    return images(config, table, block, last=last)
+    return images(config, table, layer_of(config), last=last)
 
 
 DINOV3 = {
@@ -276,11 +267,10 @@ def sam(config: Config) -> Architecture:
 
 def image_head(config: Config, kind: str, hidden: int) -> Tensors:
     """Return what stands behind an encoder of images: its classes, or a pooler, or nothing."""
-    named = config.values.get("architectures")
-    if isinstance(named, list) and any("ForImageClassification" in str(name) for name in named):
+    if "ForImageClassification" in config.classes:
         classes = labels_of(config)
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
-        taught = any("WithTeacher" in str(name) for name in named)  # DeiT's, who asks what the teacher says, too
+        taught = "WithTeacher" in config.classes  # DeiT's, who asks what the teacher says, too
         names = ("cls_classifier", "distillation_classifier") if taught else ("classifier",)
         return tuple(tensor for name in names for tensor in linear(name, "head", classes, inputs, bias=True))
     return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)

@@ -59,8 +59,7 @@ def layoutlmv3(config: Config) -> Architecture:
         key = "rel_pos_bins" if name == "rel_pos_bias" else "rel_2d_pos_bins"
         rows = config.integer(key, default=bins)
         table += (Tensor(f"{name}.weight", "other_embedding", (heads, rows)),)
-    named = config.values.get("architectures")
-    head = isinstance(named, list) and any(end in str(name) for end in HEADS for name in named)
+    head = any(end in config.classes for end in HEADS)
     return kin(config, table=table, last=page_head(config, hidden) if head else ())
 
 
@@ -68,7 +67,6 @@ def page_head(config: Config, hidden: int) -> Tensors:
     """Return what classifies pages or words, or finds answers: up to nine classes of words have one matrix alone."""
     last = text_head(config, hidden, pooled=False)
     outputs = next(tensor.shape[0] for tensor in last if tensor.name in ("classifier.weight", "qa_outputs.weight"))
-    named = str(config.values.get("architectures"))
-    plain = "TokenClassification" in named and outputs < 10  # as LayoutLMv3ForTokenClassification has it
+    plain = "TokenClassification" in config.classes and outputs < 10  # as LayoutLMv3ForTokenClassification has it
     before = () if plain else linear("classifier.dense", "head", hidden, hidden, bias=True)
     return before + linear("classifier.out_proj", "head", outputs, hidden, bias=True)

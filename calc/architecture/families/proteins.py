@@ -38,8 +38,7 @@ def esm(config: Config) -> Architecture:
     )
     last = norm("emb_layer_norm_after", hidden, bias=True, block="final_norm")
     last += linear("contact_head.regression", "other", 1, layers * heads, bias=True)
-    named = config.values.get("architectures")
-    if isinstance(named, list) and any("ForMaskedLM" in str(name) for name in named):
+    if "ForMaskedLM" in config.classes:
         last += linear("lm_head.dense", "head", hidden, hidden, bias=True)
         last += norm("lm_head.layer_norm", hidden, bias=True, block="head")
         last += (Tensor("lm_head.bias", "head", (config.integer("vocab_size"),)),)
