@@ -84,6 +84,29 @@ def rows(folder: Path, name: str) -> Iterator[Row]:
         yield from (row for row in csv.DictReader(file) if row["device"] in DEVICES)
 
 
+def seconds_of(row: Row) -> float:
+    """Return how long a row's kernel took."""
+    return float(row["latency_ms"]) / 1e3
+
+
+def measured(
+    row: Row, kind: str, name: str, *, shape: tuple[int, ...], operations: tuple[Operation, ...], seconds: float
+) -> Measured:
+    """Return what a row measures, on its device under its engine."""
+    device, engine = DEVICES[row["device"]], ENGINES[row["engine"]]
+    return Measured(kind, device, engine, name, shape=shape, operations=operations, seconds=seconds)
+
+
+def multiplied(name: str, sizes: tuple[int, int, int], kernel: str, *, stored: float, operand: float) -> Product:
+    """Return a product: weights are read once, the other operand is read and the result written in 16 bit.
+
+    `stored` and `operand` are bytes of an element of the weights and of the other operand.
+    """
+    m, n, k = sizes
+    moved = m * (operand * k + 2.0 * n)
+    return Product(name, m, n, k, kernel=kernel, weight_bytes=stored * n * k, io_bytes=moved)
+
+
 def products(folder: Path) -> Iterator[Measured]:
     """Iterate over matrix products. In 16 bit all engines call the same library: the median of theirs is taken."""
     shared: dict[tuple[str, int, int, int], list[float]] = {}
@@ -91,28 +114,28 @@ def products(folder: Path) -> Iterator[Measured]:
         m, n, k = int(row["m"]), int(row["n"]), int(row["k"])
         if min(n, k) < LEAST_WIDTH or (row["gemm_dtype"] == "fp8_block" and row["engine"] == "vllm"):
             continue  # narrow ones wait for launches; blocks under vLLM were launched by the host, one by one
-        seconds = float(row["latency_ms"]) / 1e3
         if row["gemm_dtype"] == "bfloat16":
-            shared.setdefault((row["device"], m, n, k), []).append(seconds)
+            shared.setdefault((row["device"], m, n, k), []).append(seconds_of(row))
         else:
-            yield product(
-                row["device"],
-                ENGINES[row["engine"]],
-                row["kernel"],
-                row["gemm_dtype"],
-                sizes=(m, n, k),
-                seconds=seconds,
-            )
+            done = product((m, n, k), row["gemm_dtype"])
+            yield measured(row, "product", row["kernel"], shape=(n, k), operations=(done,), seconds=seconds_of(row))
     for (device, m, n, k), found in shared.items():
-        yield product(device, "", "median of engines", "bfloat16", sizes=(m, n, k), seconds=median(found))
+        done = product((m, n, k), "bfloat16")
+        yield Measured(
+            "product",
+            DEVICES[device],
+            "",
+            "median of engines",
+            shape=(n, k),
+            operations=(done,),
+            seconds=median(found),
+        )
 
 
-def product(device: str, engine: str, name: str, dtype: str, sizes: tuple[int, int, int], seconds: float) -> Measured:
-    """Return a product as measured: weights are read once, the other operand read and the result written in 16 bit."""
+def product(sizes: tuple[int, int, int], dtype: str) -> Product:
+    """Return a product with weights in a format of the tables."""
     kernel, stored, operand = FORMATS[dtype]
-    m, n, k = sizes
-    done = Product("product", m, n, k, kernel=kernel, weight_bytes=stored * n * k, io_bytes=m * (operand * k + 2.0 * n))
-    return Measured("product", DEVICES[device], engine, name, shape=(n, k), operations=(done,), seconds=seconds)
+    return multiplied("product", sizes, kernel, stored=stored, operand=operand)
 
 
 def attentions(folder: Path, kind: str) -> Iterator[Measured]:
@@ -145,16 +168,7 @@ def attentions(folder: Path, kind: str) -> Iterator[Measured]:
             cache_bytes=stored,
         )
         name = f"{row['kernel']} {row['attn_dtype']} {row['kv_cache_dtype']}"
-        shape = heads, kv_heads, width
-        yield Measured(
-            kind,
-            DEVICES[row["device"]],
-            ENGINES[row["engine"]],
-            name,
-            shape=shape,
-            operations=(done,),
-            seconds=float(row["latency_ms"]) / 1e3,
-        )
+        yield measured(row, kind, name, shape=(heads, kv_heads, width), operations=(done,), seconds=seconds_of(row))
 
 
 # DeepSeek-V3's latent attention, which the tables of whole modules are measured with.
@@ -170,15 +184,7 @@ def latents(folder: Path) -> Iterator[Measured]:
         kernel, stored, operand = FORMATS[row["gemm_type"]]
         cached = BYTES[row["kv_cache_dtype"]]
         projections = tuple(
-            Product(
-                "projection",
-                tokens,
-                n,
-                k,
-                kernel=kind,
-                weight_bytes=each * n * k,
-                io_bytes=tokens * (other * k + 2.0 * n),
-            )
+            multiplied("projection", (tokens, n, k), kind, stored=each, operand=other)
             for n, k, kind, each, other in (
                 (QUERY_RANK + LATENT + ROTARY, HIDDEN, kernel, stored, operand),
                 (heads * (PLAIN + ROTARY), QUERY_RANK, kernel, stored, operand),
@@ -206,17 +212,8 @@ def latents(folder: Path) -> Iterator[Measured]:
             cache_bytes=read,
         )
         name = f"{row['kernel']} {row['mla_dtype']} {row['kv_cache_dtype']} {row['gemm_type']}"
-        engine = ENGINES[row["engine"]]
-        seconds = float(row["latency_ms"]) / 1e3
-        yield Measured(
-            "latent-decode",
-            DEVICES[row["device"]],
-            engine,
-            name,
-            shape=(heads, keys),
-            operations=(*projections, done),
-            seconds=seconds,
-        )
+        operations: tuple[Operation, ...] = (*projections, done)
+        yield measured(row, "latent-decode", name, shape=(heads, keys), operations=operations, seconds=seconds_of(row))
 
 
 def experts(folder: Path) -> Iterator[Measured]:
@@ -254,14 +251,9 @@ def experts(folder: Path) -> Iterator[Measured]:
             io_bytes=moved,
         )
         name = f"{kernel} {row['distribution']}"
-        engine = ENGINES[row["engine"]]
-        shape = k, n, count
-        seconds = float(row["latency_ms"]) / 1e3
-        found = Measured(
-            "experts", DEVICES[row["device"]], engine, name, shape=shape, operations=(done,), seconds=seconds
-        )
-        key = (*found[:4], shape, active, tokens)
-        if key not in fastest or seconds < fastest[key].seconds:
+        found = measured(row, "experts", name, shape=(k, n, count), operations=(done,), seconds=seconds_of(row))
+        key = (*found[:5], active, tokens)
+        if key not in fastest or found.seconds < fastest[key].seconds:
             fastest[key] = found
     yield from fastest.values()
 
@@ -295,7 +287,7 @@ def recurrences(folder: Path) -> Iterator[Measured]:
     found: dict[tuple[str, ...], tuple[Row, float]] = {}
     for row in rows(folder, "linear_attention"):
         key = tuple(row[name] for name in RECURRENCE_KEY)
-        seconds = float(row["latency_ms"]) / 1e3
+        seconds = seconds_of(row)
         if row["kernel"].startswith("causal_conv1d"):
             convolved[key] = seconds
         elif "gated_delta_rule" in row["kernel"] and seconds < found.get(key, (row, 1e9))[1]:
@@ -310,17 +302,9 @@ def recurrences(folder: Path) -> Iterator[Measured]:
         done = Recurrence(
             "recurrence", row["phase"], tokens, sequences, flops=STATE_FLOPS * tokens * heads * width, state_bytes=state
         )
-        engine, shape = ENGINES[row["engine"]], (heads, int(row["d_model"]))
-        name = f"{row['kernel']} {row['phase']}"
-        yield Measured(
-            "recurrence",
-            DEVICES[row["device"]],
-            engine,
-            name,
-            shape=shape,
-            operations=(done,),
-            seconds=seconds + convolved[key],
-        )
+        name, shape = f"{row['kernel']} {row['phase']}", (heads, int(row["d_model"]))
+        both = seconds + convolved[key]
+        yield measured(row, "recurrence", name, shape=shape, operations=(done,), seconds=both)
 
 
 COLLECTIVES = {
@@ -357,10 +341,8 @@ def message(row: Row, engine: str, kind: str, size: int) -> Measured:
     """Return a message as measured."""
     ranks = int(row["num_gpus"])
     done = Collective("message", kind, float(size), ranks, group="tensor")
-    name, seconds = row["kernel"], float(row["latency_ms"]) / 1e3
-    return Measured(
-        "message", DEVICES[row["device"]], engine, name, shape=(ranks, size), operations=(done,), seconds=seconds
-    )
+    device, name, seconds = DEVICES[row["device"]], row["kernel"], seconds_of(row)
+    return Measured("message", device, engine, name, shape=(ranks, size), operations=(done,), seconds=seconds)
 
 
 READERS: dict[str, Callable[[Path], Iterator[Measured]]] = {
