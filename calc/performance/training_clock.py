@@ -18,6 +18,7 @@ from calc.performance.operations import (
     Pass,
     Pointwise,
     Product,
+    total_launches,
 )
 from calc.performance.training_passes import FP32, NARROW_SCHEME, UNPACKING
 
@@ -108,15 +109,15 @@ class Clock:
             group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
         self.kernels.group(one.group, group)
 
-    def launches(self, one: Operation) -> float:
-        """Return the kernels that an operation launches: Transformer Engine multiplies one expert after the other.
+    def launched_apart(self, passed: Pass) -> float:
+        """Return the kernels besides those that operations count: Transformer Engine multiplies expert after expert.
 
         Its grouped products are a loop over cuBLAS (nvte_multi_stream_cublas_gemm), as are casts of inputs to FP8.
         """
-        if not isinstance(one, Experts) or self.plan.trainer != MEGATRON:
-            return one.launches
-        casts = EXPERT_PRODUCTS if self.plan.scheme.id == NARROW_SCHEME else 0
-        return one.launches + one.experts * (EXPERT_PRODUCTS + casts)
+        if self.plan.trainer != MEGATRON:
+            return 0.0
+        each = EXPERT_PRODUCTS * (2 if self.plan.scheme.id == NARROW_SCHEME else 1)
+        return sum(each * item.times * item.operation.experts for item in passed if isinstance(item.operation, Experts))
 
     def timed(self, passed: Pass) -> Timed:
         """Return a pass in seconds. Alike operations count together."""
@@ -131,6 +132,6 @@ class Clock:
                 sent.append(part)
             else:
                 parts.setdefault(kind_of(one), []).append(part)
-        launches = sum(item.times * self.launches(item.operation) for item in passed)
+        launches = total_launches(passed) + self.launched_apart(passed)
         sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
         return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), launches)

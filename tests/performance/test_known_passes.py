@@ -15,7 +15,7 @@ from calc.performance.fabric import Joined, networks, port_rate
 from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Experts, Product
+from calc.performance.operations import Attention, Counted, Experts, Product
 from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
@@ -167,7 +167,7 @@ def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
     clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
     one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
-    assert clock.launches(one) == one.launches + 16 * each
+    assert clock.timed((Counted(one, 1),)).launches == one.launches + 16 * each
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
