@@ -17,11 +17,10 @@ from calc.planning.training_fit import WIDEST_TENSOR
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
-from calc.training.fields import METHODS
+from calc.training.fields import METHODS, QLORA_BASE
 
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
 SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
-BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4-dq"}  # what is stored where nobody says it
 RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
 Way = dict[str, object]
 
@@ -65,13 +64,13 @@ def trains(accelerator: Accelerator, facts: Catalog) -> bool:
 def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     """Return what is known to keep a candidate's run from starting, whatever its memory."""
     scenario = candidate.scenario
-    named, precision = scenario.get("framework"), scenario.get("precision")
+    named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
     framework = facts.framework(named).id if isinstance(named, str) else None
     works = what_trains(
         facts=facts,
         framework=framework,
         device=candidate.devices.accelerator,
-        base=str(scenario.get("base_weights") or BASES[str(scenario.get("method", METHODS[0]))]),
+        base=str(scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")),
         precision=precision if isinstance(precision, str) else None,
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None

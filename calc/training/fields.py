@@ -15,6 +15,7 @@ from calc.memory.training.plan import (
 from calc.scenario.reader import Reader
 
 METHODS = ("full", "lora", "qlora")
+QLORA_BASE = "nf4-dq"  # what QLoRA stores where nobody says it (arXiv:2305.14314, section 3)
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}
 USUAL, UNKNOWN = "usual", "unknown"  # what a flag is that a scenario leaves open
 EAGER = "eager"

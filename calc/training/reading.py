@@ -43,6 +43,7 @@ from calc.training.fields import (
     MOST_BATCH,
     MOST_SEQUENCE,
     OFFLOADS,
+    QLORA_BASE,
     SHARDING,
     UNKNOWN,
     USUAL,
@@ -240,7 +241,7 @@ def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalo
         if "base_weights" in reader.given:
             raise ScenarioError("base_weights", 'is for "lora" and "qlora"; in full training `precision` says it')
         return facts.number_format("fp32" if scheme.weight == 4 else "bf16"), None
-    default = "nf4-dq" if method == "qlora" else scheme.base
+    default = QLORA_BASE if method == "qlora" else scheme.base
     base, group = read_format(reader.take("base_weights", default), "base_weights", facts)
     if isinstance(base, Mixture):
         raise ScenarioError("base_weights", f"{base.id} is a mixture of llama.cpp, through which nothing trains")
