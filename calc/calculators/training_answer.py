@@ -137,10 +137,10 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     name, count = catalog().accelerator(scenario["accelerator"]).name, scenario["accelerators"]
     split = division(report)
     where = f"on {devices(count, name)}" + (f" ({split})" if split else "")
-    takes = "takes" if memory["fits"] else "needs"
-    amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     if stopped := does_not_start(report, where):
         return stopped
+    takes = "takes" if memory["fits"] else "needs"
+    amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
     run = f"{run_words(report)} with {batch_words(scenario)} {takes} {amounts}"
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
