@@ -35,7 +35,7 @@ function sayArrived() {
 // What was opened once is kept, also for a browser that calls itself online and has no way out.
 async function fetched(name) {
   const response = await fetch(base + name).catch(async (error) => {
-    const kept = await caches.match(base + name);
+    const kept = await self.caches?.match(base + name); // hosts without TLS have no caches
     if (!kept) throw new Error(`${name}: ${error.message}`);
     return kept;
   });
