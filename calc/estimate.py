@@ -115,7 +115,7 @@ def runs_of(question: Question) -> Runs:
             weights=question.demand.weights,
             architecture=question.demand.architecture,
             layout=question.layout,
-            caches=tuple(record.id for record in (question.demand.keys, question.demand.values)),
+            caches=question.demand.cache_formats,
         )
         for device in question.devices or (question.accelerator,)
     ]

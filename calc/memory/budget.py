@@ -53,6 +53,11 @@ class Demand(NamedTuple):
     videos: bool = True  # a model that sees is shown videos, too
 
     @property
+    def cache_formats(self) -> tuple[str, str]:
+        """Number formats in which keys and values are kept."""
+        return self.keys.id, self.values.id
+
+    @property
     def activation_bytes(self) -> int:
         """Bytes of one element of the activations: computation is 16 bit unless the weights are FP32."""
         return 4 if isinstance(self.weights, NumberFormat) and self.weights.bits == 32 else 2

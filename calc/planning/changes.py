@@ -68,8 +68,9 @@ class Wanted(NamedTuple):
         weights: Weights,
         accelerator: Accelerator | None = None,
         layout: Layout | None = None,
+        caches: tuple[str, ...] | None = None,
     ) -> bool:
-        """Return whether an engine is not known to refuse a number format on devices."""
+        """Return whether an engine is not known to refuse number formats of weights and caches on devices."""
         device = accelerator or self.accelerator
         found = what_runs(
             facts=self.facts,
@@ -78,6 +79,7 @@ class Wanted(NamedTuple):
             weights=weights,
             architecture=self.demand.architecture,
             layout=layout or self.layout,
+            caches=caches or self.demand.cache_formats,
         )
         return found.runs is not False
 

@@ -50,13 +50,17 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the engine that runs the model as it is, where the one asked for does not."""
     demand = wanted.demand
     other = usual_engine(
-        facts=wanted.facts, device=wanted.accelerator, weights=demand.weights, architecture=demand.architecture
+        facts=wanted.facts,
+        device=wanted.accelerator,
+        weights=demand.weights,
+        architecture=demand.architecture,
+        caches=demand.cache_formats,
     )
     if other is None or wanted.serving is None:
         return
     serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
     layout = best_layout(demand, wanted.layout.devices, other)
-    if layout is not None:
+    if layout is not None and wanted.able(other, demand.weights, layout=layout[0]):
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
         change |= {
             "experts_on_host": None,

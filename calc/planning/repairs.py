@@ -4,7 +4,7 @@ A change that is offered fits, and runs as far as is known. The order is: the nu
 share of the device, the sequences that it is set up for, attention by data ranks, no videos, nothing but text, fewer
 sequences, a shorter context, smaller pieces of prompts, no recorded graphs, the next number formats of the weights,
 experts or layers in host memory, more devices, another device. Where something does not run at all, other layouts and
-engines come before all of these.
+engines come first, then the cache and the weights in formats that run.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ MOST_FORMATS = 3  # offered at once
 def repairs(wanted: Wanted) -> list[Repair]:
     """Return the changes after which it fits and runs, least harm first."""
     if not wanted.runs:
-        return [*of_layout(wanted), *of_engine(wanted), *of_weights(wanted)]
+        return [*of_layout(wanted), *of_engine(wanted), *of_cache(wanted), *of_weights(wanted)]
     return [
         *of_cache(wanted),
         *of_share(wanted),
@@ -60,15 +60,17 @@ def repairs(wanted: Wanted) -> list[Repair]:
 
 
 def of_cache(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the cache in 8 bit, in the number format that the engine keeps it in."""
+    """Iterate over the cache in 8 bit, in the number format that the engine keeps it in: instead of 16, or another."""
     demand, engine = wanted.demand, wanted.engine
-    if demand.keys.bits < 16 or (engine is not None and engine.id not in CACHE_FORMATS):
+    if (wanted.runs and demand.keys.bits < 16) or (engine is not None and engine.id not in CACHE_FORMATS):
         return
     small = wanted.facts.number_format(CACHE_FORMATS[engine.id] if engine else BARE_CACHE)
     sizes = [
         size for kind in demand.architecture.kinds for kept in kind.caches for size in (kept.key_dim, kept.value_dim)
     ]
     if not sizes or (small.group and any(size % small.group for size in sizes)):
+        return
+    if not wanted.able(engine, demand.weights, caches=(small.id, small.id)):
         return
     room = wanted.room(demand._replace(keys=small, values=small))
     change: dict[str, object] = {"kv_cache": small.id, "kv_cache_v": None}

@@ -209,17 +209,25 @@ def built_on(framework: str | None, facts: Catalog) -> list[str]:
 
 
 def usual_engine(
-    *, facts: Catalog, device: Accelerator | None, weights: Weights, architecture: Architecture
+    *,
+    facts: Catalog,
+    device: Accelerator | None,
+    weights: Weights,
+    architecture: Architecture,
+    caches: tuple[str, ...] = (),
 ) -> Engine | None:
     """Return the engine that most people take on a device, or the first other one that runs the model there.
 
-    None where no engine is known to run it, and without a device.
+    None where no engine is known to run it, and without a device. Where all refuse the number formats of caches it is
+    the one that runs it with others, and says so.
     """
     if device is None:
         return None
-    formats = tuple(format_names(weights))
-    name = first_engine(facts=facts, place=place_of(device), formats=formats, family=architecture.family)
-    return facts.engine(name) if name else None
+    formats, place, family = tuple(format_names(weights)), place_of(device), architecture.family
+    for kept in dict.fromkeys((caches, ())):
+        if name := first_engine(facts=facts, place=place, formats=formats, family=family, caches=kept):
+            return facts.engine(name)
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -242,11 +250,13 @@ def of_device(*, facts: Catalog, engine: str, place: Place | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def first_engine(*, facts: Catalog, place: Place, formats: tuple[str, ...], family: str) -> str | None:
+def first_engine(
+    *, facts: Catalog, place: Place, formats: tuple[str, ...], family: str, caches: tuple[str, ...]
+) -> str | None:
     """Return the first engine that is known to run it, in the order in which people take them on a device."""
     engines = sorted(facts.engines(), key=lambda engine: (place.segment not in engine.usual_on, not engine.usual_on))
     for engine in engines:
-        if known_runs(facts=facts, engine=engine.id, place=place, formats=formats, family=family).runs:
+        if known_runs(facts=facts, engine=engine.id, place=place, formats=formats, family=family, caches=caches).runs:
             return engine.id
     return None
 

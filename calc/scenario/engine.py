@@ -18,7 +18,9 @@ def read_engine(
     name = reader.take("engine")
     if name == USUAL:
         device = catalog.accelerator(str(reader.given["accelerator"])) if "accelerator" in reader.given else None
-        engine = usual_engine(facts=catalog, device=device, weights=weights, architecture=architecture)
+        engine = usual_engine(
+            facts=catalog, device=device, weights=weights, architecture=architecture, caches=caches_of(reader, catalog)
+        )
         name = engine.id if engine else "none"
         if any(field in reader.given for field in OF_HOST):
             name = HOST_ENGINE
@@ -42,6 +44,13 @@ def read_engine(
         raise ScenarioError("memory_fraction", f"must be above 0 and at most 1, not {share!r:.60}")
     reader.filled["memory_fraction"] = share
     return catalog.engine(str(name)), float(share)
+
+
+def caches_of(reader: Reader, catalog: Catalog) -> tuple[str, ...]:
+    """Return the known number formats that a scenario asks to keep caches in."""
+    names = (reader.given.get(field) for field in ("kv_cache", "kv_cache_v"))
+    known = (catalog.lookup("number_formats", name) for name in names if isinstance(name, str))
+    return tuple(name for name in known if name)
 
 
 def newest(engine: Engine) -> Engine:

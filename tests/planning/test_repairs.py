@@ -40,6 +40,9 @@ CASES = [
         "accelerators": 8,
         "parallelism": {"tensor": 8},
     },
+    {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb", "kv_cache": "q8_0"},
+    {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-4090", "kv_cache": "fp8"},
+    {"model": "llama-3.1-8b", "engine": "usual", "accelerator": "m4-max-64gb", "kv_cache": "fp8"},
 ]
 
 
@@ -73,6 +76,23 @@ def test_another_engine_comes_first_where_one_does_not_run() -> None:
     report: Any = estimate(CASES[3])
     assert [next(iter(repair["change"])) for repair in report["repairs"]][:2] == ["engine", "weights"]
     assert report["repairs"][0]["change"]["engine"] == "vllm"
+
+
+@pytest.mark.parametrize(
+    ("engine", "accelerator", "cache", "offered"),
+    [
+        ("llama.cpp", "rtx-4090", "fp8", [("engine", "vllm"), ("kv_cache", "q8_0")]),
+        ("vllm", "h100-sxm-80gb", "q8_0", [("engine", "llama.cpp"), ("kv_cache", "fp8")]),
+        ("usual", "m4-max-64gb", "fp8", [("kv_cache", "q8_0")]),
+    ],
+)
+def test_a_cache_that_the_engine_does_not_keep(
+    engine: str, accelerator: str, cache: str, offered: list[tuple[str, str]]
+) -> None:
+    """Another engine keeps it, or this one keeps it in a format of its own; never the same engine again."""
+    report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": accelerator, "kv_cache": cache})
+    assert report["runs"] is False
+    assert [next(iter(repair["change"].items())) for repair in report["repairs"]][: len(offered)] == offered
 
 
 def test_harm_grows_down_the_list() -> None:

@@ -208,6 +208,7 @@ def test_classes_come_and_go(model: str, engine: str, version: str | None, runs:
         ("llama.cpp", "RTX 4090", "fp8", False),
         ("llama.cpp", "RTX 4090", "q8_0", True),
         ("transformers", "H100", "fp8", False),
+        ("mlx", "m4-max-64gb", "fp8", False),
     ],
 )
 def test_formats_of_caches(engine: str, device: str, cache: str, *, runs: bool) -> None:
@@ -217,6 +218,22 @@ def test_formats_of_caches(engine: str, device: str, cache: str, *, runs: bool) 
     report: Any = estimate({**asked, "kv_cache": cache})
     assert report["runs"] is runs
     assert estimate(asked)["runs"] is True
+
+
+@pytest.mark.parametrize(
+    ("device", "cache", "engine"),
+    [
+        ("rtx-4090", None, "llama.cpp"),
+        ("rtx-4090", "fp8", "vllm"),
+        ("h100-sxm-80gb", "q8_0", "llama.cpp"),
+        ("m4-max-64gb", "fp8", "llama.cpp"),  # where no engine keeps it, the usual one says so
+    ],
+)
+def test_the_usual_engine_keeps_the_cache_that_is_asked_for(device: str, cache: str | None, engine: str) -> None:
+    """Who asks for a format of the cache and for no engine gets one that has the format, where there is one."""
+    asked = {"model": "llama-3.1-8b", "engine": "usual", "accelerator": device}
+    report: Any = estimate(asked if cache is None else {**asked, "kv_cache": cache})
+    assert report["scenario"]["engine"] == engine
 
 
 @pytest.mark.parametrize(
