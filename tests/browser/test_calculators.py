@@ -101,6 +101,24 @@ def test_the_address_keeps_the_state(watched: Watched, site: str) -> None:
     expect(page).to_have_url(site + FIT)
 
 
+def test_going_back_after_a_reload_brings_no_values_along(watched: Watched, site: str) -> None:
+    """Instant navigation builds the page anew at a first step back after a reload; its form is the address's."""
+    page = watched.page
+    page.goto(site + FIT)
+    page.fill("[name=context_tokens]", "16384")
+    expect(page).to_have_url(site + FIT + "?context_tokens=16384")
+    page.reload()
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
+    page.evaluate("document.querySelector('gpu-calculator').dataset.before = ''")
+    page.go_back()
+    expect(page.locator("gpu-calculator[data-before]")).to_have_count(0)
+    expect(page.locator(".calc-verdict")).to_contain_text("15.54 GiB")
+    expect(page.locator("[name=context_tokens]")).to_have_value("8192")
+    expect(page.locator(".calc-before")).to_have_count(0)
+    expect(page).to_have_url(site + FIT)
+
+
 def test_a_link_with_wrong_values_shows_what_is_wrong(watched: Watched, site: str) -> None:
     """A name that is in no list is said at its field; no other question's answer shows."""
     page = watched.page

@@ -17,6 +17,13 @@ const LOOK_MS = 1000; // a calculator that is looked at this long will probably 
 const CARRIED_TEXT = "Your values came along from another calculator. Reset takes the first ones.";
 const UNKEPT_TEXT = "The browser does not let this page keep it.";
 
+// Whether the browser's history brought the page last, not a link. Instant navigation takes a step back for a new page too,
+// and after a reload even one within the page.
+const [arrival] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+let returned = arrival?.type === "back_forward";
+addEventListener("popstate", () => { returned = true; }, { capture: true });
+addEventListener("click", () => { returned = false; }, { capture: true });
+
 class Calculator extends HTMLElement {
   #form; #answer; #values; #address; #examples; #saying;
   #listening = new AbortController();
@@ -109,8 +116,7 @@ class Calculator extends HTMLElement {
   // and who goes back finds what was there.
   #takeCarried(typed) {
     if (location.search || this.dataset.prefix || (spared() && !runtime.started)) return false;
-    const [arrival] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
-    if (arrival?.type === "back_forward" && !runtime.started) return false;
+    if (returned) return false;
     const values = carried();
     const known = this.#values.controls.filter((control) => !typed.includes(control) && control.name in values && values[control.name] !== initial(control) && takes(control, values[control.name]));
     for (const control of known) this.#values.set(control, values[control.name]);
