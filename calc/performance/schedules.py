@@ -113,11 +113,11 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 
 
 def device_classes(accelerator: Accelerator | None, market: str) -> tuple[str, ...]:
-    """Return what coefficients may distinguish devices by: generation and market, generation, maker, market."""
+    """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market."""
     if accelerator is None:
         return ()
-    architecture = accelerator.architecture
-    return f"{architecture} {market}", architecture, accelerator.vendor, market
+    architecture, vendor = accelerator.architecture, accelerator.vendor
+    return f"{architecture} {market}", architecture, f"{vendor} {market}", vendor, market
 
 
 def schedule_of(

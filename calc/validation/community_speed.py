@@ -4,6 +4,7 @@ Rows of community_speed.csv: consumer cards, workstations and Macs, with layers 
 processor alone. Nearly all are of one request at a time.
 """
 
+import re
 from typing import Any
 
 from calc import ScenarioError, estimate
@@ -19,7 +20,10 @@ ENGINES = {
     "ik_llama.cpp": "llama.cpp",
     "mlx-lm": "mlx",
     "vllm": "vllm",
+    "sglang": "sglang",
 }
+# Of an engine, not of what is around it.
+VERSION = re.compile(r"\bb\d{4,}\b|^\d+\.\d+(\.\d+)?|(?<=vllm )\d+\.\d+(\.\d+)?")
 DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
 
@@ -43,6 +47,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found |= {"prompt_tokens": max(prompt, 1), "output_tokens": output}
     if row["kv_dtype"]:
         found["kv_cache"] = row["kv_dtype"]
+    if version := VERSION.search(row["engine_version"]):
+        found["engine_version"] = version.group()
+    if "--enforce-eager" in row["notes"]:
+        found["graphs"] = False
     return found | offload_of(row)
 
 

@@ -82,9 +82,12 @@ EAGER = {
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
+# Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
+# third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
     "transformers": SUSTAINED | EAGER,
-    "llama.cpp": {"step_s": 3e-4, "matrix_factor@consumer": 0.75},
+    "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
+    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75},
     "vllm": SUSTAINED | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
     "sglang": SUSTAINED | {"expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
