@@ -112,6 +112,15 @@ def live(page: Page) -> None:
     page.wait_for_selector("gpu-calculator[data-state=ready]", timeout=BOOT_MS)
 
 
+def until(page: Page, condition: str) -> None:
+    """Wait until an expression holds in the page, asked from outside: its policy lets no script evaluate text."""
+    for _ in range(ANSWER_MS // 50):
+        if page.evaluate(f"Boolean({condition})"):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never holds: {condition}")
+
+
 def unfold(page: Page) -> None:
     """Open the parts of a form that are folded."""
     page.evaluate("document.querySelectorAll('.calc-topic').forEach(part => { part.open = true })")

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from macros.links import CALCULATOR_PAGES
-from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, live_text, pick, unfold
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, live_text, pick, unfold, until
 
 pytestmark = pytest.mark.browser
 FIT, CACHE = "calculators/will-it-fit/", "calculators/kv-cache/"
@@ -434,7 +434,7 @@ def test_loading_starts_on_intent(context: BrowserContext, site: str) -> None:
         if act == "hover":
             watched.page.hover(".calc-form")
         else:
-            watched.page.wait_for_function("window.looked.length")
+            until(watched.page, "window.looked.length")
             watched.page.evaluate("() => { for (const act of window.looked) act() }")
         live(watched.page)
         assert watched.runtime_requests()

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from calc.calculators.html import in_words
 from calc.plots import draw_beside, in_unit
-from tests.browser.conftest import BOOT_MS, ROOT, Watched, live, pick, unfold
+from tests.browser.conftest import BOOT_MS, ROOT, Watched, live, pick, unfold, until
 
 pytestmark = pytest.mark.browser
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
@@ -92,7 +92,7 @@ def test_a_live_plot_is_as_wide_as_its_column(watched: Watched, site: str) -> No
     assert figure.locator("svg").evaluate(letters) == pytest.approx(size, rel=0.05)
     page.set_viewport_size({"width": 700, "height": 800})
     expect(figure.locator("svg")).not_to_have_attribute("viewBox", "")
-    page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
+    until(page, "document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_plot_is_not_fetched_before_it_is_reached_for(watched: Watched, site: str) -> None:

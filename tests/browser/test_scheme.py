@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Watched, until
 
 pytestmark = pytest.mark.browser
 SCHEME = "document.body.dataset.mdColorScheme"
@@ -30,7 +30,7 @@ def test_the_theme_finds_nothing_to_change_about_the_whole_page(watched: Watched
     """What the theme's script would set, so that every style is worked out anew, is set before it or not at all."""
     page = watched.page
     page.goto(site + "reference/units/")
-    page.wait_for_function("window.document$")
+    until(page, "window.document$")
     assert page.evaluate("document.documentElement.className") == "js js-focus-visible"
     assert page.locator("meta[name=color-scheme], [data-md-component=palette]").count() == 0
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Watched, live
+from tests.browser.conftest import Watched, live, until
 
 pytestmark = pytest.mark.browser
 SIZES = "[...document.querySelectorAll('[data-or]')].map(size => size.textContent)"
@@ -57,6 +57,6 @@ def test_a_kept_unit_is_there_before_anything_is_painted(watched: Watched, site:
         requestAnimationFrame(look);
     """)
     page.goto(site + PAGES[0])
-    page.wait_for_function("window.painted.length && document.readyState === 'complete'")
+    until(page, "window.painted.length && document.readyState === 'complete'")
     painted = page.evaluate("window.painted")
     assert painted and not any("GiB" in text for text in painted)
