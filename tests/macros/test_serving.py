@@ -1,7 +1,5 @@
-"""The maintainer's loop: what is watched, what a failed build shows, and a port that is taken."""
+"""The maintainer's loop: what is watched, and what a failed build shows."""
 
-import importlib.util
-import socket
 import threading
 import time
 from pathlib import Path
@@ -108,19 +106,3 @@ def test_a_failed_build_shows_in_the_page(error: BaseException, capsys: pytest.C
     assert "a <b> is wrong" in capsys.readouterr().err
     builder()
     assert asked("/guide/memory/") == b"the page"
-
-
-def test_a_taken_port_is_said_before_building() -> None:
-    """`guide.py serve` looks first, and names another port."""
-    specification = importlib.util.spec_from_file_location("guide", ROOT / "guide.py")
-    assert specification and specification.loader
-    guide = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(guide)
-    assert guide.dev_address(["--strict", "-a", "0.0.0.0:9"]) == ("0.0.0.0:9", ["--strict"])
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(SystemExit, match="cannot serve at"):
-            guide.check_free(address)
-    guide.check_free(address)

@@ -1,0 +1,57 @@
+"""The script that sets everything up: what it decides before it runs anything."""
+
+import importlib.util
+import socket
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def guide() -> ModuleType:
+    """The script as a module."""
+    specification = importlib.util.spec_from_file_location("guide", ROOT / "guide.py")
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_taken_port_is_said_before_building(guide: ModuleType) -> None:
+    """`guide.py serve` looks first, and names another port."""
+    assert guide.dev_address(["--strict", "-a", "0.0.0.0:9"]) == ("0.0.0.0:9", ["--strict"])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SystemExit, match="cannot serve at"):
+            guide.check_free(address)
+    guide.check_free(address)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "-k cache",
+        "tests",
+        "tests/browser",
+        "tests/browser/test_unit.py",
+        "tests/browser/test_unit.py::test_one_press_says_all_sizes_in_a_unit",
+        "tests/catalog tests/browser",
+    ],
+)
+def test_what_opens_pages_gets_a_browser(guide: ModuleType, arguments: str) -> None:
+    """All tests, a folder that holds those of pages, and any of these alone, however they are named."""
+    assert guide.selects_browser_tests(arguments.split())
+
+
+@pytest.mark.parametrize(
+    "arguments", ["tests/catalog", "tests/memory -k cache", "-x tests/test_units.py", "tests/test_units.py::test_a"]
+)
+def test_a_part_without_pages_starts_no_browser(guide: ModuleType, arguments: str) -> None:
+    """Nobody waits for a browser, or is asked to install one, for tests that open no page."""
+    assert not guide.selects_browser_tests(arguments.split())
