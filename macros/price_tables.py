@@ -1,13 +1,13 @@
 """Tables of prices: each with its day, what devices are rented and sold for, and what hosted models cost."""
 
 import datetime
-import statistics
 from collections.abc import Sequence
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.catalog.records import Price
+from calc.planning.cost import spreads
 from calc.units import show_number
 from macros.filtered import filtered, missing, sortable
 
@@ -67,20 +67,14 @@ def purchase_table() -> str:
 
 def middle_table(prices: Sequence[Price], *, caption: str, things: str) -> str:
     """Return median and spread of prices in dollars by device and kind, with the newest day, old or not."""
-    asked: dict[tuple[str, str], list[Price]] = {}
-    for price in prices:
-        if price.currency == "USD":
-            asked.setdefault((price.item, price.kind), []).append(price)
     rows, today = [], datetime.date.today().isoformat()
-    for (item, kind), found in sorted(asked.items()):
-        each = sorted(price.each for price in found)
-        sellers = ", ".join(sorted({price.seller for price in found if price.seller}))
-        values = (statistics.median(each), each[0], each[-1])
+    for found in spreads(prices):
+        values = (found.median, found.lowest, found.highest)
         cells = [sortable(value, text(f"{show_number(value)} USD")) for value in values]
-        newest = max(found, key=lambda price: price.checked)
-        old = f", older than {PRICE_STALE_DAYS} days" if newest.is_stale(today) else ""
-        cells.append(sortable(newest.checked, f"{text(newest.checked)}{old}"))
-        rows.append([text(catalog().accelerator(item).name), text(kind), *cells, text(sellers) or missing()])
+        old = f", older than {PRICE_STALE_DAYS} days" if found.newest.is_stale(today) else ""
+        cells.append(sortable(found.newest.checked, f"{text(found.newest.checked)}{old}"))
+        name, sellers = catalog().accelerator(found.item).name, text(", ".join(found.sellers))
+        rows.append([text(name), text(found.kind), *cells, sellers or missing()])
     headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Newest", "Sellers")
     return filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things)
 

@@ -1,14 +1,15 @@
 """Numbers in prose that say how fast a model runs under an engine, each with its working and its range."""
 
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.performance.token_pass import TokenPass, token_pass
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
-from calc.validation.scores import by, read_rows
+from calc.validation.scores import read_rows
+from calc.validation.speculation import gains
 from calc.validation.speculation import scores as speculation_scores
 from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
@@ -134,36 +135,39 @@ def speed_table(*rows: tuple[str, dict[str, object]], caption: str = "Speed, typ
     return block(table(headings, cells, caption=caption, words=1))
 
 
-def first_terms(model: str, weights: str, accelerator: str, tokens: int) -> tuple[float, float, float, float]:
-    """Return the bytes and operations of one token's pass, and a device's bandwidth and 16-bit rate."""
+def pass_of(model: str, weights: str, accelerator: str, tokens: int) -> TokenPass:
+    """Return the pass of one token of a model in a number format, after a conversation of so many tokens."""
     report: Report = estimate(
         {"model": model, "weights": weights, "context_tokens": tokens, "accelerator": accelerator}
     )
-    held = sum(part["bytes"] for part in report["memory"]["parts"] if part["id"] in ("weights", "kv_cache"))
-    record = catalog().accelerator(accelerator)
-    rate = float(record.sixteen_bit.value) if record.sixteen_bit else 0.0
-    return held, 2.0 * report["model"]["parameters_active"], record.quantity("bandwidth") or 0.0, rate
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+    return token_pass(
+        catalog().accelerator(accelerator),
+        weights_bytes=parts["weights"],
+        cache_bytes=parts.get("kv_cache", 0),
+        parameters_active=report["model"]["parameters_active"],
+    )
 
 
 def reading(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
     """Return the least time to read a model's weights and a conversation's cache once, inline, with its working."""
-    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
-    shown = show_seconds(held / bandwidth)
-    return opening(shown, step("Reading once", r"\frac{M}{BW}", f"{held:,.0f} / {bandwidth:.4g}", shown))
+    found = pass_of(model, weights, accelerator, tokens)
+    shown, put_in = show_seconds(found.reading_s), f"{found.read_bytes:,.0f} / {found.bandwidth:.4g}"
+    return opening(shown, step("Reading once", r"\frac{M}{BW}", put_in, shown))
 
 
 def multiplying(model: str, accelerator: str) -> str:
     """Return the least time of one token's matrix products in 16 bit, inline, with its working."""
-    _, flops, _, rate = first_terms(model, "bf16", accelerator, 1)
-    shown = show_seconds(flops / rate)
-    return opening(shown, step("Matrix products", r"\frac{2 N}{P}", f"{flops:,.0f} / {rate:.4g}", shown))
+    found = pass_of(model, "bf16", accelerator, 1)
+    shown, put_in = show_seconds(found.multiplying_s), f"{found.flops:,.0f} / {found.rate:.4g}"
+    return opening(shown, step("Matrix products", r"\frac{2 N}{P}", put_in, shown))
 
 
 def ceiling(model: str, weights: str, accelerator: str, tokens: int = 1) -> str:
     """Return the most tokens a second that one reader can get, inline: bandwidth over what each token reads."""
-    held, _, bandwidth, _ = first_terms(model, weights, accelerator, tokens)
-    shown = show_tokens_per_s(bandwidth / held)
-    return opening(shown, step("At most", r"\frac{BW}{M}", f"{bandwidth:.4g} / {held:,.0f}", shown))
+    found = pass_of(model, weights, accelerator, tokens)
+    shown, put_in = show_tokens_per_s(found.most_tokens_per_s), f"{found.bandwidth:.4g} / {found.read_bytes:,.0f}"
+    return opening(shown, step("At most", r"\frac{BW}{M}", put_in, shown))
 
 
 METHODS = {"mtp": "its own layers", "eagle": "an EAGLE-3 head", "ngram": "the text"}
@@ -199,18 +203,14 @@ def gains_table() -> str:
     """Return measured gains of speculation beside those predicted, each source once."""
     names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
     rows = []
-    for source, found in by(speculation_scores()[0], "source").items():
-        name, address = names.get(source) or (source.replace("_", " "), found[0].row["source"])
-        ends = [[function(getattr(score, what) for score in found) for function in (min, max)] for what in ENDS]
+    for source, found in gains(speculation_scores()[0]).items():
+        name, address = names.get(source) or (source.replace("_", " "), found.address)
+        ends = (found.measured, found.predicted)
         shown = [f"{show_number(low, 2)} to {show_number(high, 2)} times" for low, high in ends]
-        error = median(abs(score.error) for score in found)
         link = element("a", text(name), href=address)
-        rows.append([link, show_count(len(found)), *shown, f"{100 * error:.0f} %"])
+        rows.append([link, show_count(found.rows), *shown, f"{100 * found.middle:.0f} %"])
     heads = ("Source", "Rows", "Measured", "Predicted", "Median error")
     return block(table(heads, rows, caption="Gains of speculation, by source"))
-
-
-ENDS = ("measured", "predicted")
 
 
 def start_table(*starts: tuple[str, dict[str, object]], **scenario: object) -> str:

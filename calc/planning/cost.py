@@ -1,6 +1,6 @@
 """What tokens cost: the rent of the devices and their electricity, for the time that the tokens take."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -45,6 +45,41 @@ class Paid(NamedTuple):
             for one in self.elsewhere
         ]
         return {**self._asdict(), "elsewhere": others}
+
+
+class Spread(NamedTuple):
+    """What sellers ask in dollars for one of an item, of one kind of price: its middle, its ends, and the newest."""
+
+    item: str
+    kind: str
+    median: float
+    lowest: float
+    highest: float
+    newest: Price
+    sellers: tuple[str, ...]
+
+
+def spreads(prices: Iterable[Price]) -> list[Spread]:
+    """Return the spreads of prices in dollars by item and kind; of an even number the median is between two."""
+    asked: dict[tuple[str, str], list[Price]] = {}
+    for price in prices:
+        if price.currency == "USD":
+            asked.setdefault((price.item, price.kind), []).append(price)
+    found = []
+    for (item, kind), mine in sorted(asked.items()):
+        each, half = sorted(price.each for price in mine), len(mine) // 2
+        found.append(
+            Spread(
+                item,
+                kind,
+                median=(each[half] + each[-1 - half]) / 2,
+                lowest=each[0],
+                highest=each[-1],
+                newest=max(mine, key=lambda price: price.checked),
+                sellers=tuple(sorted({price.seller for price in mine if price.seller})),
+            )
+        )
+    return found
 
 
 def rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:

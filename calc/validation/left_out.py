@@ -11,10 +11,12 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.planning.measured import HOST
 from calc.validation import (
     community_speed,
     inference_memory,
@@ -209,6 +211,45 @@ def kept(kind: str) -> Kept:
     return Kept(found["made"], residuals)
 
 
+class SourceErrors(NamedTuple):
+    """The median errors of an engine's rows of a source: under what other sources say, and with it among them."""
+
+    source: str
+    engine: str
+    rows: int
+    outside: float | None  # None where no other source has rows of the engine
+    inside: float
+
+
+def source_errors(residuals: Iterable[Residual]) -> list[SourceErrors]:
+    """Return the median errors by source and engine."""
+    groups: dict[tuple[str, str], list[Residual]] = {}
+    for residual in residuals:
+        groups.setdefault((residual.source, residual.engine), []).append(residual)
+    found = []
+    for (source, engine), mine in sorted(groups.items()):
+        outside = [row.outside for row in mine if row.outside is not None]
+        middle = median_size(outside) if outside else None
+        found.append(SourceErrors(source, engine, len(mine), middle, inside=median_size(row.inside for row in mine)))
+    return found
+
+
+class OnHost(NamedTuple):
+    """The median over sources of the median errors of their rows, and how many sources there are."""
+
+    middle: float
+    sources: int
+
+
+def decoding_on_host(residuals: Iterable[Residual]) -> OnHost:
+    """Return the errors of decoding with the host's processor where the source was left out."""
+    groups: dict[str, list[float]] = {}
+    for row in residuals:
+        if f"_{HOST}_" in row.bucket and row.phase == "decode" and row.outside is not None:
+            groups.setdefault(row.source, []).append(row.outside)
+    return OnHost(median(median_size(errors) for errors in groups.values()), len(groups))
+
+
 def main() -> None:
     """Estimate, leave out and keep."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -221,16 +262,11 @@ def main() -> None:
 
 def table_of(kind: str) -> str:
     """Return the median errors of each engine's sources as text."""
-    groups: dict[tuple[str, str], list[Residual]] = {}
-    for residual in kept(kind).residuals:
-        groups.setdefault((residual.engine, residual.source), []).append(residual)
     head = f"{'engine':<14} {'source':<26} {'rows':>5} {'fitted in':>10} {'left out':>10}"
     body = []
-    for (engine, source), rows in sorted(groups.items()):
-        outside = [row.outside for row in rows if row.outside is not None]
-        shown = f"{median_size(outside):>10.1%}" if outside else "         –"
-        inside = median_size([row.inside for row in rows])
-        body.append(f"{engine:<14} {source:<26} {len(rows):>5} {inside:>10.1%} {shown}")
+    for found in sorted(source_errors(kept(kind).residuals), key=lambda found: (found.engine, found.source)):
+        shown = "         –" if found.outside is None else f"{found.outside:>10.1%}"
+        body.append(f"{found.engine:<14} {found.source:<26} {found.rows:>5} {found.inside:>10.1%} {shown}")
     return "\n".join([f"{kind}\n{head}", "-" * len(head), *body])
 
 

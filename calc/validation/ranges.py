@@ -56,6 +56,11 @@ def by_source(residuals: Iterable[Residual]) -> dict[str, list[Residual]]:
     return groups
 
 
+def middles(residuals: Iterable[Residual]) -> dict[str, float]:
+    """Return the median errors of sources that were left out."""
+    return {source: median_size(row.outside or 0 for row in mine) for source, mine in by_source(residuals).items()}
+
+
 def width(residuals: Sequence[Residual]) -> float:
     """Return the size of error, a logarithm, that `SHARE` of rows stay below; a source weighs the root of its rows."""
     groups = by_source(residuals)
@@ -128,9 +133,7 @@ def coverage(residuals: Iterable[Residual]) -> Coverage:
 def left_out(kind: str) -> LeftOut:
     """Return the errors of a kind with sources left out, each source counting once."""
     seen = [residual for residual in kept(kind).residuals if residual.outside is not None]
-    return LeftOut(
-        mean(median_size(row.outside or 0 for row in mine) for mine in by_source(seen).values()), coverage(seen)
-    )
+    return LeftOut(mean(middles(seen).values()), coverage(seen))
 
 
 def written_ranges() -> str:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from calc.catalog.entries import DATA
 
 MEASUREMENTS = DATA / "measurements"
 Row = Mapping[str, str]
+NOT_KNOWN = "not known"  # the reason of a row that has none
 
 
 class SkipError(Exception):
@@ -117,6 +118,16 @@ class Line(NamedTuple):
     covered: float | None
 
 
+def median_factor(scores: Iterable[Score]) -> float:
+    """Return the median of by how many times predictions are off, up or down: 2 for half and for twice the measured."""
+    return median(math.exp(abs(math.log(score.predicted / score.measured))) for score in scores)
+
+
+def within(scores: Sequence[Score], error: float) -> float:
+    """Return the share of rows that are predicted at least as well as `error`."""
+    return sum(abs(score.error) <= error for score in scores) / len(scores)
+
+
 def line(name: str, scores: list[Score]) -> Line:
     """Return the errors of a group."""
     sizes = [abs(score.error) for score in scores]
@@ -151,6 +162,18 @@ def lines_by_source(scores: list[Score]) -> list[Line]:
     groups = by(scores, "source")
     every = [line(name, group) for name, group in groups.items()]
     return [*every, line("all rows", scores), overall(groups)]
+
+
+def lines_by_reason(scores: Iterable[Score], why: Mapping[str, str], *, above: float, count: int) -> list[Line]:
+    """Return the errors of rows that are off by more than `above`, by reason: the `count` commonest, and the rest."""
+    groups: dict[str, list[Score]] = {}
+    for score in scores:
+        if abs(score.error) > above:
+            groups.setdefault(reason_of(score, why) or NOT_KNOWN, []).append(score)
+    largest = sorted(groups.items(), key=lambda item: -len(item[1]))
+    rest = [score for _, group in largest[count:] for score in group]
+    every = [*largest[:count], *([("all others", rest)] if rest else [])]
+    return [line(reason, group) for reason, group in every]
 
 
 def table(title: str, lines: Iterable[Line]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
 from calc.validation.printing import print_scores
-from calc.validation.scores import MEASUREMENTS, Row, Score, Scores, SkipError, read_rows
+from calc.validation.scores import MEASUREMENTS, Row, Score, Scores, SkipError, by, median_factor, read_rows
 
 FILE = "serving_runs.csv"
 ENGINES = {"trtllm": "tensorrt-llm", "sglang": "sglang", "vllm": "vllm"}
@@ -168,6 +168,17 @@ def pooled_scores() -> Scores:
         except SkipError as skip:
             skipped[str(skip)] += 1
     return found, skipped
+
+
+@lru_cache(maxsize=1)
+def pooled_factors() -> dict[str, float]:
+    """Return by how many times rows in two pools are off, up or down: the median of each of their figures."""
+    return {name: median_factor(found) for name, found in by(pooled_scores()[0], "what").items()}
+
+
+def pooled_share(figure: str) -> float:
+    """Return the median error of rows in two pools as a share of the smaller of measured and predicted."""
+    return pooled_factors()[figure] - 1
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:

@@ -6,13 +6,14 @@ that state their speed without drafts, and those of speculation.csv.
 """
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
 from calc.validation import community_speed
 from calc.validation.inference import accelerator_of, model_of, number, weights_of
 from calc.validation.printing import print_scores
-from calc.validation.scores import Row, Score, Scores, SkipError, read_rows
+from calc.validation.scores import Row, Score, Scores, SkipError, by, line, read_rows
 
 FILE = "speculation.csv"
 HALVINGS = 50  # of the range in which an acceptance lies
@@ -97,6 +98,31 @@ def scores() -> Scores:
         except SkipError as skip:
             skipped[str(skip)] += 1
     return found, skipped
+
+
+class Gains(NamedTuple):
+    """The gains of a source: how many, the least and the largest that were measured and predicted, and the error."""
+
+    rows: int
+    address: str  # of the first row, where the source has no name
+    measured: tuple[float, float]
+    predicted: tuple[float, float]
+    middle: float
+
+
+def gains(found: Iterable[Score]) -> dict[str, Gains]:
+    """Return the gains by source, with the median size of their errors."""
+    gained = {}
+    for source, mine in by(found, "source").items():
+        measured, predicted = [score.measured for score in mine], [score.predicted for score in mine]
+        gained[source] = Gains(
+            len(mine),
+            mine[0].row["source"],
+            measured=(min(measured), max(measured)),
+            predicted=(min(predicted), max(predicted)),
+            middle=line(source, mine).middle,
+        )
+    return gained
 
 
 def written(score: Score) -> str:

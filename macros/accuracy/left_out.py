@@ -1,17 +1,14 @@
 """The accuracy page's tables of sources that were left out, and its summary, which leads with them."""
 
 from collections.abc import Mapping
-from statistics import median
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
-from calc.planning.measured import HOST
 from calc.units import show_count
-from calc.validation.left_out import KINDS, OPEN, UNNAMED, kept
-from calc.validation.ranges import RANGED, by_source, factors, left_out
+from calc.validation.left_out import KINDS, OPEN, UNNAMED, decoding_on_host, kept, source_errors
+from calc.validation.ranges import RANGED, by_source, factors, left_out, middles
 from calc.validation.recorded import SCORED, scored
-from calc.validation.residuals import Residual
-from calc.validation.scores import Score, by, median_size, overall
+from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
 from macros.markdown import block
 
@@ -50,32 +47,24 @@ def counts(found: list[Score], groups: Mapping[str, list[Score]]) -> list[str]:
 
 def accuracy_sources_left_out(kind: str) -> str:
     """Return the median errors of sources under what was estimated without them, and what ranges then cover."""
-    found, names = kept(kind), source_names()
-    groups: dict[tuple[str, str], list[Residual]] = {}
-    for residual in found.residuals:
-        groups.setdefault((residual.source, residual.engine), []).append(residual)
-    several = len({engine for _, engine in groups}) > 1
+    names, errors = source_names(), source_errors(kept(kind).residuals)
+    several = len({one.engine for one in errors}) > 1
     rows = []
-    for (source, engine), mine in sorted(groups.items()):
-        outside = [residual.outside for residual in mine if residual.outside is not None]
-        shown = [percent(median_size(outside)) if outside else "–", percent(median_size(r.inside for r in mine))]
-        of = [text(catalog().engine(engine).name)] if several else []
-        rows.append([names[source], *of, show_count(len(mine)), *shown])
+    for one in errors:
+        outside = NEVER if one.outside is None else percent(one.outside)
+        of = [text(catalog().engine(one.engine).name)] if several else []
+        rows.append([names[one.source], *of, show_count(one.rows), outside, percent(one.inside)])
     headings = ("Source", *(["Engine"] if several else []), "Rows", "Left out", "Estimated with it")
     caption = (
-        f"{title(kind)}: median error of each source under what others say, and with it, estimated on {found.made}"
+        f"{title(kind)}: median error of each source under what others say, and with it, estimated on {kept(kind).made}"
     )
     return block(table(headings, rows, caption=caption, words=2 if several else 1))
 
 
 def accuracy_on_host() -> str:
     """Return by how much decoding with the host's processor is off where its source was left out, in words."""
-    groups: dict[str, list[float]] = {}
-    for residual in kept("inference-speed").residuals:
-        if f"_{HOST}_" in residual.bucket and residual.phase == "decode" and residual.outside is not None:
-            groups.setdefault(residual.source, []).append(residual.outside)
-    middle = median(median_size(errors) for errors in groups.values())
-    return f"{percent(middle)}, the median of {len(groups)} sources"
+    found = decoding_on_host(kept("inference-speed").residuals)
+    return f"{percent(found.middle)}, the median of {found.sources} sources"
 
 
 def accuracy_ranges() -> str:
@@ -102,16 +91,17 @@ def left_out_error(kind: str) -> str:
 def accuracy_without_frameworks() -> str:
     """Return errors of training memory left out by how much a scenario says of its framework, and what ranges cover."""
     kinds, names = ("training-memory", *OPEN), source_names()
-    groups = [by_source(kept(kind).residuals) for kind in kinds]
-    rows = []
-    for source, mine in groups[0].items():
-        middles = (percent(median_size(row.outside or 0 for row in group[source])) for group in groups)
-        rows.append([names[source], show_count(len(mine)), *middles])
+    errors = [middles(kept(kind).residuals) for kind in kinds]
+    first = kept(kinds[0]).residuals
+    rows = [
+        [names[source], show_count(len(mine)), *(percent(middle[source]) for middle in errors)]
+        for source, mine in by_source(first).items()
+    ]
     found = [left_out(kind) for kind in kinds]
     rows.append(
         [
             "All sources, each once",
-            show_count(sum(len(mine) for mine in groups[0].values())),
+            show_count(len(first)),
             *(f"{percent(one.middle)}, in the range {whole_percent(one.covered.sources)}" for one in found),
         ]
     )

@@ -1,7 +1,6 @@
 """The accuracy page's tables, numbers and figures, each made of this build's scores."""
 
 from collections import Counter
-from statistics import median
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
@@ -9,7 +8,19 @@ from calc.plots import draw
 from calc.units import show_count
 from calc.validation.ranges import left_out
 from calc.validation.recorded import scored
-from calc.validation.scores import Line, Score, by, line, overall, read_rows, reason_of, reasons
+from calc.validation.scores import (
+    NOT_KNOWN,
+    Line,
+    Score,
+    by,
+    line,
+    lines_by_reason,
+    overall,
+    read_rows,
+    reason_of,
+    reasons,
+    within,
+)
 from macros.markdown import block, inline
 from macros.plots import plot_html
 
@@ -109,6 +120,11 @@ def title(kind: str) -> str:
     return kind.replace("-", " ").capitalize()
 
 
+def sentence(reason: str) -> str:
+    """Return a reason as it begins a cell."""
+    return text(reason[:1].upper() + reason[1:])
+
+
 def accuracy_figures(kind: str) -> str:
     """Return the errors of a kind of figure by what was measured."""
     rows = [cells(text(FIGURES[name]), line(name, group)) for name, group in by(scored(kind).scores, "what").items()]
@@ -118,25 +134,14 @@ def accuracy_figures(kind: str) -> str:
 def accuracy_left_out(kind: str) -> str:
     """Return why rows have no prediction, and how many."""
     counts = sorted(scored(kind).left_out.items(), key=lambda item: (-item[1], item[0]))
-    rows = [[text(reason[:1].upper() + reason[1:]), show_count(count)] for reason, count in counts]
+    rows = [[sentence(reason), show_count(count)] for reason, count in counts]
     return block(table(("Why", "Rows"), rows, caption=f"{title(kind)}: rows without a prediction"))
 
 
 def accuracy_reasons(kind: str, count: int = 6) -> str:
     """Return the reasons that explain most of the rows that are off by more than a tenth."""
-    why = reasons(kind.replace("-", "_"))
-    groups: dict[str, list[Score]] = {}
-    for score in scored(kind).scores:
-        if abs(score.error) > LARGE:
-            groups.setdefault((reason_of(score, why) or "Not known"), []).append(score)
-    largest = sorted(groups.items(), key=lambda item: -len(item[1]))
-    rows = [
-        [text(reason[:1].upper() + reason[1:]), show_count(len(group)), percent(median(abs(s.error) for s in group))]
-        for reason, group in largest[:count]
-    ]
-    rest = [score for _, group in largest[count:] for score in group]
-    if rest:
-        rows.append(["All others", show_count(len(rest)), percent(median(abs(score.error) for score in rest))])
+    lines = lines_by_reason(scored(kind).scores, reasons(kind.replace("-", "_")), above=LARGE, count=count)
+    rows = [[sentence(item.name), show_count(item.rows), percent(item.middle)] for item in lines]
     caption = f"{title(kind)}: why rows are off by more than {whole_percent(LARGE)}"
     whole = table(("Reason", "Rows", "Median error"), rows, caption=caption)
     return block(element("div", whole, data_search_exclude=True))
@@ -148,14 +153,13 @@ def accuracy_worst(kind: str, count: int = 6) -> str:
     shown: Counter[tuple[str, str]] = Counter()
     rows: list[list[str]] = []
     for score in sorted(scored(kind).scores, key=lambda score: -abs(score.error)):
-        reason = reason_of(score, why) or "Not known"
+        reason = reason_of(score, why) or NOT_KNOWN
         shown[score.source, reason] += 1
         if shown[score.source, reason] > ALIKE or len(rows) == count:
             continue
         measured, predicted = shown_value(score, score.measured), shown_value(score, score.predicted)
-        said = text(reason[:1].upper() + reason[1:])
         row = f"{ran(score)}. {names[score.source]}"
-        rows.append([row, measured, predicted, percent(score.error, sign=True), said])
+        rows.append([row, measured, predicted, percent(score.error, sign=True), sentence(reason)])
     headings = ("Row and source", "Measured", "Predicted", "Error", "Why")
     caption = f"{title(kind)}: the worst rows, at most {ALIKE} of a source with the same reason"
     return block(table(headings, rows, caption=caption, class_="calc-worded", words=(0, 4)))
@@ -205,11 +209,6 @@ def accuracy(kind: str, what: str) -> str:
     if what not in shown:
         raise ValueError(f"{what!r} is not a figure of accuracy; there are {', '.join(shown)}")
     return inline(text(shown[what]()))
-
-
-def within(scores: list[Score], error: float) -> float:
-    """Return the share of rows that are predicted at least as well as `error`."""
-    return sum(abs(score.error) <= error for score in scores) / len(scores)
 
 
 def accuracy_figure(kind: str, unit: str) -> str:

@@ -8,7 +8,7 @@ from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.prices import price_text
 from calc.catalog import catalog
-from calc.planning.cost import newest_rent
+from calc.planning.cost import newest_rent, spreads
 
 SERVED = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb", "sequences": 16}
 
@@ -109,3 +109,14 @@ def test_other_markets_stand_beside_a_rent() -> None:
     assert beside["marketplace"] < price["each"] < beside["large cloud"]
     assert "large clouds" in price_text(price) and "market places" in price_text(price)
     assert report(price_per_hour=1)["cost"]["rent"]["price"]["elsewhere"] == []
+
+
+def test_a_spread_is_of_one_kind_in_dollars() -> None:
+    """Of three prices the middle one, of two their mean; a pack of four is priced by the piece, euros are left out."""
+    known = catalog().prices("accelerators")[0]._replace(item="a", pieces=1, currency="USD", kind="used", seller="")
+    asked = [known._replace(price=price, checked=f"2026-0{price}-01", seller=f"S{price % 2}") for price in (4, 1, 2)]
+    new = [known._replace(kind="retail", price=8, pieces=4), known._replace(kind="retail", price=3)]
+    retail, used = spreads([*asked, *new, known._replace(price=9, currency="EUR")])
+    assert (used.item, used.kind, used.lowest, used.median, used.highest) == ("a", "used", 1, 2, 4)
+    assert used.newest.checked == "2026-04-01" and used.sellers == ("S0", "S1")
+    assert (retail.kind, retail.lowest, retail.median, retail.highest, retail.sellers) == ("retail", 2, 2.5, 3, ())

@@ -7,7 +7,7 @@ import pytest
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
 from calc.validation import ranges
-from calc.validation.left_out import ASSUMED, KINDS, UNKNOWN, kept
+from calc.validation.left_out import ASSUMED, KINDS, UNKNOWN, decoding_on_host, kept, source_errors
 from calc.validation.residuals import Residual
 
 # The median error of sources left out, each once, may not pass these: the goal of training speed, which is met, and a
@@ -87,3 +87,25 @@ def test_what_no_other_source_measured_has_the_wider_factor() -> None:
     found = ranges.factors(rows)["", "decode"]
     assert (found.measured, found.not_measured) == (1.11, 2.02)
     assert ranges.factor_for(ranges.factors(rows), residual("d", 0.0, known=False)) == 2.02
+
+
+def test_errors_of_sources_by_hand() -> None:
+    """The middle of three rows, by source and engine; a source that no other stands beside has none without it."""
+    alone = residual("b", 0.0, engine="sglang")._replace(outside=None, inside=math.log(1.5))
+    found = source_errors([alone, *(residual("a", math.log(1 + error)) for error in (0.1, 0.4, 0.2))])
+    assert [(one.source, one.engine, one.rows) for one in found] == [("a", "vllm", 3), ("b", "sglang", 1)]
+    assert found[0].outside == pytest.approx(0.2) and found[0].inside == 0
+    assert found[1].outside is None and found[1].inside == pytest.approx(0.5)
+    assert ranges.middles([residual("a", math.log(1.1)), residual("b", math.log(0.5))]) == pytest.approx(
+        {"a": 0.1, "b": 0.5}
+    )
+
+
+def test_decoding_on_a_host_counts_each_source_once() -> None:
+    """Rows of a device alone, of prefill, and of what no other source measured are left out."""
+    bucket = "llama.cpp_host_q4_dense"
+    rows = [residual(source, math.log(1 + error)) for source, error in (("a", 0.1), ("a", 0.3), ("b", 0.6), ("c", 0.4))]
+    hosted = [row._replace(bucket=bucket) for row in rows]
+    others = [residual("d", 9.0), hosted[0]._replace(phase="prefill"), hosted[0]._replace(source="e", outside=None)]
+    found = decoding_on_host([*hosted, *others])
+    assert (found.middle, found.sources) == (pytest.approx(0.4), 3)
