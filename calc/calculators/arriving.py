@@ -1,7 +1,7 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
 from calc.calculators.engines import place
-from calc.calculators.inputs import Amount
+from calc.calculators.inputs import Amount, whole
 from calc.calculators.rendering import Report
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
@@ -66,9 +66,9 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     longest = values.get("longest_share", 1.0)
     assert isinstance(longest, float)
     if longest > 1:
-        middles = {name: plain[name] for name in ("prompt_tokens", "output_tokens")}
+        middles = {name: whole(plain, name) for name in ("prompt_tokens", "output_tokens")}
         arrivals["lengths"] = {
-            name: {"median": middle, "p95": round(float(str(middle)) * longest)} for name, middle in middles.items()
+            name: {"median": middle, "p95": round(middle * longest)} for name, middle in middles.items()
         }
     promised = {name: values[name] for name in ("ttft_s", "tpot_s") if values.get(name)}
     if promised:

@@ -1,6 +1,6 @@
 """What stays in the host's memory: the inputs that forms share, the scenario they make, and what answers say of it."""
 
-from calc.calculators.inputs import Amount, Choice
+from calc.calculators.inputs import Amount, Choice, amount
 from calc.calculators.rendering import Report
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
@@ -77,7 +77,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     if experts:
         found["experts_on_host"] = experts
     if "cache_store" in values:
-        found["cache_offload"] = {"to": "host", "bytes": in_bytes(values["cache_store"])}
+        found["cache_offload"] = {"to": "host", "bytes": size_bytes(values, "cache_store")}
     if not {"gpu_layers", "experts_on_host", "cache_offload"} & found.keys():
         return found
     host: dict[str, object] = {}
@@ -88,13 +88,13 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     if "host_bandwidth" in values:
         host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
     if "host_memory" in values:
-        host["memory"] = in_bytes(values["host_memory"])
+        host["memory"] = size_bytes(values, "host_memory")
     return {**found, "host": host} if host else found
 
 
-def in_bytes(size_gib: object) -> int:
+def size_bytes(values: dict[str, object], name: str) -> int:
     """Return a number of GiB that a form has read in bytes."""
-    return round(float(str(size_gib)) * GIB)
+    return round(amount(values, name) * GIB)
 
 
 def alone(report: Report) -> bool:

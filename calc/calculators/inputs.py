@@ -127,6 +127,13 @@ def whole(read_values: Mapping[str, object], name: str) -> int:
     return value
 
 
+def amount(read_values: Mapping[str, object], name: str) -> float:
+    """Return a value that an `Amount` has read."""
+    value = read_values[name]
+    assert isinstance(value, float)
+    return value
+
+
 def read_amount(field: Amount, typed: str) -> float | None:
     """Return a number such as 2.50, None for nothing; a comma is refused, which is read in two ways."""
     if not typed:

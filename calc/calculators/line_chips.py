@@ -169,9 +169,9 @@ def shown(field: str, value: object) -> str:
         return f"{show_count(value)} tokens"
     if field in IN_WORDS:
         return IN_WORDS[field](value)
-    if field.startswith("price"):
-        return f"at most ${show_count(float(str(value)))}"
-    return show_count(value) if isinstance(value, int | float) else str(value)
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"at most ${show_count(value)}" if field.startswith("price") else show_count(value)
 
 
 def chip_html(chip: Chip, number: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from calc.calculators.inputs import Amount, Values
+from calc.calculators.inputs import Amount, Values, amount
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.measured_output.comparison import Figure, compared
@@ -42,7 +42,7 @@ def measured_inputs(terms: Sequence[str]) -> tuple[Amount, ...]:
 def measured_of(values: Mapping[str, object], terms: Sequence[str]) -> dict[str, float]:
     """Return what a form says was measured, in bytes, seconds, tokens and tokens a second."""
     return {
-        term: float(str(values[name])) * (GIB if TERMS[term].unit == BYTES else 1)
+        term: amount(values, name) * (GIB if TERMS[term].unit == BYTES else 1)
         for term, name in names_of(terms).items()
         if name in values
     }

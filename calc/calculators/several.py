@@ -1,6 +1,6 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, amount
 from calc.calculators.rendering import Report
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
@@ -98,7 +98,7 @@ def unlike(values: dict[str, object]) -> dict[str, object]:
         listed.append(item)
     found: dict[str, object] = {"accelerator": listed}
     if "first_share" in values:
-        share = float(str(values["first_share"]))
+        share = amount(values, "first_share")
         found["tensor_split"] = [share / counts[0]] * counts[0] + [(1 - share) / counts[1]] * counts[1]
     return found
 

@@ -3,7 +3,7 @@
 from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, amount
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -88,8 +88,9 @@ def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
     have = taken_out(read, ("accelerator", "accelerators"))
     chosen = taken_out(read, ("least", "most", "kind", "why_not"))
-    low, high = (float(str(chosen.get(name, other))) * BILLION for name, other in (("least", 0), ("most", 100_000)))
-    wanted: dict[str, object] = {"models": {"parameters": [low, high], "kind": chosen["kind"]}}
+    ends = {"least": 0.0, "most": 100_000.0} | chosen
+    sizes = [amount(ends, name) * BILLION for name in ("least", "most")]
+    wanted: dict[str, object] = {"models": {"parameters": sizes, "kind": chosen["kind"]}}
     if "why_not" in chosen:
         wanted = {"model": chosen["why_not"]}
     need = taken_out(read, ("tokens_per_s_each",))

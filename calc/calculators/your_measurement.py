@@ -5,7 +5,7 @@ from typing import Any
 
 from calc.calculators import hosting, measured_answer
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values
+from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values, amount
 from calc.calculators.measured_inputs import (
     measured_fields,
     measured_inputs,
@@ -161,7 +161,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     apart, division, rate = plain.pop("apart") == "yes", plain.pop("division", None), plain.pop("requests_per_s", None)
     for name in WHOLE:
         if name in plain:
-            plain[name] = round(float(str(plain[name])))
+            plain[name] = round(amount(plain, name))
     if division:
         plain["parallelism"] = {division: plain.pop("accelerators")}
     if rate:

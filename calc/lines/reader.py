@@ -71,6 +71,12 @@ class Reader:
         """Return what the line gives a field, None for nothing."""
         return next((chip.value for chip in self.chips if chip.field == field), None)
 
+    def number(self, field: str) -> float | None:
+        """Return the number that the line gives a field, None for nothing."""
+        value = self.value(field)
+        assert value is None or isinstance(value, int | float)
+        return value
+
     def place(self, field: str) -> int:
         """Return where a field is said."""
         return next((chip.start for chip in self.chips if chip.field == field), -1)

@@ -109,8 +109,8 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     names = ("model", "accelerator", "accelerators", "framework", "method", "precision", "base_weights", "optimizer")
     scenario = {"workload": "training", **said(reader, names)}
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
-    tokens = scenario.get("training_tokens")
-    anew = is_anew(reader) if tokens is None else float(str(tokens)) >= MANY
+    tokens = reader.number("training_tokens")
+    anew = is_anew(reader) if tokens is None else tokens >= MANY
     several = int(str(scenario.get("accelerators", 1))) > 1
     usual: dict[str, object] = {
         "method": "full" if kind == "duration" and anew else "qlora",
@@ -188,8 +188,8 @@ def limits(reader: Reader) -> dict[str, object]:
     """Return what the hardware may cost."""
     if (price := reader.value("price")) is not None:
         return {"price": price, "buy": True}
-    hourly = reader.value("price_per_hour")
-    monthly = reader.value("price_per_month") if hourly is None else float(str(hourly)) * HOURS_A_MONTH
+    hourly = reader.number("price_per_hour")
+    monthly = reader.number("price_per_month") if hourly is None else hourly * HOURS_A_MONTH
     if monthly is None:
         return {"rent": True} if reader.value("rents") else {}
     return {"price_per_month": monthly, "rent": True}

@@ -2,7 +2,7 @@
 
 import re
 
-from calc.architecture.parameters import model_counts
+from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.catalog.records import Model
 from calc.errors import ScenarioError
@@ -103,8 +103,7 @@ def of_kind(model: Model, kinds: set[str]) -> bool:
 
 def near(model: Model, parameters: float, catalog: Catalog) -> bool:
     """Return whether a model has about so many parameters."""
-    found = model_counts(model.id, model.name, known_architecture(catalog, model.id), trained=0)
-    return abs(float(str(found["parameters_total"])) / parameters - 1.0) < NEAR
+    return abs(parameters_total(known_architecture(catalog, model.id)) / parameters - 1.0) < NEAR
 
 
 def count_of(text: str) -> float | None:
