@@ -116,7 +116,7 @@ LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"tensor": 4, "data": 2}, {"conte
 def test_more_prompt_never_answers_sooner(engine: str) -> None:
     """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
 
-    A thousandth is left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
+    Two thousandths are left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
     """
     rng = random.Random(engine)
     for _ in range(10):
@@ -133,7 +133,7 @@ def test_more_prompt_never_answers_sooner(engine: str) -> None:
             if report["speed"] is None:
                 break
             first = report["speed"]["time_to_first_token_s"]["typical"]
-            assert first >= 0.999 * before, (tokens, scenario)
+            assert first >= 0.998 * before, (tokens, scenario)
             before = first
 
 
