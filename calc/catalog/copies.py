@@ -10,7 +10,7 @@ from calc.catalog.entries import fold, lookup_names
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
     r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
-    r"|smoothquant)$"
+    r"|smoothquant|latest)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
 EDITED = re.compile(

@@ -23,6 +23,17 @@ def fold(name: str) -> str:
     return DROPPED_WORDS.sub(" ", folded).replace(" ", "") or folded.replace(" ", "")
 
 
+def compared(name: str) -> str:
+    """Return a name as it is compared: a tag of Ollama's library as it is written, any other folded.
+
+    A tag leads to what Ollama has there: mistral:7b is the third version, where Mistral 7B is the first.
+
+    >>> compared("Mistral:7B"), compared("Mistral 7B")
+    ('mistral:7b', 'mistral7b')
+    """
+    return name.casefold() if ":" in name else fold(name)
+
+
 def file_of(kind: str, entry_id: str, root: Path = DATA) -> str:
     """Return the file, as problems name it, in which an entry stands; looked for when there is a problem to name."""
     for path in sorted(root.glob(f"{kind}/*.toml")):

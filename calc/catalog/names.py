@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from calc.catalog.entries import Entry, Tables, fold, lookup_names
+from calc.catalog.entries import Entry, Tables, compared, fold, lookup_names
 from calc.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_LISTED = 40  # names in a message
 
 def leading(entries: Mapping[str, Entry]) -> dict[str, str]:
     """Return the id that each name of some entries leads to, by names as they are compared."""
-    return {fold(known): entry_id for entry_id, entry in entries.items() for known in lookup_names(entry_id, entry)}
+    return {compared(known): entry_id for entry_id, entry in entries.items() for known in lookup_names(entry_id, entry)}
 
 
 class Names:
@@ -48,7 +48,8 @@ class Names:
             return name
         if kind not in self.leading:
             self.leading[kind] = leading(self._tables[kind])
-        found = self.leading[kind].get(fold(name))
+        names = self.leading[kind]
+        found = names.get(compared(name)) or names.get(fold(name))
         return None if found and kind == "models" and not self._has_size(found, name) else found
 
     def _has_size(self, entry_id: str, name: str) -> bool:

@@ -96,6 +96,20 @@ def test_a_name_of_another_size_is_none() -> None:
     assert catalog().lookup("models", "gemma 12b") is None and catalog().model("gemma 12b").id != "gemma-2b"
 
 
+@pytest.mark.parametrize(
+    ("tag", "model", "words", "other"),
+    [
+        ("mistral:7b", "mistral-7b-v0.3", "Mistral 7B", "mistral-7b-v0.1"),
+        ("qwen:14b", "qwen1.5-14b", "Qwen 14B", "qwen-14b"),
+        ("Hermes3:8B", "llama-3.1-8b", "Hermes 2 Pro Llama 3 8B", "hermes-2-pro-llama-3-8b"),
+    ],
+)
+def test_a_tag_is_what_ollama_has_there(tag: str, model: str, words: str, other: str) -> None:
+    """A name with a colon is compared as it is written; the same words without one keep their model."""
+    assert (catalog().lookup("models", tag), catalog().lookup("models", words)) == (model, other)
+    assert not estimate({"model": tag})["warnings"]
+
+
 def test_a_family_is_its_models_newest_first() -> None:
     """Who says no size is told which there are; what is made of another model is none of them unless it is said."""
     names = catalog().model_names

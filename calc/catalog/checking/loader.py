@@ -27,7 +27,7 @@ from calc.catalog.checking.software import (
     check_source,
 )
 from calc.catalog.checking.support import check_support
-from calc.catalog.entries import DATA, Entry, Tables, fold, lookup_names
+from calc.catalog.entries import DATA, Entry, Tables, compared, lookup_names
 from calc.errors import CatalogError
 
 ENTRY_ID = re.compile(r"[a-z0-9][a-z0-9._+-]*")
@@ -128,7 +128,7 @@ def check_names(check: Check, kind: str, table: dict[str, Entry], files: dict[st
     owner: dict[str, str] = {}
     for entry_id, entry in table.items():
         for name in lookup_names(entry_id, entry):
-            other = owner.setdefault(fold(name), entry_id)
+            other = owner.setdefault(compared(name), entry_id)
             if other != entry_id:
                 check.problem(
                     f"{files[f'{kind}/{entry_id}']}: [{entry_id}]",
