@@ -12,7 +12,7 @@ from calc.catalog import catalog
 @pytest.mark.parametrize(
     ("name", "model"),
     [
-        ("deepseek r1", "deepseek-v3"),  # R1 has V3's shape, and is no distillation
+        ("deepseek r1", "deepseek-r1"),  # which is no distillation
         ("deepseek-r1:70b", "llama-3.3-70b"),
         ("deepseek r1 distill 70b", "llama-3.3-70b"),
         ("llama 70b", "llama-3.3-70b"),
