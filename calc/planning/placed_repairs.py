@@ -122,8 +122,10 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
     if not sold_in_multiples(wanted.accelerator):
         return
     by_layers = engine is not None and engine.splits_layers
+    own = None if wanted.serving is None else wanted.serving.piece_tokens  # which a filled scenario says
+    demand = wanted.demand if own is None else wanted.demand._replace(batched_tokens=own)
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
-        found = best_layout(wanted.demand, count, engine) if count > now and count >= least else None
+        found = best_layout(demand, count, engine) if count > now and count >= least else None
         if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:
             change: dict[str, object] = {"accelerators": count, "parallelism": found[0]._asdict()}
             yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)
