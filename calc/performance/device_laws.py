@@ -15,6 +15,7 @@ PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
 LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent-decode", "recurrence", "pointwise"
 MESSAGE = "message"
 PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
+FP4_KERNELS = ("mxfp4", "nvfp4")
 PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
 # Where no law of a kind was fitted, one of another kind with the same numbers serves.
 INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
@@ -40,9 +41,13 @@ class DeviceLaws:
         self.engine = engine
         self.own = own
         self.family = family_of(accelerator)
-        self.integer_rate = own.integer_share * (accelerator.quantity("int8") or 0.0)
+        # Where a sheet has no rate on integers, matrix units take as many of 8 bit as of FP8.
+        self.integer_rate = own.integer_share * (accelerator.quantity("int8") or accelerator.quantity("fp8") or 0.0)
         if self.family.least_rows > 1:
             self.integer_rate *= THREADS_SHARE
+        if own.integer_most:
+            self.integer_rate = min(self.integer_rate, own.integer_most * (accelerator.quantity("fp16") or inf))
+        self.fp4_rate = own.fp4_share * (accelerator.quantity("fp4") or 0.0)
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
@@ -65,6 +70,10 @@ class DeviceLaws:
         """Return the operations a second of the data sheet in a format."""
         known = name if name in RATES else PLAIN
         return matrix_rate(self.accelerator, known, self.family.operations_per_byte)
+
+    def own_rate(self, kernel: str) -> float:
+        """Return the operations a second of an engine's own products of packed weights: in FP4, or on integers."""
+        return self.fp4_rate if self.fp4_rate and kernel in FP4_KERNELS else self.integer_rate
 
     def in_integers(self, kernel: str) -> bool:
         """Whether packed weights of a kernel are multiplied as 8-bit integers, by the instructions of single warps."""
@@ -117,13 +126,13 @@ class DeviceLaws:
     def _product_law(self, kernel: str) -> ProductLaw:
         law = self._as_product(self._find(PRODUCT, kernel))
         if self.in_integers(kernel):
-            law = law._replace(rate=self.integer_rate)
+            law = law._replace(rate=self.own_rate(kernel))
         return self._products.setdefault(kernel, law)
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
         law = self._as_experts(self._find(EXPERTS, kernel))
         if self.in_integers(kernel):
-            law = law._replace(rate=self.integer_rate)
+            law = law._replace(rate=self.own_rate(kernel))
         return self._experts.setdefault(kernel, law)
 
     def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:

@@ -1,5 +1,6 @@
 """A forward pass as the list of its operations: part of a prompt, a decoding step, both mixed, or training."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,21 +50,7 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
     the keys that a decoding token looks at.
     """
     context, tokens = model.layout.context, tokens_of(model, segments)
-    found: list[Counted] = []
-    for matrix, count in model.matrices:
-        m = tokens[matrix.rows]
-        if m:
-            moved = m * (matrix.n + matrix.k) * model.element_bytes
-            product = Product(
-                matrix.name,
-                m,
-                matrix.n,
-                matrix.k,
-                kernel=matrix.kernel,
-                weight_bytes=matrix.weight_bytes,
-                io_bytes=moved,
-            )
-            found.append(Counted(product, count))
+    found = list(products(model, tokens))
     found += [Counted(experts_of(group, model, tokens[DECODER]), count) for group, count in model.experts]
     for look, count in model.looks:
         for segment in segments:
@@ -83,6 +70,26 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
         logits = tokens[OUTPUTS] * model.architecture.output_size / model.layout.tensor
         found.append(Counted(Pointwise("Logits", logits * LOGIT_BYTES, 1.0), 1))
     return (*found, *messages(model, segments, tokens))
+
+
+def products(model: RankModel, tokens: dict[str, float]) -> Iterator[Counted]:
+    """Yield the products with matrices that all tokens of a kind pass."""
+    for matrix, count in model.matrices:
+        m, times = tokens[matrix.rows], float(count)
+        if 0.0 < m < 1.0:  # of several passes that are alike, one has it
+            m, times = 1.0, times * m
+        if m:
+            moved = m * (matrix.n + matrix.k) * model.element_bytes
+            product = Product(
+                matrix.name,
+                m,
+                matrix.n,
+                matrix.k,
+                kernel=matrix.kernel,
+                weight_bytes=matrix.weight_bytes,
+                io_bytes=moved,
+            )
+            yield Counted(product, times)
 
 
 def tokens_of(model: RankModel, segments: tuple[Segment, ...]) -> dict[str, float]:

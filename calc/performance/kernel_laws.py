@@ -5,7 +5,7 @@ Time in memory and time in arithmetic overlap, but not fully where they are alik
 the catalogue; here they have met a device's data sheet, and are seconds, bytes a second and operations a second.
 """
 
-from math import log, sqrt
+from math import expm1, log, sqrt
 from typing import NamedTuple
 
 TILE_ROWS = 256.0  # of a product's largest tiles
@@ -137,6 +137,18 @@ def experts_s(
     worked = (rows + law.idle_rows * touched) * flops_per_row
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
     return law.start_s + (law.quantize_s * depth + law.row_s) * rows + overlapped
+
+
+def tiled_rows(*, rows: float, touched: float, tile: float) -> float:
+    r"""Return the rows of whole tiles, where `rows` are spread over `touched` experts and no tile is of two.
+
+    Loads of experts are taken to be spread exponentially, so that an expert with $\mu$ rows as a mean fills
+    $1 / (1 - e^{-T / \mu})$ tiles of $T$: one where there are few rows, and half a tile more than its rows where many.
+
+    >>> round(tiled_rows(rows=100.0, touched=100.0, tile=128.0)), round(tiled_rows(rows=1e6, touched=1.0, tile=128.0))
+    (12800, 1000064)
+    """
+    return touched * tile / -expm1(-tile * touched / rows)
 
 
 def busiest_rank(*, experts: int, ranks: int, tokens: float) -> float:

@@ -31,6 +31,7 @@ from calc.performance.kernel_laws import (
     prefill_s,
     product_s,
     stream_s,
+    tiled_rows,
 )
 from calc.performance.operations import (
     Attention,
@@ -100,6 +101,8 @@ class Kernels(DeviceLaws):
 
     def experts(self, operation: Experts) -> float:
         """Return the seconds of the products of a layer's routed experts."""
+        if self.own.expert_tile:
+            return self.tiled_experts(operation)
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
         rows, ranks = operation.tokens * operation.active, operation.ranks
         if ranks > 1 and self.engine:  # in training a loss evens loads out
@@ -116,6 +119,19 @@ class Kernels(DeviceLaws):
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
             moved_bytes=operation.weight_bytes + operation.io_bytes,
         )
+
+    def tiled_experts(self, operation: Experts) -> float:
+        """Return the seconds of experts whose products are like an engine's others, each in tiles of its own."""
+        law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
+        rows = operation.tokens * operation.active
+        if operation.tokens > FEW_ROWS:
+            tile = min(self.own.expert_tile, operation.tokens)
+            idle = tiled_rows(rows=rows, touched=operation.touched, tile=tile) - rows
+            rows += self.own.expert_idle_share * idle
+        flops = 2.0 * rows * operation.matrices * operation.n * operation.k
+        worked = blend(operation.weight_bytes / law.read, flops / law.rate, law.sharpness)
+        beside = self.own.expert_passes * operation.io_bytes / law.read
+        return self.own.expert_kernels * self.own.vector_start_s + worked + beside
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""

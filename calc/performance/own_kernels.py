@@ -9,9 +9,17 @@ class OwnKernels(NamedTuple):
 
     fuses_casts: bool = False  # laws of its own products, in which casts stand apart, do not hold
     integer_share: float = 0.0  # of a device's rate on 8-bit integers, as which packed weights are multiplied
+    integer_most: float = 0.0  # of its rate in 16 bit, what these products do not exceed; 0: no such limit is known
+    fp4_share: float = 0.0  # the same of its rate in FP4, where weights are packed so
     vector_start_s: float = 0.0  # of kernels for a few rows
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
+    expert_tile: float = (
+        0.0  # tokens of a tile, of which each of a routed expert's is one's alone; 0: as the laws have it
+    )
+    expert_idle_share: float = 0.0  # of a token's arithmetic, what an empty place of a tile takes
+    expert_kernels: float = 0.0  # that a layer's routed experts take then, from choosing them to adding up
+    expert_passes: float = 0.0  # over what they read and write, by these kernels
     experts_in_turn: float = 0.0  # 1: packed weights of experts are multiplied by a kernel for each, in a graph too
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
@@ -20,7 +28,7 @@ class OwnKernels(NamedTuple):
 LIBRARIES = OwnKernels()
 
 
-def own_kernels(values: Mapping[str, float], attention: str) -> OwnKernels:
-    """Return what an engine's coefficients say of its kernels, with attention done one way."""
-    numbers = {name: values.get(name, 0.0) for name in OwnKernels._fields[1:-1]}
+def own_kernels(values: Mapping[str, float], attention: str, vendor: str) -> OwnKernels:
+    """Return what an engine's coefficients say of its kernels on a maker's devices, with attention done one way."""
+    numbers = {name: values.get(f"{name}@{vendor}", values.get(name, 0.0)) for name in OwnKernels._fields[1:-1]}
     return OwnKernels(bool(values["fuses_casts"]), **numbers, key_walk_s=values.get(f"key_walk_s_{attention}", 0.0))

@@ -65,7 +65,7 @@ class Passes(NamedTuple):
 
     def is_step(self, segment: Segment) -> bool:
         """Return whether a segment is decoding."""
-        return segment.queries == self.queries and segment.outputs == segment.queries and not segment.encoding
+        return segment.queries == self.queries and not segment.encoding
 
     def time(self, *segments: Segment, kinds: tuple[type, ...] = ()) -> PassTime:
         """Return the seconds of a pass over segments through all stages of the layout, with what is drafted for it.
@@ -182,12 +182,15 @@ class Passes(NamedTuple):
         parts = processor_parts(away, host.law)
         return found._replace(parts=found.parts + parts, processor_s=sum(part.total for part in parts))
 
-    def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
-        """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once."""
+    def prompt(self, *, sequences: float, tokens: int, before: int, pieces: int = 1) -> Segment:
+        """Return `tokens` of each prompt, after those that are cached. An encoder reads a prompt at once.
+
+        Of a prompt that is read in `pieces`, the last one alone has logits.
+        """
         if self.demand.architecture.has_encoder:
             return Segment(sequences, 1, 0, 1.0, encoding=tokens)
         every = self.demand.all_logits or bool(self.schedule.values.get("keeps_prompt"))
-        return Segment(sequences, tokens, before, float(tokens) if every else 1.0)
+        return Segment(sequences, tokens, before, float(tokens) if every else 1.0 / pieces)
 
     def step(self, *, sequences: float, context: int) -> Segment:
         """Return the next token of each sequence, after `context` of prompt and output."""
@@ -286,7 +289,7 @@ def device_kernels(
     accelerator: Accelerator, layout: Layout, engine: str, values: Mapping[str, float], attention: str
 ) -> Kernels | None:
     """Return the kernels of a device whose ranks are joined as a layout has it."""
-    found = kernels(accelerator, engine=engine, own=own_kernels(values, attention))
+    found = kernels(accelerator, engine=engine, own=own_kernels(values, attention, accelerator.vendor))
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

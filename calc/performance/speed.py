@@ -175,17 +175,17 @@ def prefill(
     prompt = passes.demand.prompt_tokens
     limit = batched_tokens or sequences * prompt
     if prompt > limit and not passes.demand.architecture.has_encoder:
-        chunks = -(-prompt // limit)
-        count, alike, chunk = sequences * chunks, 1.0, max(round(prompt / chunks), 1)
+        pieces = -(-prompt // limit)
+        count, alike, chunk = sequences * pieces, 1.0, max(round(prompt / pieces), 1)
         before = cached_tokens + (prompt - chunk) // 2
     else:
-        count = -(-sequences // max(1, min(sequences, limit // prompt)))
+        pieces, count = 1, -(-sequences // max(1, min(sequences, limit // prompt)))
         alike, chunk, before = sequences / count, prompt, cached_tokens
-    time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before))
+    time = passes.time(passes.prompt(sequences=alike, tokens=chunk, before=before, pieces=pieces))
     stages, longest = passes.layout.pipeline, time.total
     if stages > 1 and count > 1:
         full, alike = min(limit, prompt), max(min(limit / prompt, sequences), 1.0)
-        longest = passes.time(passes.prompt(sequences=alike, tokens=full, before=before)).total
+        longest = passes.time(passes.prompt(sequences=alike, tokens=full, before=before, pieces=pieces)).total
     slowest = max(time.stages_s, default=time.total / stages)
     seconds = seconds_of(passes=count, pass_s=time.total, longest_s=longest, slowest_s=slowest, overlaps=overlaps)
     return Prefill(time, count, seconds)

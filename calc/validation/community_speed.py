@@ -32,6 +32,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
     if row["kind"] == DRAFTED:
         raise SkipError("tokens are drafted ahead: its gain is compared in a table of its own")
+    if "repacked" in row["notes"]:
+        raise SkipError("other weights ran than were published")
     found: dict[str, Any] = {"model": model_of(row), "engine": ENGINES[row["engine"]], "weights": weights_of(row)}
     if row["kind"] == "cpu":
         found |= {"gpu_layers": 0, "host": host_of(row)}
@@ -45,6 +47,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found |= {"cached_tokens": prompt, "prompt_tokens": 1, "output_tokens": output}
     else:
         found |= {"prompt_tokens": max(prompt, 1), "output_tokens": output}
+        if row["depth"]:
+            found["cached_tokens"] = number(row, "depth")
+        if row["ubatch"]:
+            found["batched_tokens"] = number(row, "ubatch")
     if row["kv_dtype"]:
         found["kv_cache"] = row["kv_dtype"]
     if version := VERSION.search(row["engine_version"]):

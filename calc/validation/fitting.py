@@ -18,7 +18,7 @@ Values = dict[str, float]
 MOST_ROWS = 20  # of a group that an estimate looks at
 FEW = 4  # rows of a source that counts half of one with many
 SMALLEST = 0.02  # an error below this pulls less the smaller it is
-LARGEST = 1.0  # an error above this pulls less the larger it is: something else was run
+LARGEST = 0.5  # an error above this pulls less by the square of how much larger it is: something else was run
 HOLD = 0.05  # how strongly a factor is drawn to one, a source being 1
 STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
 SWEEPS = 3  # over all coefficients, with one step
@@ -188,11 +188,11 @@ def above_of(name: str, names: Iterable[str]) -> str | None:
 
 
 def felt(size: float) -> float:
-    """Return what an error counts: its size, less of a small one, and of a large one its logarithm.
+    """Return what an error counts: its size, less of a small one, and of a large one ever less that is added to it.
 
-    >>> felt(0.01), felt(0.5), felt(1.0), round(felt(math.e), 3)
-    (0.0025, 0.49, 0.99, 1.99)
+    >>> felt(0.01), round(felt(0.5), 3), round(felt(1.0), 3), round(felt(10.0), 3)
+    (0.0025, 0.49, 0.74, 0.965)
     """
     if size < SMALLEST:
         return size * size / (2.0 * SMALLEST)
-    return (size if size <= LARGEST else LARGEST * (1.0 + math.log(size / LARGEST))) - SMALLEST / 2.0
+    return (size if size <= LARGEST else LARGEST * (2.0 - LARGEST / size)) - SMALLEST / 2.0

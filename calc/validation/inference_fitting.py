@@ -88,7 +88,9 @@ OWN = {
     "transformers": SUSTAINED | EAGER,
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75},
-    "vllm": SUSTAINED | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0},
+    "vllm": SUSTAINED
+    | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
+    | {"launch_s_uncompiled": 2.5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED | {"expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }

@@ -103,9 +103,9 @@ class SummedPasses:
                 found[2] += times * operation.launches
         return sums, sequences, decoding
 
-    def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
+    def prompt(self, *, sequences: float, tokens: int, before: int, pieces: int = 1) -> Segment:
         """Return a piece of each prompt."""
-        return self.passes.prompt(sequences=sequences, tokens=tokens, before=before)
+        return self.passes.prompt(sequences=sequences, tokens=tokens, before=before, pieces=pieces)
 
     def step(self, *, sequences: float, context: int) -> Segment:
         """Return the next token of each sequence."""

@@ -146,12 +146,29 @@ def test_an_engine_without_graphs() -> None:
     assert rates[0] > 1.4 * rates[1]
 
 
+@pytest.mark.parametrize(("version", "era"), [("0.11.0", ""), ("0.6.4", "@V0")])
+def test_without_graphs_nothing_is_compiled(version: str, era: str) -> None:
+    """vLLM's --enforce-eager turns off both: PyTorch launches each kernel from Python, as V0 always did."""
+    engine = catalog().engine("vllm").of_version(version)
+    plain = engine._replace(graphs=0).valued(engine.values)
+    assert plain.values["launch_s"] == engine.coefficients[f"launch_s_uncompiled{era}"].value
+    assert plain.values["launch_s"] > engine.values["launch_s"]
+
+
 def test_graphs_of_small_steps_alone() -> None:
-    """Steps of more sequences than graphs were recorded for are launched by the host; fewer graphs hold less memory."""
+    """Steps of more sequences than graphs were recorded for are launched by the host; fewer graphs hold less memory.
+
+    What is compiled stays so: without any graphs each kernel is launched from Python, and takes longer.
+    """
     small = {"model": "qwen3-0.6b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
-    for sequences, ways in ((8, (True, 8)), (9, (False, 8))):
-        found: list[Any] = [estimate(small | {"graphs": way, "sequences": sequences})["speed"] for way in ways]
-        assert found[0]["decode_tokens_per_s"] == found[1]["decode_tokens_per_s"]
+    rates = {
+        (way, sequences): estimate(small | {"graphs": way, "sequences": sequences})["speed"]["decode_tokens_per_s"][
+            "typical"
+        ]  # type: ignore[index]
+        for way in (True, 8, False)
+        for sequences in (8, 9)
+    }
+    assert rates[True, 8] == rates[8, 8] and rates[True, 9] > 1.1 * rates[8, 9] > 1.5 * rates[False, 9]
     held = [estimate(SIGHTED | {"engine": "vllm", "accelerator": "h100-sxm-80gb", "graphs": way}) for way in (True, 8)]
     parts = [{part["id"]: part["bytes"] for part in report["memory"]["parts"]} for report in held]  # type: ignore[index]
     assert 0 < parts[1]["cuda_graphs"] < parts[0]["cuda_graphs"]

@@ -25,9 +25,9 @@ class Evenly:
         """Return a step of decoding."""
         return Segment(sequences, 1, context, 1.0)
 
-    def prompt(self, *, sequences: float, tokens: int, before: int) -> Segment:
+    def prompt(self, *, sequences: float, tokens: int, before: int, pieces: int = 1) -> Segment:
         """Return prompts: no outputs tell them from steps."""
-        return Segment(sequences, tokens, before, 0.0)
+        return Segment(sequences, tokens, before, 0.0 / pieces)
 
     def time(self, *segments: Segment) -> Any:
         """Return the seconds of a pass."""

@@ -63,6 +63,11 @@ def of_kind(operations: tuple[Counted, ...], kind: type) -> list[Counted]:
     return [item for item in operations if isinstance(item.operation, kind)]
 
 
+def name_of(item: Counted) -> str:
+    """Return the name of an operation; empty where it has none."""
+    return str(getattr(item.operation, "name", ""))
+
+
 def is_matrix(tensor: Tensor) -> bool:
     """Return whether tokens are multiplied with a tensor: a matrix, blocks of them, a convolution one token wide."""
     blocks = tensor.name.endswith("_gate_weight")
@@ -147,6 +152,18 @@ def test_logits_are_of_the_tokens_that_want_them() -> None:
     """A prompt's last token alone, or all of them."""
     last, every = (forward(on_rank("llama-3.1-8b"), Segment(1, 100, 0, outputs)) for outputs in (1, 100))
     assert total_flops(every, Product) - total_flops(last, Product) == 2 * 99 * 128256 * 4096
+
+
+def test_of_alike_passes_one_has_logits() -> None:
+    """An eighth of a token with logits is one product with the vocabulary in eight passes, of one row each."""
+    whole, eighth = (
+        next(
+            item for item in forward(on_rank("llama-3.1-8b"), Segment(1, 64, 0, outputs)) if name_of(item) == "lm_head"
+        )
+        for outputs in (1.0, 1 / 8)
+    )
+    assert whole.operation == eighth.operation
+    assert (whole.times, eighth.times) == (1.0, 0.125)
 
 
 def test_a_batch_reads_the_experts_that_it_touches() -> None:

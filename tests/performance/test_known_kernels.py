@@ -1,5 +1,6 @@
 """Seconds of operations by laws with round numbers, put in the place of a device's: each term added up by hand."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from calc.catalog import catalog
 from calc.catalog.records import KernelLaw
 from calc.performance.fabric import DEVICE, joined
 from calc.performance.forward import Segment
-from calc.performance.kernel_laws import busiest_rank
+from calc.performance.kernel_laws import busiest_rank, tiled_rows
 from calc.performance.kernels import Kernels
 from calc.performance.operations import (
     Attention,
@@ -98,6 +99,41 @@ def test_experts_in_turn() -> None:
     assert in_turn.seconds(operation) - at_once.seconds(operation) == pytest.approx(started)
     unpacked = operation._replace(kernel="bf16")
     assert in_turn.seconds(unpacked) == Kernels(CARD).seconds(unpacked)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tiled"), [(8.0, 16.0), (16.0, 8 * 16 / (1 - math.exp(-4.0))), (512.0, 8 * 128 / (1 - math.exp(-1.0)))]
+)
+def test_experts_in_tiles(tokens: float, tiled: float) -> None:
+    """Vectors of a few tokens stand alone; of 16 tokens a tile has 16, of 512 all of 128; eight kernels start.
+
+    Eight experts of 32 or 1,024 rows in all: 4 and 128 of each, of which tiles are full once in 1 - e^-4 or 1 - 1/e.
+    An empty place counts a quarter here, and what is read and written passes memory three times.
+    """
+    own = OwnKernels(
+        expert_tile=128.0, expert_idle_share=0.25, expert_kernels=8.0, expert_passes=3.0, vector_start_s=0.25
+    )
+    operation = Experts("experts", tokens, 8.0, 8, 2.0, 30, 50, 3, "q8-0", 1e9, 2e8)
+    found = Kernels(CARD, own=own)
+    found.take(law("product", "q8-0", depth_s=0.0, tile_s=0.0, split_depth=1.0))
+    rows = 2 * tokens + 0.25 * (tiled - 2 * tokens)
+    assert found.seconds(operation) == pytest.approx(8 * 0.25 + worked(1e9 + 3 * 2e8, rows * 2 * 3 * 30 * 50))
+
+
+def test_what_is_packed_in_fp4_is_multiplied_so() -> None:
+    """By a fifth of the rate in FP4 here; all else by a third of that on integers, or FP8's where a sheet has none."""
+    own, gb10 = OwnKernels(integer_share=0.3, fp4_share=0.2), catalog().accelerator("dgx-spark")
+    assert gb10.quantity("int8") is None
+    large = Product("p", 8192.0, 8192, 8192, "mxfp4", 0.0, 0.0)
+    seconds = [Kernels(gb10, "", own).seconds(large._replace(kernel=kernel)) for kernel in ("mxfp4", "q4-k")]
+    assert seconds == pytest.approx([large.flops / (0.2 * 500e12), large.flops / (0.3 * 250e12)], rel=0.1)
+
+
+@given(rows=st.floats(1, 1e6), touched=st.floats(1, 512), tile=st.floats(1, 256))
+def test_tiles_hold_all_rows(rows: float, touched: float, tile: float) -> None:
+    """Each expert fills one tile at least, all rows are held, and of no expert more than one tile is added to them."""
+    found = tiled_rows(rows=rows, touched=touched, tile=tile)
+    assert max(rows, touched * tile) * (1 - 1e-9) <= found <= rows + touched * tile
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_faster_memory_is_never_slower(engine: str, sequences: int, prompt: int,
         for accelerator in (device, faster)
     ]
     assert found[0] and found[1]
-    assert found[1].prefill.seconds <= found[0].prefill.seconds
+    assert found[1].prefill.seconds <= found[0].prefill.seconds * (1 + 1e-12)
     assert found[1].decode.step_s <= found[0].decode.step_s
 
 

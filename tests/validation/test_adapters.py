@@ -120,6 +120,20 @@ def test_experts_and_layers_on_the_host() -> None:
     assert layers["gpu_layers"] == 42 and layers["host"]["bandwidth"] == "102 GB/s"
 
 
+def test_prompts_by_micro_batch_and_depth() -> None:
+    """What llama-bench's -ub and -d say: tokens that are read at a time, and tokens that are cached before."""
+    row = next(row for row in read_rows("community_speed.csv") if row["ubatch"] == "2048" and row["depth"] == "4096")
+    scenario = community_speed.scenario_of(row)
+    assert (scenario["batched_tokens"], scenario["cached_tokens"], scenario["prompt_tokens"]) == (2048, 4096, 2048)
+
+
+def test_weights_that_were_repacked_are_no_row() -> None:
+    """A token that took less than reading the published weights does was computed with others."""
+    row = next(row for row in read_rows("community_speed.csv") if row["id"] == "Cd0528")
+    with pytest.raises(SkipError, match="other weights"):
+        community_speed.scenario_of(row)
+
+
 def test_models_that_the_catalogue_lacks_have_a_source() -> None:
     """Each has its config and where its sizes are from; another name leads to the catalogue's."""
     for name, entry in entries().items():

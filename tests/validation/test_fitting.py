@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from calc.validation.fitting import Item, above_of, chosen, fit, without
+from calc.validation.fitting import Item, above_of, chosen, felt, fit, without
 
 
 def item(source: str, place: int, work: float, measured: float, name: str = "share") -> Item:
@@ -64,3 +64,10 @@ def test_long_tables_are_sampled_alike_each_time() -> None:
     many = [item("a", place, 0.1, 1.0) for place in range(200)]
     assert len(chosen(many)) == 20
     assert {row.id for row in chosen(many)} == {row.id for row in chosen(many[::-1])}
+
+
+def test_an_error_that_is_far_off_pulls_hardly() -> None:
+    """An error of twelve times counts little more than one of eleven: a tenth of what 1.2 counts more than 1.1."""
+    near, far = (felt(math.log(more)) - felt(math.log(less)) for more, less in ((1.2, 1.1), (12, 11)))
+    assert 0 < far < near / 10
+    assert 0.9 * math.log(1.2 / 1.1) < near < 1.1 * math.log(1.2 / 1.1)

@@ -50,7 +50,7 @@ BOUNDS: dict[str, Bound] = {
     ),
     **dict.fromkeys(("tensor_hidden", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
-    **dict.fromkeys(("integer_share", "ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
+    **dict.fromkeys(("ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("state_pool_share", "state_share"), SHARE),
     **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
     **dict.fromkeys(
@@ -86,6 +86,9 @@ BOUNDS: dict[str, Bound] = {
     "states_held": ("", 1, 8),
     "state_kernels": ("", 0, 50),
     "captured_sequences": ("", 0, 2**17),
+    "expert_tile": ("", 0, 256),
+    **dict.fromkeys(("expert_idle_share", "fp4_share", "integer_most", "integer_share"), ("", 0, 1)),
+    **dict.fromkeys(("expert_kernels", "expert_passes"), ("", 0, 50)),
     "converted_bytes": ("bytes", 0, 32),
     "unpack_rows": ("", 0, 2**17),
     "request_s": ("seconds", 0, 1),

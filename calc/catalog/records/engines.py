@@ -56,6 +56,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
 LARGEST_GRAPHS = ("captured_sequences", "graph_sequences", "graph_sequences_large", "graph_sequences_ranks")
+UNCOMPILED = "launch_s_uncompiled"  # of an engine that without graphs runs PyTorch kernel by kernel
 OWN_CHOICE = -1
 
 
@@ -114,12 +115,14 @@ class Engine(NamedTuple):
     def valued(self, values: Mapping[str, float]) -> "Engine":
         """Return the engine with other values, as of its era, and as of the graphs that it records.
 
-        Without any, none holds memory or spares launches.
+        Without any, none holds memory or spares launches, and an engine that compiles where it records does not.
         """
         found = self.as_of_era(values)
         if self.graphs != OWN_CHOICE:
             names = LARGEST_GRAPHS if self.graphs else OF_GRAPHS
             found |= {name: float(self.graphs) for name in names if name in found}
+        if not self.graphs and UNCOMPILED in found:
+            found["launch_s"] = found[UNCOMPILED]
         return self._replace(values=found)
 
     def coefficient(self, name: str) -> EngineCoefficient:
