@@ -1,7 +1,7 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
 from calc.calculators.engines import place
-from calc.calculators.inputs import Amount, whole
+from calc.calculators.inputs import Amount, whole, whole_if
 from calc.calculators.rendering import Report
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
@@ -74,11 +74,6 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     if promised:
         arrivals["objective"] = promised
     return {**plain, "arrivals": arrivals}
-
-
-def whole_if(value: object) -> object:
-    """Return a number as a whole one where it is; the scenario says what is wrong with another."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def serves(report: Report) -> bool:

@@ -134,6 +134,11 @@ def amount(read_values: Mapping[str, object], name: str) -> float:
     return value
 
 
+def whole_if(value: object) -> object:
+    """Return a number as a whole one where it is; the scenario says what is wrong with another."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def read_amount(field: Amount, typed: str) -> float | None:
     """Return a number such as 2.50, None for nothing; a comma is refused, which is read in two ways."""
     if not typed:

@@ -34,7 +34,7 @@ def label(side: dict[str, Any], own: list[str]) -> str:
     """Return a side's own fields in words, a number of devices before what they are."""
     said = [in_words(name, side[name]) for name in own if name in side and name not in COUNTED]
     if not set(own).isdisjoint(COUNTED) and "accelerator" in side:
-        count = int(str(side.get("accelerators", 1)))
+        count = side.get("accelerators", 1)
         name = shown("accelerator", side["accelerator"])
         said.insert(0, f"{count} × {name}" if count > 1 or "accelerators" in own else name)
     return ", ".join(said)

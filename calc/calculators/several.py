@@ -1,6 +1,6 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
-from calc.calculators.inputs import Amount, Choice, Number, amount
+from calc.calculators.inputs import Amount, Choice, Number, amount, whole, whole_if
 from calc.calculators.rendering import Report
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
@@ -89,7 +89,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 def unlike(values: dict[str, object]) -> dict[str, object]:
     """Return the devices of two kinds as a scenario lists them, and what each has of the layers where that is said."""
-    counts = [int(str(values[name])) for name in ("accelerators", "other_accelerators")]
+    counts = [whole(values, name) for name in ("accelerators", "other_accelerators")]
     listed = []
     for prefix, count in zip(("", "other_"), counts, strict=True):
         item: dict[str, object] = {"id": values[f"{prefix}accelerator"], "count": count}
@@ -107,16 +107,11 @@ def pools(values: dict[str, object]) -> dict[str, object]:
     """Return the two pools as a scenario has them; a copy is divided over its whole pool unless a form says more."""
     found: dict[str, object] = {}
     for name, field in (("prefill", "prefill_accelerators"), ("decode", "accelerators")):
-        count = whole(values[field])
-        found[name] = {"accelerators": count, "parallelism": {"tensor": whole(values.get(f"{name}_tensor", count))}}
+        count = whole_if(values[field])
+        found[name] = {"accelerators": count, "parallelism": {"tensor": whole_if(values.get(f"{name}_tensor", count))}}
     if "pool_link" in values:
         found["link"] = values["pool_link"]
     return found
-
-
-def whole(value: object) -> object:
-    """Return a number as a whole one where it is; the scenario says what is wrong with another."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def lists(report: Report) -> bool:

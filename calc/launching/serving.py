@@ -171,10 +171,10 @@ def drafting(drafted: Mapping[str, Any]) -> str:
 def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Iterate over what llama.cpp alone is told: its slots share the cells of one cache."""
     filled = report["scenario"]
-    slots = scenario.get("sequence_slots") or report["memory"]["sequences"]
+    slots = filled.get("sequence_slots") or report["memory"]["sequences"]
     yield "gpu_layers", scenario["gpu_layers"] if scenario.get("gpu_layers") is not None else ALL_LAYERS
     yield "sequences", slots
-    yield "cells", (filled["context_tokens"] + filled["cached_tokens"]) * int(str(slots))
+    yield "cells", (filled["context_tokens"] + filled["cached_tokens"]) * slots
     if filled["attention"] == "flash":
         yield "flash", "on"
     if filled["parallelism"]["tensor"] > 1:

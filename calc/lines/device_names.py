@@ -105,19 +105,17 @@ class DeviceNames:
         for window in joined(line, words(line), FEW_WORDS):
             start, end = window[0].start, window[-1].end
             found = self.catalog.lookup("machines", line.small[start:end])
-            devices = int(str(self.catalog.entries("machines")[found].get("devices", 0))) if found else 0
-            if (
-                found is None
-                or devices < 2
-                or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text))
-            ):
+            if found is None or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text)):
                 continue
-            device = str(self.catalog.entries("machines")[found]["accelerator"])
+            named = self.catalog.machine(found)
+            if named.devices < 2:
+                continue
             line.claim(start, end)
             said = self.count_beside(line, pieces, window)
-            count = devices if said is None else said.value * (devices if said.value % devices else 1)
+            each = named.devices
+            count = each if said is None else said.value * (each if said.value % each else 1)
             place = said or Count(start, end, value=0)
-            return Name(start, end, "accelerators", id=device), place._replace(value=count)
+            return Name(start, end, "accelerators", id=named.accelerator), place._replace(value=count)
         return None
 
     def slice_of(self, line: Line, device_id: str, end: int) -> Count | None:

@@ -77,6 +77,12 @@ class Reader:
         assert value is None or isinstance(value, int | float)
         return value
 
+    def count(self, field: str) -> int | None:
+        """Return the whole number that the line gives a field, None for nothing."""
+        value = self.value(field)
+        assert value is None or isinstance(value, int)
+        return value
+
     def place(self, field: str) -> int:
         """Return where a field is said."""
         return next((chip.start for chip in self.chips if chip.field == field), -1)
@@ -109,8 +115,9 @@ class Reader:
         if nodes and place is None:
             self.line.taken[nodes.start : nodes.end] = [False] * (nodes.end - nodes.start)
         elif nodes and place is not None:
-            count = int(str(self.chips[place].value)) * int(str(nodes.value))
-            self.chips[place] = self.chips[place]._replace(value=count)
+            each, machines = self.chips[place].value, nodes.value
+            assert isinstance(each, int) and isinstance(machines, int)
+            self.chips[place] = self.chips[place]._replace(value=each * machines)
 
     def read_models_and_devices(self) -> None:
         """Read names that the catalogue lists before those of several words, which could swallow a count."""

@@ -99,8 +99,8 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
 def host(reader: Reader) -> dict[str, object]:
     """Return what a line says of the host."""
     found = said(reader, ("processor",))
-    if (memory := reader.value("host_memory")) is not None:
-        found["memory"] = int(str(memory)) * GIB
+    if (memory := reader.count("host_memory")) is not None:
+        found["memory"] = memory * GIB
     return {"host": found} if found else {}
 
 
@@ -111,7 +111,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY
-    several = int(str(scenario.get("accelerators", 1))) > 1
+    several = (reader.count("accelerators") or 1) > 1
     usual: dict[str, object] = {
         "method": "full" if kind == "duration" and anew else "qlora",
         "checkpointing": "full",
@@ -145,17 +145,19 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
     Where a line says nothing of them, a model that is trained anew has as many as serve it best for what they cost
     (Hoffmann et al. 2022, table 3), and one that is tuned has those of the form.
     """
-    samples, epochs = reader.value("samples"), int(str(reader.value("epochs") or 1))
+    samples, stated, epochs = (reader.count(name) for name in ("samples", "training_tokens", "epochs"))
     if samples is not None:
-        tokens = int(str(samples)) * int(str(scenario.setdefault("sequence_tokens", of_each(reader))))
-    elif "training_tokens" in scenario:
-        tokens = int(str(scenario["training_tokens"]))
-        if epochs == 1:
+        each = reader.count("sequence_tokens") or of_each(reader)
+        scenario.setdefault("sequence_tokens", each)
+        tokens = samples * each
+    elif stated is not None:
+        tokens = stated
+        if not epochs or epochs == 1:
             return
     else:
         size = parameters_total(known_architecture(reader.facts, str(reader.value("model"))))
         tokens = TOKENS_EACH * size if anew else TUNED_ON
-    reader.taken["training_tokens"] = scenario["training_tokens"] = tokens * epochs
+    reader.taken["training_tokens"] = scenario["training_tokens"] = tokens * (epochs or 1)
 
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:

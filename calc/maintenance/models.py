@@ -106,7 +106,7 @@ def file_for(config: Mapping[str, object], folder: Path = DATA) -> Path:
     return most if most and counts[most] else folder / "models" / f"{family.replace('_', '-').casefold()}.toml"
 
 
-def add(path: Path, repository: str, known: Mapping[str, object], folder: Path = DATA) -> str:
+def add(path: Path, repository: str, known: Mapping[str, str], folder: Path = DATA) -> str:
     """Write the entry of the model at `path` into its family's file; return what was written and what it computes.
 
     `known` has more of the entry, and `parameters`, the count that each build compares. Raises ValueError
@@ -116,9 +116,9 @@ def add(path: Path, repository: str, known: Mapping[str, object], folder: Path =
     found = catalog().listed_model(repository)
     if found is not None:
         raise ValueError(f"{repository} is in the catalogue, as {found}")
-    total, counted = parameters_total(read_config(Config(config))), known.get("parameters")
-    if counted and int(str(counted)) != total:
-        raise ValueError(f"{repository} has {int(str(counted)):,} parameters by its maker, and {total:,} by calc")
+    total, counted = parameters_total(read_config(Config(config))), int(known.get("parameters", 0))
+    if counted and counted != total:
+        raise ValueError(f"{repository} has {counted:,} parameters by its maker, and {total:,} by calc")
     more = {key: value for key, value in known.items() if key != "parameters"}
     entry_id, target = id_of(repository), file_for(config, folder)
     append(target, table_text([entry_id], entry_of(config, repository, **more)), folder)

@@ -30,7 +30,8 @@ def read_cache_store(reader: Reader, engine: Engine | None, architecture: Archit
         raise ScenarioError(f"{field}.to", f"must be {HOST} or {DISK}, not {place!r:.60}", instead=(HOST, DISK))
     if "bytes" not in fields:
         raise ScenarioError(f"{field}.bytes", 'is missing: how much room there is, such as "64 GiB"')
-    filled: dict[str, object] = {"to": place, "bytes": read_size(fields["bytes"], f"{field}.bytes")}
+    size = read_size(fields["bytes"], f"{field}.bytes")
+    filled: dict[str, object] = {"to": place, "bytes": size}
     rate = None
     if place == HOST and "bandwidth" in fields:
         raise ScenarioError(f"{field}.bandwidth", "is that of a disk; what comes from memory goes over pcie")
@@ -39,7 +40,7 @@ def read_cache_store(reader: Reader, engine: Engine | None, architecture: Archit
             raise ScenarioError(f"{field}.bandwidth", 'is missing: how fast the disk is read, such as "7 GB/s"')
         filled["bandwidth"] = rate = read_rate(fields["bandwidth"], f"{field}.bandwidth")
     reader.filled[field] = filled
-    return CacheStore(str(place), int(str(filled["bytes"])), None if rate is None else float(rate))
+    return CacheStore(str(place), size, None if rate is None else float(rate))
 
 
 def known(value: object, field: str) -> Mapping[object, object]:
