@@ -87,6 +87,24 @@ def show_number(value: float, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def show_times(first: float, second: float, digits: int = 2) -> str:
+    """Return how many times one number is another.
+
+    >>> show_times(3.0, 2.0), show_times(100, 8, digits=3)
+    ('1.5 times', '12.5 times')
+    """
+    return f"{show_number(first / second, digits)} times"
+
+
+def show_share(part: float, whole: float, decimals: int = 0) -> str:
+    """Return a part of a whole in percent.
+
+    >>> show_share(1, 8), show_share(1, 8, decimals=1)
+    ('12 %', '12.5 %')
+    """
+    return f"{100 * part / whole:.{decimals}f} %"
+
+
 def show_count(value: float) -> str:
     """Return a whole number with its thousands separated.
 
@@ -115,6 +133,16 @@ def show_large_count(value: float) -> str:
         if value >= size:
             return f"{show_number(value / size)} {word}"
     return show_count(value)
+
+
+def show_flop(operations: float) -> str:
+    """Return operations in the unit in which a pass is said.
+
+    >>> show_flop(16.06e9), show_flop(2.5e13)
+    ('16.1 GFLOP', '25.0 TFLOP')
+    """
+    size, name = (1e12, "TFLOP") if operations >= 1e12 else (1e9, "GFLOP")
+    return f"{show_number(operations / size)} {name}"
 
 
 def show_power(value: float) -> str:
@@ -185,6 +213,17 @@ def show_seconds(seconds: float) -> str:
     if seconds < 2 * DAY_S:
         return f"{show_number(seconds / HOUR_S)} h"
     return f"{show_number(seconds / DAY_S)} days"
+
+
+def show_days(value: float) -> str:
+    """Return a number of days, whole ones without a point; less than one in hours.
+
+    >>> show_days(2), show_days(1), show_days(0.25), show_days(12.5)
+    ('2 days', '1 day', '6.00 hours', '12.5 days')
+    """
+    if value < 1:
+        return f"{show_number(24 * value)} hours"
+    return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
 
 
 def show_tokens_per_s(rate: float) -> str:

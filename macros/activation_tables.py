@@ -1,11 +1,11 @@
 """Tables of activations: what a layer keeps of a token, and where checkpoints are best placed."""
 
-from math import ceil
-
 from calc import estimate
 from calc.calculators.html import table, text
 from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
+from calc.memory.training.checkpoint_distance import alive_at_most, checkpoint_of_layer
+from calc.training.kept import kept_of_token, kept_together
 from calc.units import show_count
 from macros.inline import look_up, opening
 from macros.inline import step as written
@@ -15,29 +15,16 @@ from macros.training_tables import Run
 
 __all__ = ["checkpoint_table", "layer_table"]
 
-LABEL = "A layer keeps: "
-
-
-def kept_by_label(run: Run) -> tuple[dict[str, float], int]:
-    """Return the bytes that one layer keeps of a token, by what they are, and the tokens of the micro-batch."""
-    report: Report = estimate(training(run))
-    part = next(part for part in report["memory"]["parts"] if part["id"] == "activations")
-    tokens = report["scenario"]["micro_batch"] * report["scenario"]["sequence_tokens"]
-    found = {
-        step["name"].removeprefix(LABEL): step["value"] / tokens for step in part["steps"] if LABEL in step["name"]
-    }
-    return found, tokens
-
 
 def layer_table(base: Run, *runs: tuple[str, Run]) -> str:
     """Return what one layer keeps of a token for its backward pass, tensor by tensor, in some runs side by side."""
-    columns = [kept_by_label({**base, **changes})[0] for _, changes in runs]
+    columns = [kept_of_token(estimate(training({**base, **changes}))) for _, changes in runs]
     labels = dict.fromkeys(label for column in columns for label in column)
     rows = []
     for label in labels:
         sizes = [column.get(label, 0) for column in columns]
         rows.append([text(label[0].upper() + label[1:]), *(show_count(size) if size >= 1 else "–" for size in sizes)])
-    rows.append(["Together", *(show_count(sum(column.values())) for column in columns)])
+    rows.append(["Together", *(show_count(kept_together(column)) for column in columns)])
     headings = ("Kept by one layer", *(name for name, _ in runs))
     model = catalog().model(str(base["model"])).name
     return block(table(headings, rows, caption=f"{model}: bytes that one layer keeps of one token"))
@@ -50,13 +37,14 @@ def checkpoint_table(model: str, *lengths: int, equal_layers: int = 100) -> str:
     """
     full: Report = estimate(training({"model": model, "checkpointing": "none"}))
     saved, layers = look_up("layer", full)[0], full["model"]["layers"]
-    checkpoint, _, _ = look_up("kept", estimate(training({"model": model, "checkpointing": "full"})))
-    each = checkpoint / layers
+    checkpoints, _, _ = look_up("kept", estimate(training({"model": model, "checkpointing": "full"})))
+    each = checkpoint_of_layer(checkpoints, layers=layers)
     rows = []
     for length in lengths:
         numbers = f"⌈{layers} / {length}⌉ × {size_binary(each)} + {length} × {size_binary(saved)}"
-        size = ceil(layers / length) * each + length * saved
-        cells = [show_count(length), show_count(ceil(equal_layers / length) + length)]
+        size = alive_at_most(layers=layers, distance=length, checkpoint=each, layer=saved)
+        alive = alive_at_most(layers=equal_layers, distance=length, checkpoint=1, layer=1)
+        cells = [show_count(length), show_count(alive)]
         fits = length <= layers
         formula = r"\lceil \frac{L}{k} \rceil \cdot B_{\text{checkpoint}} + k \cdot B_{\text{layer}}"
         cells.append(

@@ -2,6 +2,8 @@
 
 from calc import estimate
 from calc.calculators.html import table, text
+from calc.calculators.parts import growth_of_cache, token_bytes
+from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
 from calc.memory.kv_cache import expanded_token_bytes
@@ -19,10 +21,26 @@ SHORT, LONG = 8192, 131_072
 STEP = 512  # tokens over which the growth of a cache is taken; no window is shorter, and compressed entries divide it
 
 
-def kept(model: str, tokens: int, *parts: str) -> int:
-    """Return the bytes of some parts of a report on one sequence of `tokens`, in 16 bit; 0 for a part it has not."""
-    report: Report = estimate({"model": model, "weights": "bf16", "context_tokens": tokens})
-    return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] in parts)
+def report_on(model: str, tokens: int) -> Report:
+    """Return the report on one sequence of `tokens`, in 16 bit."""
+    return estimate({"model": model, "weights": "bf16", "context_tokens": tokens})
+
+
+def sizes_of(model: str) -> list[float]:
+    """Return what a model keeps: of a token at first and later, of a short and a long sequence, and at any length."""
+    first, short, long, longer = (report_on(model, tokens) for tokens in (STEP, SHORT, LONG, LONG + STEP))
+    later = growth_of_cache(long, longer)
+    return [token_bytes(first), later, *(part_bytes(one, CACHE) for one in (short, long)), part_bytes(short, STATE)]
+
+
+def expanded_sizes(model: str) -> list[float]:
+    """Return the same of latent attention that an engine expands."""
+    bf16, architecture = catalog().number_format("bf16"), architecture_named(model)
+    sizes = [
+        expanded_token_bytes(architecture=architecture, key_format=bf16, value_format=bf16, tokens=tokens)
+        for tokens in (1, SHORT, LONG)
+    ]
+    return [sizes[0], *sizes, 0]
 
 
 def cache_table(*rows: tuple[str, ...]) -> str:
@@ -33,16 +51,7 @@ def cache_table(*rows: tuple[str, ...]) -> str:
     cells = []
     for kind, model, *form in rows:
         record = catalog().model(model)
-        if form == [EXPANDED]:
-            bf16 = catalog().number_format("bf16")
-            architecture = architecture_named(model)
-            token = expanded_token_bytes(architecture=architecture, key_format=bf16, value_format=bf16)
-            sizes = [token, token, SHORT * token, LONG * token, 0]
-        else:
-            first = kept(model, STEP, CACHE) // STEP
-            later = (kept(model, LONG + STEP, CACHE) - kept(model, LONG, CACHE)) // STEP
-            sequences = [kept(model, tokens, CACHE) for tokens in (SHORT, LONG)]
-            sizes = [first, later, *sequences, kept(model, SHORT, STATE)]
+        sizes = expanded_sizes(model) if form == [EXPANDED] else sizes_of(model)
         shown = [size_binary(size) if size else "–" for size in sizes]
         for position, tokens in ((2, SHORT), (3, LONG)):
             if tokens > record.context_tokens and sizes[position]:

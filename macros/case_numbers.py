@@ -1,18 +1,22 @@
 """Numbers of case studies: models that share a device, speed-ups, times, cards and bits; each opens its working."""
 
-import math
 from typing import Any
 
 from calc import estimate
-from calc.architecture.parameters import parameters_total
+from calc.architecture.parameters import parameters_multiplied, parameters_total
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.memory.effective_bits import bits_per_weight
+from calc.performance.paces import passes_within
+from calc.performance.token_pass import product_flops
 from calc.planning.cost import newest_electricity
+from calc.planning.ownership import energy_cost, site_kwh
+from calc.planning.rules_of_thumb import devices_by_memory
 from calc.scenario.model import known_architecture
-from calc.units import GB, show_count, show_number, show_seconds, show_tokens_per_s
+from calc.units import GB, show_count, show_flop, show_number, show_seconds, show_tokens_per_s
 from macros.inline import opening, step, steps_inline
 
 __all__ = ["bits_in", "cards", "electricity", "gained", "operations", "passes", "shared", "timed"]
@@ -78,7 +82,7 @@ def passes(seconds: float, **scenario: object) -> str:
     """Return how many passes of a scenario fit into some seconds, one after the other, inline."""
     report: Report = estimate(scenario)
     each = report["speed"]["time_to_first_token_s"]["typical"]
-    count = round(seconds / each)
+    count = passes_within(seconds, pass_s=each)
     return opening(
         show_count(count), step("Passes", r"\frac{t}{t_{\text{pass}}}", f"{seconds:g} / {each:.4g}", str(count))
     )
@@ -86,14 +90,8 @@ def passes(seconds: float, **scenario: object) -> str:
 
 def operations(model: str, tokens: int = 1) -> str:
     """Return the operations of a pass over some tokens, two for each parameter that is multiplied with, inline."""
-    report: Report = estimate({"model": model})
-    architecture = known_architecture(catalog(), catalog().model(model).id)
-    blocks = report["model"]["blocks"]
-    tables = 0 if architecture.tied else blocks.get("token_embedding", 0)
-    used = report["model"]["parameters_active"] - tables - blocks.get("other_embedding", 0)
-    value = 2 * used * tokens
-    size, name = next((size, name) for size, name in ((1e12, "TFLOP"), (1e9, "GFLOP")) if value >= size)
-    shown = f"{show_number(value / size)} {name}"
+    used = parameters_multiplied(known_architecture(catalog(), catalog().model(model).id))
+    shown = show_flop(product_flops(used, tokens=tokens))
     return opening(shown, step("Operations", r"2 N T", f"2 × {show_count(used)} × {show_count(tokens)}", shown))
 
 
@@ -105,7 +103,7 @@ def cards(accelerator: str, gb: float = 0, reserve: float = 0, **scenario: objec
     """
     record = catalog().accelerator(accelerator)
     size = gb * GB if gb else part_bytes(estimate(scenario), "weights")
-    count = math.ceil(size / (record.capacity_bytes * (1 - reserve)))
+    count = devices_by_memory(size, capacity_bytes=record.capacity_bytes, reserve=reserve)
     formula = (
         r"\lceil M / M_{\text{device}} \rceil" if not reserve else r"\lceil M / ((1 - r) M_{\text{device}}) \rceil"
     )
@@ -121,7 +119,7 @@ def bits_in(model: str, gb: float) -> str:
     """Return the bits that each parameter of a model may take, so that all of them are some GB, inline."""
     record = catalog().model(model)
     count = parameters_total(known_architecture(catalog(), record.id))
-    shown = f"{8 * gb * GB / count:.2f} bits"
+    shown = f"{bits_per_weight(size_bytes=gb * GB, parameters=count):.2f} bits"
     numbers = f"8 × {show_count(gb * GB)} / {show_count(count)}"
     return opening(shown, step(f"Bits for each parameter of {record.name}", r"\frac{8 M}{N}", numbers, shown))
 
@@ -133,7 +131,8 @@ def electricity(accelerator: str, hours: float) -> str:
     price = newest_electricity(catalog())
     if watts is None or price is None:
         raise ValueError(f"{record.id} has no power, or the catalogue no price of electricity")
-    energy = watts * hours / 1000
-    shown = f"{show_number(energy)} kWh, {energy * price.each:,.2f} {price.currency}"
+    energy = site_kwh(watts=watts, hours=hours)
+    cost = energy_cost(energy, each_kwh=price.each)
+    shown = f"{show_number(energy)} kWh, {cost:,.2f} {price.currency}"
     numbers = f"{show_number(watts)} × {hours:g} / 1,000 × {price.each:g} ({price.region}, {price.checked})"
     return opening(shown, step("Electricity", r"P \cdot t \cdot c", numbers, shown))

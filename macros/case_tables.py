@@ -4,10 +4,12 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import table, text
+from calc.calculators.parts import token_bytes
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_binary, size_gb, size_gib
 from calc.calculators.speed_answer import per_second
 from calc.catalog import catalog
+from calc.performance.paces import texts_per_s
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_gb, show_gib, show_large_count, show_seconds
 from macros.links import calculator_link
@@ -35,7 +37,7 @@ def needs_table(*rows: tuple[str, str], context_tokens: int = 131_072) -> str:
                 calculator_link("will-it-fit", shown, **asked, context_tokens=context_tokens),
                 show_gb(size),
                 show_gib(size),
-                size_binary(cache / context_tokens),
+                size_binary(token_bytes(report)),
                 size_gb(cache),
                 size_gb(size + cache),
             ]
@@ -121,7 +123,11 @@ def batch_table(model: str, weights: str, accelerator: str, tokens: int, counts:
         asked = {"model": model, "weights": weights, "accelerator": accelerator, "engine": "transformers"}
         report: Report = estimate({**asked, "prompt_tokens": tokens, "output_tokens": 0, "sequences": count})
         seconds = report["speed"]["time_to_first_token_s"]["typical"]
-        cells = [show_seconds(seconds), per_second(count / seconds), text(report["speed"]["bound_by"])]
+        cells = [
+            show_seconds(seconds),
+            per_second(texts_per_s(count, pass_s=seconds)),
+            text(report["speed"]["bound_by"]),
+        ]
         body.append([show_count(count), *cells, size_gib(report["memory"]["allocated_bytes"])])
     heads = ("Texts at once", "Time of the pass", "Texts", "Bound by", "Memory in use")
     name = f"{catalog().model(model).name} in {catalog().weights_format(weights).name}"

@@ -1,20 +1,17 @@
 """Tables and numbers of how devices are built: matrix and vector rates, memories from near to far, number formats."""
 
-from calc.calculators.html import element, table, text
+from calc.calculators.html import table, text
 from calc.calculators.rendering import source_html
-from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
-from calc.catalog.records import Accelerator
+from calc.catalog.records import Accelerator, Fact
 from calc.units import show_number
 from macros.facts import fact_line
-from macros.figures import WIDTH, whole_figure
 from macros.inline import device, opening, step
 from macros.markdown import block
 
 __all__ = [
     "balance",
     "extreme",
-    "hierarchy_figure",
     "memory_table",
     "rate_ratio",
     "rate_table",
@@ -23,23 +20,21 @@ __all__ = [
 ]
 
 BALANCE = r"\frac{P}{BW}"
-HIERARCHY_ROW = 62  # of the drawing: a memory and the way above it
 CACHES = ("l2_cache", "last_level_cache")
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
 
 
-def quantity(record: Accelerator, field: str) -> float:
-    """Return a fact in its base unit. Raises ValueError where it is not known."""
-    found = record.quantity(field)
-    if found is None:
+def known(record: Accelerator, field: str) -> Fact:
+    """Return a fact of a device. Raises ValueError where it is not known."""
+    if field not in record.facts:
         raise ValueError(f"{record.id} has no {field}; it has {', '.join(record.facts)}")
-    return found
+    return record.facts[field]
 
 
 def rate_ratio(accelerator: str, field: str, over: str, digits: int = 2) -> str:
     """Return how many times a rate or size of a device is another of its own, inline, with both and their sources."""
     record = catalog().accelerator(accelerator)
-    shown = show_number(quantity(record, field) / quantity(record, over), digits)
+    shown = show_number(known(record, field).times(known(record, over)), digits)
     numbers = f"{record.facts[field].show()} / {record.facts[over].show()}"
     working = fact_line(record, field) + fact_line(record, over)
     return opening(shown, working + step("How many times", r"\frac{a}{b}", numbers, shown))
@@ -48,9 +43,9 @@ def rate_ratio(accelerator: str, field: str, over: str, digits: int = 2) -> str:
 def balance(accelerator: str, field: str = "bf16") -> str:
     """Return the operations a device can do for each byte it reads, inline: where memory and arithmetic balance."""
     record = catalog().accelerator(accelerator)
-    rate, bandwidth = quantity(record, field), quantity(record, "bandwidth")
-    shown = f"{show_number(rate / bandwidth)} operations"
-    numbers = f"{rate:.4g} / {bandwidth:.4g}"
+    rate, bandwidth = known(record, field), known(record, "bandwidth")
+    shown = f"{show_number(rate.times(bandwidth))} operations"
+    numbers = f"{rate.value:.4g} / {bandwidth.value:.4g}"
     working = fact_line(record, field) + fact_line(record, "bandwidth")
     return opening(shown, working + step("Operations for each byte", BALANCE, numbers, shown))
 
@@ -60,7 +55,7 @@ def extreme(field: str, which: str, segment: str = "", vendor: str = "", since: 
 
     `which`: "least" or "most"; `segment`, `vendor` and `since` (a year) narrow the devices.
     """
-    known = [
+    having = [
         record
         for record in catalog().accelerators()
         if record.quantity(field) is not None
@@ -68,9 +63,9 @@ def extreme(field: str, which: str, segment: str = "", vendor: str = "", since: 
         and vendor in ("", record.vendor)
         and record.released >= since
     ]
-    if not known or which not in ("least", "most"):
+    if not having or which not in ("least", "most"):
         raise ValueError(f"no device has {field} in {segment or 'any segment'}, or {which!r} is neither least nor most")
-    found = (min if which == "least" else max)(known, key=lambda record: quantity(record, field))
+    found = (min if which == "least" else max)(having, key=lambda record: record.quantity(field) or 0)
     return opening(found.facts[field].show(), fact_line(found, field))
 
 
@@ -89,7 +84,7 @@ def vector_table(*devices: str) -> str:
                 text(record.released[:4]),
                 text(record.facts["fp32"].show()),
                 text(matrix.show()),
-                f"{float(matrix.value) / quantity(record, 'fp32'):.1f}",
+                f"{matrix.times(known(record, 'fp32')):.1f}",
             ]
         )
     headings = ("Device", "Generation", "Year", "Vector, FP32", "Matrix, 16 bit", "Matrix over vector")
@@ -121,12 +116,12 @@ def memory_table(*devices: str) -> str:
 def rate_table(*devices: str) -> str:
     """Return the dense rates of some devices in each number format that one of them has a rate for."""
     records = [catalog().accelerator(name) for name in devices]
-    known = [field for field in FORMATS if any(field in record.facts for record in records)]
+    fields = [field for field in FORMATS if any(field in record.facts for record in records)]
     rows = []
     for record in records:
-        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in known]
+        cells = [text(record.facts[field].show()) if field in record.facts else "–" for field in fields]
         rows.append([device(record), text(record.architecture), *cells])
-    headings = ("Device", "Generation", *("FP32 (vector)" if name == "fp32" else name.upper() for name in known))
+    headings = ("Device", "Generation", *("FP32 (vector)" if name == "fp32" else name.upper() for name in fields))
     return block(table(headings, rows, caption="Peak rates by number format, dense", words=2))
 
 
@@ -147,32 +142,3 @@ def spec_sheet(accelerator: str) -> str:
         )
     headings = ("Fact", "Value", "Basis", "Source")
     return block(table(headings, rows, caption=f"What is known of the {record.name}", words=4))
-
-
-def hierarchy_figure(accelerator: str, host_link: str = "pcie-5-x16") -> str:
-    """Return the drawing of a device's memories, from registers to its host's: sizes, and the rates between them."""
-    record, link = catalog().accelerator(accelerator), catalog().link(host_link)
-    units = quantity(record, "compute_units")
-    steps = [
-        (f"Registers, {units:.0f} units", size_binary(units * quantity(record, "register_file"))),
-        (f"Shared memory, {units:.0f} units", size_binary(units * quantity(record, "shared_memory"))),
-        ("L2 cache", size_binary(quantity(record, "l2_cache"))),
-        ("Device memory", record.facts["memory"].show()),
-        ("Host memory", ""),
-    ]
-    rates = {3: record.facts["bandwidth"].show(), 4: f"{link.one_way.show()} each way, {link.name}"}
-    drawn = ""
-    for index, (name, size) in enumerate(steps):
-        width, top = 240 + 40 * index, index * HIERARCHY_ROW
-        left = (WIDTH - width) // 2
-        drawn += element("rect", x=left, y=top + 18, width=width, height=40, class_="figure-outline")
-        words = f"{name}: {size}" if size else name
-        drawn += element("text", text(words), x=WIDTH // 2, y=top + 43, text_anchor="middle")
-        if index in rates:
-            drawn += element("text", text(f"↕ {rates[index]}"), x=WIDTH // 2, y=top + 12, text_anchor="middle")
-    said = ", ".join(f"{name} {size}".strip() for name, size in steps)
-    caption = (
-        f"The memories of {record.name}, nearest first. What is written between two of them is the rate of the way."
-    )
-    summary = f"{caption} {said}. Device memory is read at {rates[3]}, the host's at {rates[4]}."
-    return whole_figure(drawn, "", caption, summary, height=HIERARCHY_ROW * len(steps))

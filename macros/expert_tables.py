@@ -2,8 +2,9 @@
 
 from calc import estimate
 from calc.architecture.parameters import parameters_active, parameters_total
-from calc.architecture.routing import experts_touched, parameters_touched
+from calc.architecture.routing import active_share, experts_touched, layers_with_experts, routing, touched_share
 from calc.calculators.html import table, text
+from calc.calculators.parts import on_all_devices
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
@@ -11,7 +12,7 @@ from calc.units import show_count, show_large_count, show_number
 from macros.inline import Report
 from macros.links import calculator_link
 from macros.markdown import block
-from macros.model_numbers import architecture_named, routing
+from macros.model_numbers import architecture_named
 
 __all__ = ["expert_layout_table", "expert_table", "touched_table"]
 
@@ -25,19 +26,16 @@ def expert_table(*models: str) -> str:
         model, architecture = catalog().model(name), architecture_named(name)
         total, active = parameters_total(architecture), parameters_active(architecture)
         experts, chosen = routing(architecture)
-        with_experts = sum(
-            count for kind, count in architecture.kind_counts() if any(t.active is not None for t in kind.tensors)
-        )
         shared = any(tensor.block == "shared_expert" for kind in architecture.kinds for tensor in kind.tensors)
         rows.append(
             [
                 calculator_link("will-it-fit", model.name, model=model.id),
                 show_large_count(total),
                 show_large_count(active),
-                f"{100 * active / total:.1f} %",
+                f"{100 * active_share(architecture):.1f} %",
                 f"{show_count(experts)} / {show_count(chosen)}",
                 "yes" if shared else "no",
-                f"{with_experts} of {architecture.layer_count}",
+                f"{layers_with_experts(architecture)} of {architecture.layer_count}",
                 size_gb(part_bytes(estimate({"model": model.id}), "weights")),
             ]
         )
@@ -60,11 +58,10 @@ def touched_table(*models: str, batches: tuple[int, ...] = BATCHES) -> str:
     for name in models:
         architecture = architecture_named(name)
         experts, chosen = routing(architecture)
-        total = parameters_total(architecture)
         cells = [text(catalog().model(name).name), show_count(experts)]
         for tokens in batches:
             reached = experts_touched(experts=experts, active=chosen, tokens=tokens)
-            read = parameters_touched(architecture=architecture, tokens=tokens) / total
+            read = touched_share(architecture=architecture, tokens=tokens)
             cells.append(f"{show_number(reached, 2)} ({100 * read:.0f} %)")
         rows.append(cells)
     headings = ("Model", "Experts", *(f"{show_count(n)} token{'s' if n > 1 else ''}" for n in batches))
@@ -79,7 +76,7 @@ def expert_layout_table(model: str, *layouts: tuple[str, dict[str, int]], weight
         report: Report = estimate({"model": model, "weights": weights, "parallelism": degrees})
         devices = report["scenario"]["accelerators"]
         size = part_bytes(report, "weights")
-        rows.append([text(words), show_count(devices), size_gib(size), size_gib(devices * size)])
+        rows.append([text(words), show_count(devices), size_gib(size), size_gib(on_all_devices(report, "weights"))])
     record = catalog().model(model)
     caption = f"{record.name}: weights in {catalog().weights_format(weights).name}"
     headings = ("Layout", "Devices", "On the fullest device", "On all of them, at most")

@@ -1,19 +1,17 @@
 """Tables of number formats: what they store, true bits per weight, llama.cpp's choices, and what devices compute in."""
 
 from calc import estimate
-from calc.architecture.stages import Stage
 from calc.calculators.html import element, table, text
 from calc.calculators.rendering import part_bytes, source_html
 from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
-from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_level
-from calc.memory.weights import stored_bytes, stored_tensors
-from calc.memory.weights_working import BLOCK_LABELS
+from calc.memory.effective_bits import StoredTensors, bits_per_weight, matrix_bits, stored_by_tensor, together
+from calc.memory.rounding import SIGNIFICANT_BITS, largest_level, nearest_float, nearest_level, rounding_error
 from calc.units import show_count, show_large_count, show_number
 from macros.inline import Report, opening, step
 from macros.links import calculator_link
 from macros.markdown import block
-from macros.model_numbers import LARGE_MATRIX, architecture_named
+from macros.model_numbers import architecture_named
 
 __all__ = [
     "bits_table",
@@ -38,11 +36,9 @@ def format_table() -> str:
     """Return the number formats of the catalogue with the bits that a large matrix really takes for each weight."""
     rows = []
     for record in catalog().number_formats():
-        count = LARGE_MATRIX[0] * LARGE_MATRIX[1]
-        bits = 8 * stored_bytes(shape=LARGE_MATRIX, number_format=record) / count
         kept = SCOPES[record.scope]
         cells = [element("code", text(record.id)), text(record.summary), kept, source_html(record.source)]
-        rows.append([*cells, f"{record.bits:g}", f"{bits:.3f}"])
+        rows.append([*cells, f"{record.bits:g}", f"{matrix_bits(record):.3f}"])
     headings = ("Name", "What it stores", "For", "Source", "Bits of an element", "Bits per weight")
     return block(table(headings, rows, caption="Number formats; bits per weight of a 4,096 × 4,096 matrix", words=4))
 
@@ -57,7 +53,7 @@ def rounding_table(value: float, largest: tuple[float, ...]) -> str:
                 catalog().number_format(name).name,
                 "the nearest that it has",
                 f"{read:.10g}",
-                show_number(abs(read - value), 2),
+                show_number(rounding_error(value, read), 2),
             ]
         )
     for bits in (8, 4):
@@ -65,7 +61,12 @@ def rounding_table(value: float, largest: tuple[float, ...]) -> str:
             level, read = nearest_level(value, largest=most, bits=bits)
             kind = f"INT{bits}, where the largest of the group is {most:g}"
             rows.append(
-                [kind, f"{level} × {most:g} / {2 ** (bits - 1) - 1}", f"{read:.6g}", show_number(abs(read - value), 2)]
+                [
+                    kind,
+                    f"{level} × {most:g} / {largest_level(bits)}",
+                    f"{read:.6g}",
+                    show_number(rounding_error(value, read), 2),
+                ]
             )
     headings = ("Format", "What is stored", "Read back as", "Off by")
     return block(table(headings, rows, caption=f"What formats make of {value}", words=2))
@@ -80,7 +81,7 @@ def rounded(value: float, number_format: str, largest: float = 0.0) -> str:
         return opening(f"{read:.6g}", step(name, r"\text{nearest}(x)", numbers, f"{read:.10g}"))
     bits = int(number_format.removeprefix("int"))
     level, read = nearest_level(value, largest=largest, bits=bits)
-    numbers = f"{level} × {largest:g} / {2 ** (bits - 1) - 1}"
+    numbers = f"{level} × {largest:g} / {largest_level(bits)}"
     return opening(
         f"{read:.6g}", step(f"INT{bits}", r"\text{round}\left(\frac{x}{s}\right) \cdot s", numbers, f"{read:.6g}")
     )
@@ -100,7 +101,14 @@ def bits_table(*models: str, formats: tuple[str, ...], files: str = "") -> str:
             count = report["model"]["parameters_total"]
             cells[1] = show_large_count(count)
             size = part_bytes(report, "weights")
-            cells.append(calculator_link("will-it-fit", f"{8 * size / count:.2f}", model=model.id, weights=weights))
+            cells.append(
+                calculator_link(
+                    "will-it-fit",
+                    f"{bits_per_weight(size_bytes=size, parameters=count):.2f}",
+                    model=model.id,
+                    weights=weights,
+                )
+            )
         rows.append(cells)
     headings = ("Model", "Parameters", *(catalog().weights_format(name).name for name in formats))
     caption = f"Bits per weight over the whole model{', ' if files else ''}{files}"
@@ -115,8 +123,8 @@ def mixture_table(model: str) -> str:
         size = part_bytes(report, "weights")
         link = calculator_link("will-it-fit", size_decimal(size), model=model, weights=record.id)
         base = catalog().number_format(record.base).name
-        shown = f"{8 * size / report['model']['parameters_total']:.2f}"
-        rows.append([text(record.name), text(record.summary), base, source_html(record.source), shown, link])
+        bits = bits_per_weight(size_bytes=size, parameters=report["model"]["parameters_total"])
+        rows.append([text(record.name), text(record.summary), base, source_html(record.source), f"{bits:.2f}", link])
     name = catalog().model(model).name
     headings = ("Name", "What it stores", "Mostly", "Source", "Bits per weight", f"{name}")
     return block(table(headings, rows, caption=f"llama.cpp's mixtures; size of {name}", words=4))
@@ -124,27 +132,21 @@ def mixture_table(model: str) -> str:
 
 def mixture_working(model: str, mixture: str) -> str:
     """Return which format llama.cpp gives each tensor of a model, with what it adds up to."""
-    architecture = architecture_named(model)
-    stage = Stage(architecture, 0, architecture.layer_count)
-    record = catalog().weights_format(mixture)
-    found: dict[tuple[str, str], list[int]] = {}
-    for tensor, count, number_format in stored_tensors(stage, record):
-        label = tensor.name if len(tensor.shape) > 1 else f"{BLOCK_LABELS[tensor.block]}, one-dimensional"
-        entry = found.setdefault((label, number_format.name), [0, 0, 0])
-        number = count * tensor.copies
-        entry[0] += number
-        entry[1] += count * tensor.elements
-        entry[2] += number * stored_bytes(shape=tensor.shape, number_format=number_format)
+    architecture, record = architecture_named(model), catalog().weights_format(mixture)
+    found = stored_by_tensor(architecture=architecture, weights=record)
     rows = []
-    for (label, name), (number, elements, size) in found.items():
-        named = element("code", text(label)) if "." in label else text(label)
-        counts = (show_count(number), show_large_count(elements), f"{8 * size / elements:.2f}", size_decimal(size))
-        rows.append([named, text(name), *counts])
-    elements, size = (sum(entry[place] for entry in found.values()) for place in (1, 2))
-    rows.append(["All", "", "", show_large_count(elements), f"{8 * size / elements:.2f}", size_decimal(size)])
+    for item in found:
+        named = element("code", text(item.name)) if "." in item.name else text(item.name)
+        rows.append([named, text(item.format_name), show_count(item.alike), *stored_cells(item)])
+    rows.append(["All", "", "", *stored_cells(together(found))])
     caption = f"{catalog().model(model).name} in {record.name}"
     headings = ("Tensor", "Stored as", "How many", "Parameters", "Bits per weight", "Size")
     return block(table(headings, rows, caption=caption, words=2))
+
+
+def stored_cells(item: StoredTensors) -> list[str]:
+    """Return the cells of stored tensors: their parameters, the bits of each, and the size of all."""
+    return [show_large_count(item.parameters), f"{item.bits:.2f}", size_decimal(item.stored_bytes)]
 
 
 def native_table() -> str:
@@ -158,7 +160,7 @@ def native_table() -> str:
     rows = []
     for key in sorted(generations, key=lambda key: (key[0], first[key])):
         devices = generations[key]
-        rates = [sum(name in known for known in devices) for name in COMPUTED_IN]
+        rates = [len([name for known in devices if name in known]) for name in COMPUTED_IN]
         shown = ["yes" if count == len(devices) else f"{count} of {len(devices)}" if count else "–" for count in rates]
         rows.append([text(key[1]), text(key[0]), text(first[key]), *shown])
     headings = ("Generation", "Maker", "Since", *(name.upper() for name in COMPUTED_IN))

@@ -8,7 +8,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.sizes import size, size_gb
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
-from calc.units import GIB, show_count, show_dollars, show_gb, show_gib, show_number
+from calc.units import GIB, show_dollars, show_gb, show_gib, show_number, show_times
 from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable
 from macros.links import calculator_link
@@ -145,7 +145,7 @@ def price_cell(price: Price | None) -> str:
 def memory_cell(machine: Machine) -> str:
     """Return the memory of all devices of a machine together, as programs see it."""
     record = catalog().accelerator(machine.accelerator)
-    whole = machine.devices * record.capacity_bytes
+    whole = machine.whole_bytes(record.capacity_bytes)
     return size_cell(whole, f"{whole / GIB:,.0f} GiB")
 
 
@@ -193,7 +193,7 @@ def claim_table(models: dict[str, str]) -> str:
         memory = machine.quantity("memory")
         if memory is None:
             device = catalog().accelerator(machine.accelerator)
-            memory = machine.devices * (device.quantity("memory") or 0)
+            memory = machine.whole_bytes(device.quantity("memory") or 0)
         claim = machine.claim or machine.note
         link = element("a", text(machine.name), href=catalog().source(machine.source).url, rel="noopener")
         cells = [f"{link} {element('small', text(claim))}", size_gb(memory), text(record.name)]
@@ -224,5 +224,5 @@ def training_cell(model: str, memory: float, method: str) -> str:
     asked = {"workload": "training", "model": model, "method": method, "sequence_tokens": 2048, "micro_batch": 1}
     report: Report = estimate({**asked, "checkpointing": "full"})
     size = report["memory"]["device_bytes"]
-    verdict = "fits" if size <= memory else f"{show_count(size / memory)} times too large"
+    verdict = "fits" if size <= memory else f"{show_times(size, memory, digits=1)} too large"
     return f"{verdict}: {size_gb(size)}"

@@ -6,14 +6,15 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, text
 from calc.calculators.mathml import mathml
+from calc.calculators.parts import token_bytes
 from calc.calculators.rendering import source_html, step_html
 from calc.calculators.sizes import size_binary, size_decimal, size_gb, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.units import show_count, show_large_count, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_days, show_large_count, show_seconds, show_tokens_per_s
 from macros.facts import device_link, fact_line
 from macros.markdown import inline
-from macros.training_numbers import NAMES, look_up_training, show_days
+from macros.training_numbers import NAMES, look_up_training
 
 __all__ = ["fact", "given", "number", "source", "stated"]
 
@@ -92,9 +93,7 @@ def look_up(what: str, report: Report) -> tuple[float, list[Report], str]:
         return part["bytes"], part["steps"], "GiB"
     if what == "token":
         steps = [step for step in report["steps"] if step["name"].startswith("Cache of a")]
-        cache = next(part["bytes"] for part in memory["parts"] if part["id"] == "kv_cache")
-        tokens = report["scenario"]["context_tokens"] + report["scenario"]["cached_tokens"]
-        return cache / memory["sequences"] / tokens, steps, "size"
+        return token_bytes(report), steps, "size"
     if what == "parameters":
         return model["parameters_total"], [parameter_step(model)], "words"
     if what == "active":

@@ -5,6 +5,8 @@ from typing import Any
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.html import element, table, text
+from calc.calculators.interconnect_report import over_computing, sent_bytes, share_of_pass
+from calc.calculators.parts import left_without
 from calc.calculators.rendering import source_html
 from calc.calculators.sizes import size_decimal, size_gib
 from calc.catalog import catalog
@@ -65,7 +67,7 @@ def left_on_a_card(**scenario: object) -> str:
     report: Report = estimate(scenario)
     memory = report["memory"]
     taken = [part for part in memory["parts"] if part["bytes"] and part["id"] not in ("weights", "kv_cache")]
-    left = memory["capacity_bytes"] - sum(part["bytes"] for part in taken)
+    left = left_without(report, [part["id"] for part in taken])
     numbers = " − ".join((size_gib(memory["capacity_bytes"]), *(size_gib(part["bytes"]) for part in taken)))
     name = "Capacity less " + ", ".join(part["label"].lower() for part in taken)
     return opening(size_gib(left), step(name, r"M - \sum M_{\text{runtime}}", numbers, size_gib(left)))
@@ -86,7 +88,7 @@ def link_ratio(first: str, second: str, field: str = "both_ways") -> str:
     """Return how many times as much one link carries as another, inline."""
     facts = [catalog().link(name) for name in (first, second)]
     values = [getattr(record, field) for record in facts]
-    shown = f"{values[0].value / values[1].value:.1f} times"
+    shown = f"{values[0].times(values[1]):.1f} times"
     lines = "".join(link_line(record, field) for record in facts)
     numbers = f"{values[0].show()} / {values[1].show()}"
     return opening(shown, lines + step("Ratio", r"\frac{BW_1}{BW_2}", numbers, shown))
@@ -95,10 +97,10 @@ def link_ratio(first: str, second: str, field: str = "both_ways") -> str:
 def fact_ratio(first: str, second: str, field: str) -> str:
     """Return how many times as much of a fact one accelerator has as another, inline."""
     records = [catalog().accelerator(name) for name in (first, second)]
-    values = [record.quantity(field) for record in records]
+    values = [record.facts.get(field) for record in records]
     if not values[0] or not values[1]:
         raise ValueError(f"{field} is not known of {first} or {second}")
-    shown = f"{values[0] / values[1]:.2f} times"
+    shown = f"{values[0].times(values[1]):.2f} times"
     numbers = " / ".join(record.facts[field].show() for record in records)
     lines = "".join(fact_line(record, field) for record in records)
     return opening(shown, lines + step("Ratio", r"\frac{a}{b}", numbers, shown))
@@ -111,16 +113,16 @@ def sending(what: str, **fields: object) -> str:
     "share" of a pass that is sending, or "beside": the time of sending over that of computing.
     """
     report = CALCULATORS["interconnect"].report({name: str(value) for name, value in fields.items()})
-    (part, way), seconds = report["sent"][0], report["seconds"]
-    compute = report["compute_seconds"] or 0.0
+    part, way = report["sent"][0]
+    beside = over_computing(report)
     shown = {
-        "time": show_seconds(seconds),
+        "time": show_seconds(report["seconds"]),
         "one": show_seconds(way.seconds),
         "size": size_decimal(part.message_bytes),
-        "sent": size_decimal(sum(other.repeats * over.sent for other, over in report["sent"])),
+        "sent": size_decimal(sent_bytes(report)),
         "rate": show_gb_per_s(way.bus_rate),
-        "share": f"{100 * seconds / (seconds + compute):.0f} %",
-        "beside": f"{100 * seconds / compute:.0f} %" if compute else "–",
+        "share": f"{100 * share_of_pass(report):.0f} %",
+        "beside": f"{100 * beside:.0f} %" if beside else "–",
     }
     if what not in shown:
         raise ValueError(f"{what!r} is not a number of the calculator; there are {', '.join(shown)}")
@@ -173,7 +175,7 @@ def pair_table(*pairs: tuple[str, str], megabytes: int = 64) -> str:
                 text(group.link.name),
                 text(WAYS[group.kind]),
                 show_gb_per_s(group.peak),
-                show_gb_per_s(2 * group.peak),
+                show_gb_per_s(group.both_ways),
                 show_gb_per_s(group.rate),
                 calculator_link("interconnect", show_seconds(way.seconds), **asked),
             ]
@@ -249,9 +251,9 @@ def exchange_table(*pairs: tuple[str, str], model: str = "llama-3.1-8b", tokens:
                 fields["link"] = link
             report = CALCULATORS["interconnect"].report({name: str(value) for name, value in fields.items()})
             if index == 0:
-                cells.append(size_decimal(sum(part.repeats * way.sent for part, way in report["sent"])))
-            compute = report["compute_seconds"]
-            beside = f" ({100 * report['seconds'] / compute:.0f} %)" if compute else ""
+                cells.append(size_decimal(sent_bytes(report)))
+            share = over_computing(report)
+            beside = f" ({100 * share:.0f} %)" if share else ""
             cells.append(calculator_link("interconnect", show_seconds(report["seconds"]), **fields) + beside)
         rows.append(cells)
     heads = [

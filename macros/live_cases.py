@@ -44,8 +44,8 @@ def questions_count(what: str = "all") -> str:
     found = questions()
     counts = {
         "all": len(found),
-        "right": sum(question.right for question in found),
-        "otherwise": sum(not question.right for question in found),
+        "right": len([question for question in found if question.right]),
+        "otherwise": len([question for question in found if not question.right]),
         "trackers": len({question.tracker for question in found}),
     }
     return show_count(counts[what])

@@ -1,27 +1,31 @@
 """Numbers in prose that say something of a model itself: its shape, its blocks, its bits, its experts."""
 
-from math import prod
-
 from calc import estimate
 from calc.architecture.layers import Architecture
-from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
-from calc.architecture.routing import experts_touched, parameters_touched
-from calc.architecture.tensors import Tensor
+from calc.architecture.parameters import (
+    parameters_active,
+    parameters_by_block,
+    parameters_of,
+    parameters_total,
+    share_of,
+)
+from calc.architecture.routing import active_share, expert_parameters, experts_touched, parameters_touched, routing
 from calc.calculators.html import element, text
 from calc.calculators.rendering import source_html
 from calc.calculators.sizes import size_binary
 from calc.catalog import catalog
+from calc.memory.effective_bits import LARGE_MATRIX, bits_per_weight
+from calc.memory.effective_bits import matrix_bits as bits_of_matrix
 from calc.memory.kv_cache import entry_bytes, expanded_cache, expanded_token_bytes
 from calc.memory.weights import stored_bytes
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.scenario.model import known_architecture
-from calc.units import show_count, show_large_count, show_number
+from calc.units import show_count, show_large_count, show_number, show_times
 from macros.inline import SHOW, Report, look_up, opening, step, steps_inline
 
 __all__ = ["active", "bits", "block", "changed", "config_value", "expanded", "release", "times", "touched"]
 
 BITS = r"\frac{8 \cdot M}{N}"
-LARGE_MATRIX = (4096, 4096)  # as in the table of number formats
 
 
 def architecture_named(model: str) -> Architecture:
@@ -60,13 +64,13 @@ def block(model: str, *names: str, show: str = "words") -> str:
     blocks = parameters_by_block(architecture_named(model))
     if missing := [name for name in names if name not in blocks]:
         raise ValueError(f"{model} has no block {', '.join(missing)}; it has {', '.join(blocks)}")
-    count, total = sum(blocks[name] for name in names), sum(blocks.values())
+    count, total = parameters_of(blocks, names), parameters_of(blocks, blocks)
     labels = ", ".join(BLOCK_LABELS[name] for name in names)
     listed = " + ".join(show_count(blocks[name]) for name in names)
     working = step(f"Parameters: {labels}", r"\sum N", listed, show_count(count))
     if show != "share":
         return opening(SHOW[show](count), working)
-    share = f"{100 * count / total:.1f} %"
+    share = f"{100 * share_of(blocks, names):.1f} %"
     working += step("Share", r"\frac{N_{\text{block}}}{N}", f"{show_count(count)} / {show_count(total)}", share)
     return opening(share, working)
 
@@ -75,31 +79,14 @@ def active(model: str, show: str = "words") -> str:
     """Return the parameters that one token uses, inline; `show` is a form of `number`, or "share" of all."""
     architecture = architecture_named(model)
     total, used = parameters_total(architecture), parameters_active(architecture)
-    stored = sum(tensor.elements * count for tensor, count in expert_tensors(architecture))
+    stored = expert_parameters(architecture)
     numbers = f"{show_count(total)} − {show_count(stored)} + {show_count(used - (total - stored))}"
     working = step("Active", r"N - N_{\text{experts}} + N_{\text{chosen experts}}", numbers, show_count(used))
     if show != "share":
         return opening(SHOW[show](used), working)
-    share = f"{100 * used / total:.1f} %"
+    share = f"{100 * active_share(architecture):.1f} %"
     numbers = f"{show_count(used)} / {show_count(total)}"
     return opening(share, working + step("Share", r"\frac{N_{\text{active}}}{N}", numbers, share))
-
-
-def expert_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
-    """Return the tensors of routed experts, each with the number of layers that have it."""
-    return [
-        (tensor, count)
-        for kind, count in architecture.kind_counts()
-        for tensor in kind.tensors
-        if tensor.active is not None
-    ]
-
-
-def routing(architecture: Architecture) -> tuple[int, int]:
-    """Return the experts of a layer and how many of them a token uses. Raises ValueError for a dense model."""
-    for tensor, _ in expert_tensors(architecture):
-        return tensor.copies, tensor.active or 0
-    raise ValueError("the model has no experts")
 
 
 def touched(model: str, tokens: int, show: str = "experts") -> str:
@@ -113,7 +100,7 @@ def touched(model: str, tokens: int, show: str = "experts") -> str:
     if show == "experts":
         return opening(show_number(reached), working)
     read = parameters_touched(architecture=architecture, tokens=tokens)
-    stored = sum(tensor.elements * count for tensor, count in expert_tensors(architecture))
+    stored = expert_parameters(architecture)
     rest = parameters_total(architecture) - stored
     numbers = f"{show_count(rest)} + {show_count(stored)} × {show_number(reached)} / {experts}"
     formula = r"N_{\text{rest}} + N_{\text{experts}} \cdot \frac{\text{reached}}{E}"
@@ -131,7 +118,7 @@ def expanded(model: str) -> str:
     size = entry_bytes(cache=cache, tensor_parallel=1, key_format=bf16, value_format=bf16)
     numbers = f"{cache.heads} × ({cache.key_dim} + {cache.value_dim}) × 2"
     working = step("Expanded, in a layer", r"n_{\text{heads}} \cdot (d_K + d_V) \cdot 2", numbers, show_count(size))
-    numbers = f"{total // size} × {show_count(size)}"
+    numbers = f"{architecture.attention_layers} × {show_count(size)}"
     working += step("Over the layers", r"L \cdot B_{\text{layer}}", numbers, f"{show_count(total)} B")
     return opening(size_binary(total), working)
 
@@ -143,7 +130,7 @@ def bits(weights: str, model: str = "") -> str:
     report: Report = estimate({"model": model, "weights": weights})
     size, steps, _ = look_up("weights", report)
     count = report["model"]["parameters_total"]
-    shown = f"{8 * size / count:.2f}"
+    shown = f"{bits_per_weight(size_bytes=size, parameters=count):.2f}"
     working = steps_inline(steps)
     working += step("Bits per weight", BITS, f"8 × {show_count(size)} / {show_count(count)}", shown)
     return opening(f"{shown} bits", working)
@@ -152,9 +139,9 @@ def bits(weights: str, model: str = "") -> str:
 def matrix_bits(number_format: str) -> str:
     """Return the true bits per weight of a large matrix in a format, inline."""
     record = catalog().number_format(number_format)
-    size, count = stored_bytes(shape=LARGE_MATRIX, number_format=record), prod(LARGE_MATRIX)
+    size = stored_bytes(shape=LARGE_MATRIX, number_format=record)
     rows, columns = map(show_count, LARGE_MATRIX)
-    shown = f"{8 * size / count:.3f}"
+    shown = f"{bits_of_matrix(record):.3f}"
     numbers = f"8 × {show_count(size)} / ({rows} × {columns})"
     return opening(f"{shown} bits", step(f"{record.name}, a large matrix", BITS, numbers, shown))
 
@@ -163,7 +150,7 @@ def times(what: str, larger: dict[str, object], smaller: dict[str, object]) -> s
     """Return how many times a number of one scenario is that of another, inline; `what` as in `number`."""
     first, _, form = look_up(what, estimate(larger))
     second, _, _ = look_up(what, estimate(smaller))
-    shown = f"{show_number(first / second, 2)} times"
+    shown = show_times(first, second)
     numbers = f"{SHOW[form](first)} / {SHOW[form](second)}"
     return opening(shown, step("How many times", r"\frac{a}{b}", numbers, shown))
 
@@ -173,7 +160,7 @@ def changed(model: str, *names: str, **values: object) -> str:
     record = catalog().model(model)
     report: Report = estimate({"model": {"config": record.config | values}})
     blocks = report["model"]["blocks"]
-    count = sum(size for name, size in blocks.items() if name in (names or blocks))
+    count = parameters_of(blocks, names or blocks)
     listed = " + ".join(show_count(size) for name, size in blocks.items() if name in (names or blocks))
     with_values = ", ".join(f"{key} = {value}" for key, value in values.items())
     working = step(f"{record.name} with {with_values}", r"\sum_{\text{blocks}} N", listed, show_count(count))

@@ -1,13 +1,20 @@
 """Tables of models: the catalogue, the arithmetic of one model, the shares of blocks, and models beyond language."""
 
-from math import prod
 from typing import Any
 
 from calc import estimate
-from calc.architecture.layers import Architecture, Layer
-from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
-from calc.architecture.tensors import BLOCKS, Tensor
+from calc.architecture.layers import Architecture
+from calc.architecture.parameters import (
+    parameters_active,
+    parameters_by_block,
+    parameters_of,
+    parameters_total,
+    share_of,
+    tensors_of,
+)
+from calc.architecture.tensors import BLOCKS
 from calc.calculators.html import element, table, text
+from calc.calculators.parts import token_bytes
 from calc.calculators.rendering import part_bytes, source_html
 from calc.calculators.sizes import size, size_binary, size_decimal
 from calc.catalog import catalog
@@ -78,7 +85,7 @@ def token_cell(model: Model, architecture: Architecture) -> str:
     if not caches or any(cache.part != "whole" or cache.fixed_tokens for cache in caches):
         return missing()
     tokens = min(TOKENS, model.context_tokens)
-    each = part_bytes(estimate({"model": model.id, "context_tokens": tokens}), "kv_cache") / tokens
+    each = token_bytes(estimate({"model": model.id, "context_tokens": tokens}))
     shown = size(each, f"{each / KIB:,.1f} KiB", f"{each / 1000:,.1f} kB")
     return calculator_link("kv-cache", "", model=model.id, context_tokens=tokens).replace("></a>", f">{shown}</a>")
 
@@ -126,42 +133,24 @@ def parameter_working(model: str) -> str:
     blocks = parameters_by_block(architecture)
     rows = []
     for name in (name for name in BLOCKS if name in blocks):
-        for tensor, count in tensors_of(architecture, name):
+        for tensor, layers in tensors_of(architecture, name):
             shape = " × ".join(show_count(size) for size in tensor.shape)
-            alike = count * tensor.copies
             rows.append(
                 [
                     element("code", text(tensor.name)),
                     shape,
-                    show_count(prod(tensor.shape)),
-                    show_count(alike),
-                    show_count(alike * prod(tensor.shape)),
+                    show_count(tensor.elements_each),
+                    show_count(tensor.alike(layers)),
+                    show_count(tensor.elements_in(layers)),
                 ]
             )
         label = BLOCK_LABELS[name]
         label = element("strong", text(f"{label[0].upper()}{label[1:]}, together"))
         rows.append([label, "", "", "", element("strong", show_count(blocks[name]))])
-    total = sum(blocks.values())
+    total = parameters_total(architecture)
     rows.append([element("strong", "All blocks"), "", "", "", element("strong", show_count(total))])
     caption = f"{catalog().model(model).name}: every tensor"
     return block(table(("Tensor", "Shape", "Elements", "How many", "Parameters"), rows, caption=caption))
-
-
-def tensors_of(architecture: Architecture, name: str) -> list[tuple[Tensor, int]]:
-    """Return the tensors of a block, each with how many layers have it, over all kinds of layers."""
-    found: dict[Tensor, int] = {}
-
-    def count(tensors: tuple[Tensor, ...], times: int) -> None:
-        for tensor in tensors:
-            if tensor.block == name:
-                found[tensor] = found.get(tensor, 0) + times
-
-    count(architecture.embeddings, 1)
-    layers: list[tuple[Layer, int]] = architecture.kind_counts()
-    for kind, times in layers:
-        count(kind.tensors, times)
-    count(architecture.head, 1)
-    return list(found.items())
 
 
 def block_table(*models: str) -> str:
@@ -170,14 +159,13 @@ def block_table(*models: str) -> str:
     present = [name for name, blocks in GROUPS.items() if any(b in c for c in counted_blocks.values() for b in blocks)]
     rows = []
     for model, blocks in counted_blocks.items():
-        total = sum(blocks.values())
-        shares = [sum(blocks.get(name, 0) for name in GROUPS[group]) / total for group in present]
+        shares = [share_of(blocks, GROUPS[group]) for group in present]
         tied = architecture_named(model).tied
         shown = ["–" if not share else f"{100 * share:.1f} %" if share >= 0.0005 else "under 0.1 %" for share in shares]
         if tied and "Output matrix" in present:
             shown[present.index("Output matrix")] = "tied"
         named = calculator_link("will-it-fit", catalog().model(model).name, model=model)
-        rows.append([named, show_large_count(total), *shown])
+        rows.append([named, show_large_count(parameters_of(blocks, blocks)), *shown])
     caption = "Shares of all parameters"
     return block(table(("Model", "Parameters", *present), rows, caption=caption))
 

@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.cost_answer import show_days
-from calc.calculators.cost_report import busy_hours, hour_costs, million_hours, steps
+from calc.calculators.cost_report import hour_costs, life_hours, owned_costs, steps
 from calc.calculators.html import element
 from calc.calculators.rendering import source_html
 from calc.catalog import catalog
+from calc.performance.paces import last_token_s, tokens_per_s_each
 from calc.planning.failures import days_between_failures, hours_between_checkpoints
-from calc.planning.load import replicas_needed, requests_per_s, sequences_at_once, useful_share
+from calc.planning.load import peak_of_all, replicas_needed, requests_per_s, sequences_at_once, useful_share
 from calc.planning.ownership import break_even_busy_hours, break_even_share, site_kwh
 from calc.planning.power import (
     air_m3_per_h,
+    boards_watts,
     btu_per_h,
     circuit_watts,
     circuits_needed,
@@ -124,7 +126,7 @@ def settled(given: Given) -> float:
         power = catalog().machine(given).quantity("power")
     elif isinstance(given, tuple):
         each = catalog().accelerator(given[1]).quantity("power")
-        power = given[0] * each if each else None
+        power = boards_watts(given[0], each_w=each) if each else None
     else:
         return given
     if power is None:
@@ -169,14 +171,13 @@ def served(what: str, **scenario: object) -> str:
     if report["speed"] is None:
         raise ValueError("no speed is known of this scenario: it needs an engine, and a device whose rates are known")
     speed = {name: value["typical"] for name, value in report["speed"].items() if isinstance(value, dict)}
-    asked = report["scenario"]
-    written = asked["sequences"] * asked["output_tokens"]
+    each = tokens_per_s_each(report["speed"]["time_per_output_token_s"])
     found = {
         "reads": (speed["prefill_tokens_per_s"], show_tokens_per_s),
         "writes": (speed["decode_tokens_per_s"], show_tokens_per_s),
-        "each": (1 / speed["time_per_output_token_s"], show_tokens_per_s),
+        "each": (each["typical"], show_tokens_per_s),
         "first": (speed["time_to_first_token_s"], show_seconds),
-        "last": (written / speed["output_tokens_per_s"], show_seconds),
+        "last": (answers_s(report), show_seconds),
         "back": (speed.get("cache_restore_s", 0.0), show_seconds),
     }
     if what not in found:
@@ -186,16 +187,15 @@ def served(what: str, **scenario: object) -> str:
     return opening(show(value), lines(timed))
 
 
-def last_token_s(scenario: dict[str, object]) -> tuple[float, Report]:
-    """Return the typical seconds to the last token of a scenario, and its report."""
-    report: Report = estimate(scenario)
+def answers_s(report: Report) -> float:
+    """Return the typical seconds to the last token of a report."""
     asked, rate = report["scenario"], report["speed"]["output_tokens_per_s"]["typical"]
-    return asked["sequences"] * asked["output_tokens"] / rate, report
+    return last_token_s(sequences=asked["sequences"], output_tokens=asked["output_tokens"], tokens_per_s=rate)
 
 
 def at_once(*, requests_per_s: Given, **scenario: object) -> str:
     """Return the sequences in progress when requests stay as long as a scenario's answers take, inline."""
-    seconds, _ = last_token_s(scenario)
+    seconds = answers_s(estimate(scenario))
     rate = settled(requests_per_s)
     value = sequences_at_once(requests_per_s=rate, seconds_each=seconds)
     plan, numbers = PLANS["at_once"], f"{show_term(rate)} × {show_number(seconds)}"
@@ -204,8 +204,8 @@ def at_once(*, requests_per_s: Given, **scenario: object) -> str:
 
 def copies(*, requests_per_s: Given, full_share: float, **scenario: object) -> str:
     """Return the copies of a scenario, each with its sequences, that serve so many requests a second, inline."""
-    seconds, report = last_token_s(scenario)
-    sequences = sequences_at_once(requests_per_s=settled(requests_per_s), seconds_each=seconds)
+    report: Report = estimate(scenario)
+    sequences = sequences_at_once(requests_per_s=settled(requests_per_s), seconds_each=answers_s(report))
     each = report["scenario"]["sequences"]
     value = replicas_needed(sequences=sequences, sequences_each=each, full_share=full_share)
     plan, numbers = PLANS["replicas"], f"{show_number(sequences)} / ({full_share:g} × {each}), rounded up"
@@ -220,9 +220,9 @@ def flops_share(**scenario: object) -> str:
     parameters, peak = report["model"]["parameters_active"], device.quantity("bf16")
     if peak is None:
         raise ValueError(f"no rate in BF16 of {device.name} is in the catalogue")
-    peak *= report["scenario"]["accelerators"]
-    value = useful_share(tokens_per_s=rate, active_parameters=parameters, peak_flops=peak)
-    numbers = f"2 × {show_number(rate, 4)} × {show_count(parameters)} / {peak:.4g}"
+    whole = peak_of_all(peak, devices=report["scenario"]["accelerators"])
+    value = useful_share(tokens_per_s=rate, active_parameters=parameters, peak_flops=whole)
+    numbers = f"2 × {show_number(rate, 4)} × {show_count(parameters)} / {whole:.4g}"
     shown = f"{show_number(100 * value, 2)} %"
     return opening(shown, step("Operations that the model needs", r"\frac{2 \cdot r \cdot N}{P}", numbers, shown))
 
@@ -258,19 +258,18 @@ def owned(what: str, **changed: object) -> str:
     report: Any = CALCULATORS["cost"].report({name: str(value) for name, value in changed.items()})
     account, costs = report["account"], hour_costs(report)
     purse, use = account["purse"], account["use"]
-    life = report["own"]["life_years"]
     hours = break_even_busy_hours(purse=purse, use=use) if purse else None
-    share = break_even_share(purse=purse, use=use, life_hours=busy_hours(report) / use.busy_share) if purse else None
-    owned_hour, million = costs["owned"], million_hours(report)
+    share = break_even_share(purse=purse, use=use, life_hours=life_hours(report)) if purse else None
+    owned_hour, over = costs["owned"], owned_costs(report)
     found = {
         "rent": costs["rent"] and show_dollars(costs["rent"]),
         "running": costs["running"] and show_dollars(costs["running"]),
         "owned": owned_hour and show_dollars(owned_hour),
-        "year": owned_hour and show_dollars(owned_hour * busy_hours(report) / life),
-        "life": owned_hour and show_dollars(owned_hour * busy_hours(report)),
+        "year": "year" in over and show_dollars(over["year"]),
+        "life": "life" in over and show_dollars(over["life"]),
         "hours": hours and f"{show_count(hours)} hours",
-        "million": owned_hour and million and show_dollars(owned_hour * million),
-        "days": hours and show_days(hours / use.busy_share),
+        "million": "million" in over and show_dollars(over["million"]),
+        "days": hours and show_days(use.calendar_hours(hours)),
         "share": share and f"{100 * share:.0f} %",
         "kwh": f"{show_number(use.kwh_a_busy_hour)} kWh",
     }

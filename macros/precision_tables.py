@@ -4,15 +4,26 @@ from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
-from calc.memory.rounding import SIGNIFICANT_BITS, nearest_float, nearest_half
+from calc.memory.rounding import (
+    SIGNIFICANT_BITS,
+    after_updates,
+    exact_updates,
+    nearest_float,
+    nearest_half,
+    scaled_half,
+)
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
-from calc.training.step import model_states
+from calc.training.step import bytes_a_parameter, model_states, states_bytes, together
 from calc.units import show_count
 from macros.markdown import block
 from macros.training_numbers import Report, full_parameters, training
 from macros.training_tables import cited
 
 __all__ = ["optimizer_table", "scheme_table", "underflow_table", "update_table"]
+
+
+CELLS = ("weights", "master_weights", "gradients", "optimizer_states")  # of a precision scheme
+LEAST = 0.01  # bytes a parameter, below which a table says so
 
 
 def scheme_table(model: str) -> str:
@@ -25,10 +36,10 @@ def scheme_table(model: str) -> str:
             kind = {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}[width]
             run = training({"model": model, "precision": scheme.id, "gradient_dtype": kind})
             parts = model_states(run)
-            shown = [parts[name] for name in ("weights", "master_weights", "gradients", "optimizer_states")]
-            cells = [f"{size / count:.3g}" if size else "–" for size in (*shown, sum(shown))]
+            sizes = [*(parts[name] for name in CELLS), states_bytes(run)]
+            cells = [f"{bytes_a_parameter(size, parameters=count):.3g}" if size else "–" for size in sizes]
             name = element("code", scheme.id) + (f", {kind.upper()} gradients" if width != scheme.gradient else "")
-            rows.append([name, *cells, size_gb(sum(shown)), cited(scheme.source)])
+            rows.append([name, *cells, size_gb(sizes[-1]), cited(scheme.source)])
     named = catalog().model(model).name
     headings = ("Precision", "Weight", "Master", "Gradient", "AdamW", "Together", named, "Source")
     caption = f"Bytes that a trained parameter costs, and {named} with them"
@@ -43,14 +54,14 @@ def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
         report: Report = estimate(training({"model": model, "precision": precision, "optimizer": optimizer.id}))
         parts, host = model_states(report["scenario"]), report["memory"]["host_bytes"]
         size = parts["optimizer_states"] + host
-        where = "host" if host else "device"
+        each, where = bytes_a_parameter(size, parameters=count), "host" if host else "device"
         rows.append(
             [
                 element("code", text(optimizer.id)),
-                f"{size / count:.3g}" if size > count / 100 else "under 0.01" if size else "–",
+                f"{each:.3g}" if each > LEAST else "under 0.01" if size else "–",
                 where if size else "–",
                 size_gb(size) if size else "–",
-                size_gb(sum(parts.values())),
+                size_gb(together(parts)),
                 cited(optimizer.source),
             ]
         )
@@ -64,25 +75,27 @@ def update_table(weight: float, change: float, counts: tuple[int, ...] = (1, 100
     """Return what becomes of a weight that is changed by a little many times, in formats that keep it."""
     rows = []
     for name, significant in SIGNIFICANT_BITS.items():
-        kept, cells = nearest_float(weight, significant_bits=significant), []
-        for step in range(1, max(counts) + 1):
-            kept = nearest_float(kept + change, significant_bits=significant)
-            if step in counts:
-                cells.append(f"{kept:.6g}")
-        rows.append([catalog().number_format(name).name, *cells])
-    rows.append(["Exact", *(f"{weight + count * change:.6g}" for count in counts)])
+        kept = after_updates(weight, change, counts=counts, significant_bits=significant)
+        rows.append([catalog().number_format(name).name, *(f"{value:.6g}" for value in kept)])
+    exact = exact_updates(weight, change, counts=counts)
+    rows.append(["Exact", *(f"{value:.6g}" for value in exact)])
     headings = ("Kept in", *(f"After {show_count(count)}" for count in counts))
     return block(table(headings, rows, caption=f"A weight of {weight:g} after updates of {change:g} each"))
 
 
 def underflow_table(scale_bits: int, *gradients: float) -> str:
     """Return what FP16 makes of small gradients, as they are and with the loss scaled by a power of two, and BF16."""
-    scale = 2**scale_bits
     bf16 = SIGNIFICANT_BITS["bf16"]
     rows = []
     for gradient in gradients:
-        scaled = nearest_half(gradient * scale)
-        cells = (nearest_half(gradient), scaled, scaled / scale, nearest_float(gradient, significant_bits=bf16))
+        scaled, divided = scaled_half(gradient, scale_bits=scale_bits)
+        cells = (nearest_half(gradient), scaled, divided, nearest_float(gradient, significant_bits=bf16))
         rows.append([f"{gradient:g}", *(f"{value:.3g}" for value in cells)])
-    headings = ("Gradient", "In FP16", f"Times {show_count(scale)}, in FP16", "Divided again, in FP32", "In BF16")
+    headings = (
+        "Gradient",
+        "In FP16",
+        f"Times {show_count(1 << scale_bits)}, in FP16",
+        "Divided again, in FP32",
+        "In BF16",
+    )
     return block(table(headings, rows, caption="Small and large gradients in 16 bit"))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from calc import estimate
-from calc.architecture.parameters import parameters_active
 from calc.calculators.html import table, text
 from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
-from calc.performance.token_flops import token_flops
-from calc.planning.storage import data_set_bytes, token_bytes
+from calc.performance.token_flops import over_six_n, six_n, token_flops
+from calc.planning.storage import data_set_bytes, in_sixteen_bit, token_bytes
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
+from calc.training.step import bytes_a_parameter
 from calc.units import show_count, show_large_count, show_number
 from macros.inline import SHOW, look_up, opening, step
 from macros.links import calculator_link
@@ -41,10 +41,10 @@ def operations_table(*rows: tuple[str, int]) -> str:
     for model, tokens in rows:
         scenario = training({"model": model, "sequence_tokens": tokens, "checkpointing": "full"})
         plan = read_training(scenario, catalog()).plan
-        flops, rule = token_flops(plan), 6 * parameters_active(plan.architecture)
-        terms = (rule, 2 * flops.passes * flops.parameters, 3 * flops.attention)
-        found = [show_number(count / 1e9, 4) for count in terms]
-        found += [f"{show_number(count / 1e9, 4)} ({count / rule:.2f}×)" for count in (flops.model, flops.hardware)]
+        flops, rule = token_flops(plan), six_n(plan.architecture)
+        found = [show_number(count / 1e9, 4) for count in (rule, flops.of_matrices, flops.of_attention)]
+        for count in (flops.model, flops.hardware):
+            found.append(f"{show_number(count / 1e9, 4)} ({over_six_n(count, plan.architecture):.2f}×)")
         name = calculator_link("training-time", catalog().model(model).name, model=model, sequence_tokens=tokens)
         cells.append([name, show_count(tokens), *found])
     headings = ("Model", "Tokens", "6N", "Matrices", "Attention", "Together", "Checkpointed")
@@ -82,7 +82,8 @@ def saved_table(*rows: tuple[str, Run], caption: str) -> str:
         size, _, form = look_up("checkpoint", report)
         count = full_parameters(report["model"]["id"])
         trained = report["model"]["parameters_trainable"]
-        numbers = (size_decimal(2 * trained), SHOW[form](size), f"{size / trained:.3g}")
+        each = bytes_a_parameter(size, parameters=trained)
+        numbers = (size_decimal(in_sixteen_bit(trained)), SHOW[form](size), f"{each:.3g}")
         cells.append([text(shown), show_large_count(count), show_large_count(trained), *numbers])
     headings = ("Run", "Parameters", "Trained", "Trained weights in 16 bit", "To go on", "Bytes for each trained")
     return block(table(headings, cells, caption=caption))

@@ -9,11 +9,10 @@ from calc.catalog import catalog
 from calc.catalog.runs import Run
 from calc.performance.scaling_laws import optimum, training_flops
 from calc.planning.scaling import run_utilization, scaling_report
-from calc.units import show_count, show_large_count, show_number, show_power
+from calc.units import show_count, show_days, show_large_count, show_number, show_power
 from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
-from macros.training_numbers import show_days
 
 __all__ = ["budget", "law_growth_table", "law_table", "run_fact", "run_flops", "run_table", "run_utilized"]
 

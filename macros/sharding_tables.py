@@ -30,7 +30,7 @@ def traffic_table(*rows: tuple[str, Run], links: tuple[str, ...]) -> str:
             size = size_decimal(sent.bytes)
             working = written(sent.what, sent.formula, sent.numbers, size)
             working += element("span", source_html(sent.source), class_="calc-step")
-            times = [show_seconds(sent.bytes / record.bytes_per_s_one_way) for record in records]
+            times = [show_seconds(record.seconds_one_way(sent.bytes)) for record in records]
             cells.append([shown_link, text(sent.what), opening(size, working), *times])
     headings = ("Run", "What crosses", "Each GPU sends", *(text(record.name) for record in records))
     runs = ", ".join(shown for shown, _ in rows)

@@ -6,8 +6,9 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.performance.paces import tokens_per_s_each
 from calc.performance.token_pass import TokenPass, token_pass
-from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
+from calc.units import show_count, show_number, show_seconds, show_times, show_tokens_per_s
 from calc.validation.scores import read_rows
 from calc.validation.speculation import gains
 from calc.validation.speculation import scores as speculation_scores
@@ -64,15 +65,14 @@ def speed(what: str, **scenario: object) -> str:
         return opening(shown, working(report) + element("span", text(asked), class_="calc-step"))
     show: Callable[[float], str] = show_tokens_per_s if what in RATES else show_seconds
     if what == "each":
-        times = found[TIMES["next"]]
-        value, low, high = (1 / times[name] for name in ("typical", "high", "low"))
-        show = show_tokens_per_s
+        rate, show = tokens_per_s_each(found[TIMES["next"]]), show_tokens_per_s
     else:
         known = {**RATES, **TIMES}
         if what not in known:
             whats = ", ".join((*known, "each", "batch", "balance", "rent"))
             raise ValueError(f"what must be one of {whats}, not {what!r}")
-        value, low, high = (found[known[what]][name] for name in ("typical", "low", "high"))
+        rate = found[known[what]]
+    value, low, high = (rate[name] for name in ("typical", "low", "high"))
     line = f"Four of five measurements lie between {show(low)} and {show(high)}."
     return opening(show(value), element("span", text(line), class_="calc-step") + working(report))
 
@@ -86,7 +86,7 @@ def working(report: Report) -> str:
 def faster(what: str, larger: dict[str, object], smaller: dict[str, object]) -> str:
     """Return how many times a speed of one scenario is that of another, inline; `what` is a rate of `speed`."""
     first, second = (speed_report(scenario)["speed"][RATES[what]]["typical"] for scenario in (larger, smaller))
-    shown = f"{show_number(first / second, 2)} times"
+    shown = show_times(first, second)
     return opening(
         shown,
         step("How many times", r"\frac{a}{b}", f"{show_tokens_per_s(first)} / {show_tokens_per_s(second)}", shown),
@@ -105,7 +105,7 @@ def readers_table(*batches: int, **scenario: object) -> str:
             [
                 link,
                 show_tokens_per_s(found["decode_tokens_per_s"]["typical"]),
-                show_tokens_per_s(1 / found["time_per_output_token_s"]["typical"]),
+                show_tokens_per_s(tokens_per_s_each(found["time_per_output_token_s"])["typical"]),
                 show_seconds(found["time_to_first_token_s"]["typical"]),
                 text("memory" if found["bound_by"] == "memory" else str(found["bound_by"])),
                 text("yes" if report["memory"]["fits"] else "no"),
@@ -127,7 +127,7 @@ def speed_table(*rows: tuple[str, dict[str, object]], caption: str = "Speed, typ
                 calculator_link("speed", words, **scenario),
                 show_tokens_per_s(found["prefill_tokens_per_s"]["typical"]),
                 show_tokens_per_s(found["decode_tokens_per_s"]["typical"]),
-                show_tokens_per_s(1 / found["time_per_output_token_s"]["typical"]),
+                show_tokens_per_s(tokens_per_s_each(found["time_per_output_token_s"])["typical"]),
                 show_seconds(found["time_to_first_token_s"]["typical"]),
             ]
         )
@@ -181,7 +181,7 @@ def drafts_table(*batches: int, methods: list[str], **scenario: object) -> str:
         plain = speed_report({**scenario, "sequences": count})["speed"]
         gained = [speed_report({**scenario, "sequences": count, "speculation": draft})["speed"] for draft in asked]
         cells = [f"{show_number(found['speculation']['gain'], 2)} times" for found in gained]
-        each = show_tokens_per_s(1 / plain["time_per_output_token_s"]["typical"])
+        each = show_tokens_per_s(tokens_per_s_each(plain["time_per_output_token_s"])["typical"])
         rows.append([calculator_link("speed", show_count(count), **scenario, sequences=count), each, *cells])
     heads = [METHODS.get(name) or catalog().model(name).name for name in methods]
     caption = "How many times as fast tokens come with three drafted in each step, by sequences at once"

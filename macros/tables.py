@@ -11,7 +11,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.planning.support import format_of_bits
 from calc.scenario.model import known_architecture
-from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count
+from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count, show_share
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -147,7 +147,7 @@ def unit_table() -> str:
     """Return decimal and binary units side by side."""
     pairs = (("MB", MB, "MiB", MIB), ("GB", GB, "GiB", GIB), ("TB", TB, "TiB", TIB))
     rows = [
-        [decimal, show_count(small), binary, show_count(large), f"{100 * (large / small - 1):.1f} %"]
+        [decimal, show_count(small), binary, show_count(large), show_share(large - small, small, decimals=1)]
         for decimal, small, binary, large in pairs
     ]
     return block(table(("Decimal", "Bytes", "Binary", "Bytes", "Larger by"), rows, caption="Units of memory"))

@@ -6,13 +6,15 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
-from calc.performance.step_traffic import step_traffic
+from calc.performance.step_traffic import sent_bytes, step_traffic
 from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
+from calc.planning.runs import days, device_hours
 from calc.scenario.model import known_architecture
+from calc.training.adapters import adapted_matrices
 from calc.training.reading import read_training
-from calc.training.step import model_states, moments
-from calc.units import DAY_S, HOUR_S, show_count, show_number
+from calc.training.step import bytes_a_parameter, model_states, moments, saved_states, together
+from calc.units import show_count, show_number
 
 Report = dict[str, Any]
 Found = tuple[float, list[Report], str]
@@ -29,7 +31,6 @@ RUN_COSTS = {  # a number of a whole run, its field among a report's costs, the 
     "kwh": ("energy_kwh", "Energy of the run", "kWh"),
     "electricity": ("electricity", "Electricity of the run", "USD"),
 }
-LAYOUT = ("parallelism", "accelerators", "sharding", "shard_ranks", "sequence_parallel", "offload")
 LAYER, TENSOR = "A layer keeps", "A layer keeps: "  # steps of a report: of a layer, and of one of its tensors
 PHASES = (FORWARD, LOSS, BACKWARD, STEP)
 FIGURES = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "total": "device_bytes"}
@@ -45,7 +46,7 @@ def states(report: Report) -> Found:
     parts = {name: size for name, size in model_states(report["scenario"]).items() if size}
     formula = " + ".join(rf"M_{{\text{{{name.replace('_', ' ')}}}}}" for name in parts)
     numbers = " + ".join(show_count(size) for size in parts.values())
-    return sum(parts.values()), [step("Model states", formula, numbers, sum(parts.values()))], "GiB"
+    return together(parts), [step("Model states", formula, numbers, together(parts))], "GiB"
 
 
 def each(report: Report) -> Found:
@@ -53,7 +54,8 @@ def each(report: Report) -> Found:
     size, steps, _ = states(report)
     count = report["model"]["parameters_total"]
     numbers = f"{show_count(size)} / {show_count(count)}"
-    return size / count, [*steps, step("Bytes a parameter", r"\frac{M}{N}", numbers, size / count)], "each"
+    value = bytes_a_parameter(size, parameters=count)
+    return value, [*steps, step("Bytes a parameter", r"\frac{M}{N}", numbers, value)], "each"
 
 
 def kept(report: Report) -> Found:
@@ -82,12 +84,9 @@ def trainable(report: Report) -> Found:
     count, adapters = report["model"]["parameters_trainable"], report["scenario"].get("lora")
     if not adapters:
         return count, [step("Trained parameters: all", "N", show_count(count), count, unit="")], "words"
-    rank, terms = adapters["rank"], []
-    for kind, layers in known_architecture(catalog(), report["model"]["id"]).kind_counts():
-        for tensor in kind.tensors:
-            if len(tensor.shape) == 2 and tensor.name.split(".")[-2] in adapters["targets"]:
-                rows, columns = tensor.shape
-                terms.append(f"{layers * tensor.copies} × {rank} × ({show_count(rows)} + {show_count(columns)})")
+    rank = adapters["rank"]
+    listed = adapted_matrices(known_architecture(catalog(), report["model"]["id"]), adapters["targets"])
+    terms = [f"{alike} × {rank} × ({show_count(rows)} + {show_count(columns)})" for alike, rows, columns in listed]
     name = f"Adapters of rank {rank}"
     return count, [step(name, r"\sum L \cdot r \cdot (m + n)", " + ".join(terms), count, unit="")], "words"
 
@@ -96,7 +95,7 @@ def sent(report: Report) -> Found:
     """Return the bytes that one device sends in a step."""
     found = step_traffic(read_training(report["scenario"], catalog()).plan)
     steps = [step(item.what, item.formula, item.numbers, item.bytes) for item in found]
-    size = sum(item.bytes for item in found)
+    size = sent_bytes(found)
     if len(steps) > 1:
         numbers = " + ".join(show_count(item.bytes) for item in found)
         steps.append(step("One device sends", r"\sum B", numbers, size))
@@ -130,17 +129,11 @@ def hardware_operations(report: Report) -> Found:
 
 
 def saved(report: Report) -> Found:
-    """Return the bytes of a checkpoint from which a run goes on, of all devices: what is trained, and its states.
-
-    Gradients are not saved, nor frozen weights: they are those of the model that the run began with.
-    """
-    whole = {name: value for name, value in report["scenario"].items() if name not in LAYOUT}
-    parts = {name: size for name, size in model_states(whole).items() if size and name != "gradients"}
-    if "adapters" in parts:
-        parts.pop("weights")
+    """Return the bytes of a checkpoint from which a run goes on, of all devices."""
+    parts = saved_states(report["scenario"])
     formula = " + ".join(rf"M_{{\text{{{name.replace('_', ' ')}}}}}" for name in parts)
     numbers = " + ".join(show_count(size) for size in parts.values())
-    return sum(parts.values()), [step("Checkpoint", formula, numbers, sum(parts.values()))], "decimal"
+    return together(parts), [step("Checkpoint", formula, numbers, together(parts))], "decimal"
 
 
 def run_time(key: str, report: Report) -> Found:
@@ -152,10 +145,10 @@ def run_time(key: str, report: Report) -> Found:
     steps = report["steps"][names.index(FIRST_OF_SPEED) : names.index("Seconds of the run") + 1]
     shown = show_number(seconds, 4)
     if key == "days":
-        last = step("Days", r"\frac{t}{86400}", f"{shown} / 86,400", seconds / DAY_S, unit="days")
+        last = step("Days", r"\frac{t}{86400}", f"{shown} / 86,400", days(seconds), unit="days")
     else:
         numbers = f"{shown} × {show_count(devices)} / 3,600"
-        last = step("GPU-hours", r"\frac{t \cdot n}{3600}", numbers, seconds * devices / HOUR_S, unit="h")
+        last = step("GPU-hours", r"\frac{t \cdot n}{3600}", numbers, device_hours(seconds, devices=devices), unit="h")
     return last["value"], [*steps, last], RUN_TIMES[key]
 
 
@@ -222,13 +215,6 @@ def look_up_training(what: str, report: Report) -> Found | None:
     if what in RUN_COSTS:
         return run_cost(what, report)
     return COUNTED[what](report) if what in COUNTED else None
-
-
-def show_days(value: float) -> str:
-    """Return a number of days, whole ones without a point; less than one in hours."""
-    if value < 1:
-        return f"{show_number(24 * value)} hours"
-    return f"{show_number(value) if value % 1 else show_count(value)} day{'' if value == 1 else 's'}"
 
 
 def full_parameters(model: str) -> int:

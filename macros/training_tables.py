@@ -1,14 +1,15 @@
 """Tables of training runs, one row a run, its cells asked of `calc`; and of what a parameter costs."""
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
+from calc.calculators.parts import bytes_of
 from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
-from calc.training.step import model_states
+from calc.planning.rules_of_thumb import added_multiples, devices_by_memory, rule_bytes
+from calc.training.step import states_bytes
 from calc.units import show_count
 from macros.inline import SHOW, look_up
 from macros.links import calculator_link
@@ -166,7 +167,7 @@ def copied_state_table(*rows: tuple[str, str, str, str, str], sequence_tokens: i
     cells = []
     for name, model, *said in rows:
         asked = {"model": model, "sequence_tokens": sequence_tokens, "checkpointing": "full"}
-        sizes = [sum(model_states(training({**asked, **kept})).values()) for kept in ({"gradient_dtype": "bf16"}, {})]
+        sizes = [states_bytes(training({**asked, **kept})) for kept in ({"gradient_dtype": "bf16"}, {})]
         report: Report = estimate(training(asked))
         total = training_link(size_gb(report["memory"]["device_bytes"]), report)
         cells.append([text(f"{name}: {report['model']['name']}"), *map(text, said), *map(size_gb, sizes), total])
@@ -191,7 +192,8 @@ def rule_count_table(models: tuple[str, ...], devices: tuple[str, ...], *, facto
     rows = []
     for name in models:
         model, count = catalog().model(name), full_parameters(name)
-        cells = [text(model.name), size_gb(factor * width * count)]
+        ruled = rule_bytes(parameters=count, multiple=factor, width=width)
+        cells = [text(model.name), size_gb(ruled)]
         for device in devices:
             record = catalog().accelerator(device)
             capacity = record.quantity("memory") or record.capacity_bytes
@@ -202,7 +204,7 @@ def rule_count_table(models: tuple[str, ...], devices: tuple[str, ...], *, facto
             if needed:
                 run |= {"accelerators": needed, "sequence_tokens": report["scenario"]["sequence_tokens"]}
                 shown = training_link(shown, estimate(run))
-            cells += [show_count(ceil(factor * width * count / capacity)), shown]
+            cells += [show_count(devices_by_memory(ruled, capacity_bytes=capacity)), shown]
         rows.append(cells)
     names = [catalog().accelerator(device).name for device in devices]
     headings = ("Model", f"{factor} × weights", *(f"{name}: {what}" for name in names for what in ("rule", "FSDP")))
@@ -217,17 +219,16 @@ def multiplier_table(model: str, *rows: tuple[str, str, tuple[str, ...]], width:
     """
     count = full_parameters(model)
     reports: list[Report] = [estimate(training({"model": model, "micro_batch": size})) for size in (1, 8)]
-    sizes = [{part["id"]: part["bytes"] for part in report["memory"]["parts"]} for report in reports]
     cells = []
-    sums = [0.0] * (1 + len(sizes))
     for item, multiple, parts in rows:
-        said = float(multiple or 0) * width * count
-        computed = [sum(found[part] for part in parts) for found in sizes]
-        sums = [total + size for total, size in zip(sums, (said, *computed), strict=True)]
+        said = rule_bytes(parameters=count, multiple=float(multiple or 0), width=width)
+        computed = [bytes_of(report, parts) for report in reports]
         shown = f"{multiple}×" if multiple else "not in the list"
         cells.append([text(item), shown, size_gb(said) if said else "–", *(size_gb(size) for size in computed)])
-    times = f"{sums[0] / width / count:g}×"
-    cells.append(["Together", times, *map(size_gb, sums)])
+    added = added_multiples(multiple for _, multiple, _ in rows)
+    every = [part for *_, parts in rows for part in parts]
+    sums = [rule_bytes(parameters=count, multiple=added, width=width), *(bytes_of(one, every) for one in reports)]
+    cells.append(["Together", f"{added:g}×", *map(size_gb, sums)])
     headings = ("Item", "The list", "That would be", "Computed, 1 sequence", "Computed, 8 sequences")
     named = catalog().model(model).name
     tokens = show_count(reports[0]["scenario"]["sequence_tokens"])

@@ -1,8 +1,10 @@
 """Parameters of a model, by block."""
 
+from collections.abc import Iterable, Mapping
+
 from calc.architecture.layers import Architecture
 from calc.architecture.prediction import parameters_prediction
-from calc.architecture.tensors import BLOCKS
+from calc.architecture.tensors import BLOCKS, Tensor
 
 UNUSED = ("other_embedding", "vision_expert")  # blocks in layers of which a text token uses nothing, or a few rows
 
@@ -37,6 +39,45 @@ def parameters_active(architecture: Architecture) -> int:
         used = (tensor for tensor in kind.tensors if tensor.block not in UNUSED)
         total += sum(tensor.stored(count) * tensor.active_elements for tensor in used)
     return total
+
+
+def tensors_of(architecture: Architecture, block: str) -> list[tuple[Tensor, int]]:
+    """Return the tensors of a block, each with how many layers have it, over all kinds of layers."""
+    found: dict[Tensor, int] = {}
+    parts = [(architecture.embeddings, 1), *((kind.tensors, count) for kind, count in architecture.kind_counts())]
+    for tensors, times in (*parts, (architecture.head, 1)):
+        for tensor in tensors:
+            if tensor.block == block:
+                found[tensor] = found.get(tensor, 0) + times
+    return list(found.items())
+
+
+def parameters_multiplied(architecture: Architecture) -> int:
+    """Return the parameters that a text token is multiplied with: those that it uses, less tables that are looked up.
+
+    A token embedding that is the output matrix too is multiplied with as that.
+    """
+    blocks = parameters_by_block(architecture)
+    tables = 0 if architecture.tied else blocks.get("token_embedding", 0)
+    return parameters_active(architecture) - tables - blocks.get("other_embedding", 0)
+
+
+def parameters_of(blocks: Mapping[str, int], names: Iterable[str]) -> int:
+    """Return the parameters of some blocks together; a block that a model has not has none.
+
+    >>> parameters_of({"attention": 40, "mlp": 80}, ["mlp", "norm"])
+    80
+    """
+    return sum(blocks.get(name, 0) for name in names)
+
+
+def share_of(blocks: Mapping[str, int], names: Iterable[str]) -> float:
+    """Return the share of all parameters that some blocks are.
+
+    >>> share_of({"attention": 40, "mlp": 120}, ["attention"])
+    0.25
+    """
+    return parameters_of(blocks, names) / sum(blocks.values())
 
 
 def model_counts(model_id: str, name: str, architecture: Architecture, *, trained: int) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Which experts of a mixture a batch of tokens reaches, and so which parameters one forward pass reads."""
 
 from calc.architecture.layers import Architecture
+from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.tensors import Tensor
 
 
@@ -15,6 +16,43 @@ def experts_touched(*, experts: int, active: int, tokens: int) -> float:
     (2.0, 3.5)
     """
     return experts * (1 - (1 - active / experts) ** tokens)
+
+
+def expert_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
+    """Return the tensors of routed experts, each with the number of layers that have it."""
+    return [
+        (tensor, count)
+        for kind, count in architecture.kind_counts()
+        for tensor in kind.tensors
+        if tensor.active is not None
+    ]
+
+
+def routing(architecture: Architecture) -> tuple[int, int]:
+    """Return the experts of a layer and how many of them a token uses. Raises ValueError for a dense model."""
+    for tensor, _ in expert_tensors(architecture):
+        return tensor.copies, tensor.active or 0
+    raise ValueError("the model has no experts")
+
+
+def expert_parameters(architecture: Architecture) -> int:
+    """Return the parameters of all routed experts."""
+    return sum(tensor.elements * count for tensor, count in expert_tensors(architecture))
+
+
+def layers_with_experts(architecture: Architecture) -> int:
+    """Return how many layers have experts."""
+    return sum(count for kind, count in architecture.kind_counts() if any(t.active is not None for t in kind.tensors))
+
+
+def active_share(architecture: Architecture) -> float:
+    """Return the share of all parameters that one token uses."""
+    return parameters_active(architecture) / parameters_total(architecture)
+
+
+def touched_share(*, architecture: Architecture, tokens: int) -> float:
+    """Return the share of all parameters that a forward pass over a batch is expected to read."""
+    return parameters_touched(architecture=architecture, tokens=tokens) / parameters_total(architecture)
 
 
 def parameters_touched(*, architecture: Architecture, tokens: int) -> float:

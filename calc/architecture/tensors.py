@@ -47,7 +47,24 @@ class Tensor(NamedTuple):
     @property
     def elements(self) -> int:
         """Number of parameters it holds."""
-        return self.copies * prod(self.shape)
+        return self.copies * self.elements_each
+
+    @property
+    def elements_each(self) -> int:
+        """Number of parameters of one of those that are alike."""
+        return prod(self.shape)
+
+    def alike(self, layers: int) -> int:
+        """Return how many are alike in some layers that each have their own."""
+        return layers * self.copies
+
+    def elements_in(self, layers: int) -> int:
+        """Return the number of parameters of all that are alike in some layers.
+
+        >>> Tensor("experts.weight", "expert", (2, 3), copies=8).elements_in(10)
+        480
+        """
+        return self.alike(layers) * self.elements_each
 
     @property
     def active_elements(self) -> int:

@@ -3,6 +3,7 @@
 from calc.calculators.engines import place
 from calc.calculators.inputs import Amount, whole, whole_if
 from calc.calculators.rendering import Report
+from calc.performance.paces import tokens_per_s_each
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
@@ -84,7 +85,7 @@ def serves(report: Report) -> bool:
 def steady(report: Report) -> tuple[bool, str, str]:
     """Return how fast a server writes that always has so many requests, in a headline and a sentence."""
     speed, count = report["speed"], report["scenario"]["concurrency"]
-    rate, each = speed["decode_tokens_per_s"]["typical"], 1 / speed["time_per_output_token_s"]["typical"]
+    rate, each = speed["decode_tokens_per_s"]["typical"], tokens_per_s_each(speed["time_per_output_token_s"])["typical"]
     first, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
     requests = "one request" if count == 1 else f"{show_count(count)} requests"
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each; half of the first tokens come within "

@@ -1,6 +1,14 @@
 """The answer about cost: which way to pay is cheaper and from when on, with the prices that it rests on."""
 
-from calc.calculators.cost_report import busy_hours, each, hour_costs, life_hours, million_hours, steps
+from calc.calculators.cost_report import (
+    busy_hours,
+    busy_hours_a_year,
+    each,
+    hour_costs,
+    life_hours,
+    million_hours,
+    steps,
+)
 from calc.calculators.engines import devices
 from calc.calculators.html import table, text
 from calc.calculators.prices import price_text
@@ -31,7 +39,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     hours = break_even_busy_hours(purse=purse, use=use)
     if hours is None:
         return None, "Renting is cheaper:", f"{against} Electricity alone takes what the rent would."
-    calendar = show_days(hours / use.busy_share)
+    calendar = show_days(use.calendar_hours(hours))
     after = f"Buying is cheaper after {show_count(hours)} hours of work, {calendar} from the first day."
     cheaper = "Buying is cheaper:" if costs["owned"] < costs["rent"] else "Renting is cheaper:"
     return None, cheaper, f"{against} {after}"
@@ -56,7 +64,7 @@ def costs_table(report: Report) -> str:
         ("An hour of work", 1.0),
         *([("A million output tokens", million)] if million else []),
         *([(f"A run of {show_number(run) if run % 1 else show_count(run)} hours", run)] if run else []),
-        ("A year", busy_hours(report) / own["life_years"]),
+        ("A year", busy_hours_a_year(report)),
         ("The whole life", busy_hours(report)),
     ]
     kwh = report["account"]["use"].kwh_a_busy_hour

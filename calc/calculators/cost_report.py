@@ -61,6 +61,20 @@ def busy_hours(report: Report) -> float:
     return life_hours(report) * float(report["account"]["use"].busy_share)
 
 
+def busy_hours_a_year(report: Report) -> float:
+    """Return the hours of work in a year of the hardware's life."""
+    return float(busy_hours(report) / report["own"]["life_years"])
+
+
+def owned_costs(report: Report) -> dict[str, float]:
+    """Return what one's own hardware costs in a year, in its life, for a million tokens; none without a price."""
+    each, million = hour_costs(report)["owned"], million_hours(report)
+    if each is None:
+        return {}
+    hours = {"year": busy_hours_a_year(report), "life": busy_hours(report), **({"million": million} if million else {})}
+    return {name: each * count for name, count in hours.items()}
+
+
 def hour_costs(report: Report) -> dict[str, float | None]:
     """Return what an hour of work costs in the three ways to pay; None where a price is not known."""
     account = report["account"]

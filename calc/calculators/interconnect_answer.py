@@ -1,6 +1,7 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
+from calc.calculators.interconnect_report import over_computing, share_of_pass
 from calc.calculators.rendering import Report, answer_html, facts_html, spoken
 from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
@@ -40,17 +41,14 @@ def headline(report: Report) -> tuple[str, str]:
 
 def share_text(report: Report) -> str:
     """Return how sending compares to computing; empty where nothing is computed or its rate is not known."""
-    compute, traffic = report["compute_seconds"], report["scenario"]["traffic"]
-    if compute is None:
+    compute, traffic, beside = report["compute_seconds"], report["scenario"]["traffic"], over_computing(report)
+    if beside is None:
         return ""
     if traffic in TRAINED:
-        share = f"{100 * report['seconds'] / compute:.0f} % of the time of computing"
+        share = f"{100 * beside:.0f} % of the time of computing"
         hidden = "it can hide behind it" if report["seconds"] < compute else "no overlap can hide all of it"
         return f"That is {share}: {hidden}."
-    whole = report["seconds"] + compute
-    return (
-        f"Computing takes {show_seconds(compute)}, so sending is {100 * report['seconds'] / whole:.0f} % of the pass."
-    )
+    return f"Computing takes {show_seconds(compute)}, so sending is {100 * share_of_pass(report):.0f} % of the pass."
 
 
 def messages_html(report: Report) -> str:
@@ -121,8 +119,8 @@ def render(report: Report) -> str:
 
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
-    way, compute = report["sent"][0][1], report["compute_seconds"]
-    beside = "–" if compute is None else f"{100 * report['seconds'] / compute:.0f} %"
+    way, share = report["sent"][0][1], over_computing(report)
+    beside = "–" if share is None else f"{100 * share:.0f} %"
     return show_seconds(report["seconds"]), show_gb_per_s(way.bus_rate), beside
 
 

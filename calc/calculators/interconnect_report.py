@@ -138,6 +138,22 @@ def others(
     return found
 
 
+def sent_bytes(report: Report) -> float:
+    """Return what each device sends in all messages together."""
+    return float(sum(part.repeats * way.sent for part, way in report["sent"]))
+
+
+def over_computing(report: Report) -> float | None:
+    """Return the time of sending over that of computing; None where nothing is computed or its rate is not known."""
+    compute = report["compute_seconds"]
+    return float(report["seconds"] / compute) if compute else None
+
+
+def share_of_pass(report: Report) -> float:
+    """Return the share of a pass that is sending, where it waits for that: all of it where nothing is computed."""
+    return float(report["seconds"] / (report["seconds"] + (report["compute_seconds"] or 0.0)))
+
+
 def message_steps(part: Messages, way: Transfer) -> list[Step]:
     """Return the steps from a message's size to the seconds of all of its kind."""
     ranks, name, source = way.joined.ranks, part.operation, way.protocol.source

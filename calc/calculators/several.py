@@ -4,6 +4,7 @@ from calc.calculators.inputs import Amount, Choice, Number, amount, whole, whole
 from calc.calculators.rendering import Report
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.performance.paces import tokens_per_s_each
 from calc.units import show_count, show_number, show_seconds
 
 UNLIKE, POOLS = "A second kind of GPU", "Two pools"
@@ -161,7 +162,7 @@ def steady(report: Report, where: str) -> tuple[bool, str, str]:
         held = f"{size_gib(pool['device_bytes'])} of {size_gib(pool['capacity_bytes'])}"
         return False, "It does not fit on the GPUs that read.", f"One of them would hold {held}, {where}."
     speed, requests = report["speed"], report["scenario"]["concurrency"]
-    each = f"{show_number(1 / speed['time_per_output_token_s']['typical'])} tokens/s"
+    each = f"{show_number(tokens_per_s_each(speed['time_per_output_token_s'])['typical'])} tokens/s"
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     rest = f"with {show_count(requests)} in both pools, {each} for each, and its first token after {first}, {where}."
     return True, f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest

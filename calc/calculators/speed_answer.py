@@ -9,6 +9,7 @@ from calc.calculators.prices import costs
 from calc.calculators.rendering import Report, answer_html, device_words, facts_html, measured_text
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
+from calc.performance.paces import tokens_per_s_each
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 BOUNDS = {
@@ -63,7 +64,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         rate = show_tokens_per_s(speed["decode_tokens_per_s"]["typical"])
         written = f"and the first token after {first}"
     if writes(report) and count > 1:
-        each = show_tokens_per_s(1 / speed["time_per_output_token_s"]["typical"])
+        each = show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
         return True, f"{rate},", f"{written}, {place(report)}."
@@ -212,7 +213,7 @@ def row(report: Report) -> tuple[str, ...]:
     if not writes(report):
         return "–", "–", show_seconds(speed["time_to_first_token_s"]["typical"])
     return (
-        show_tokens_per_s(1 / speed["time_per_output_token_s"]["typical"]),
+        show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"]),
         show_tokens_per_s(speed["decode_tokens_per_s"]["typical"]),
         show_seconds(speed["time_to_first_token_s"]["typical"]),
     )

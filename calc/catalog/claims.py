@@ -41,6 +41,24 @@ TERM_GROUPS = (
 )
 
 
+def in_base(number: float, unit: str) -> float:
+    """Return a number of a claim in the unit that `calc` computes in.
+
+    >>> in_base(2, "GiB"), in_base(7, "billion")
+    (2147483648, 7000000000.0)
+    """
+    return number * CLAIM_UNITS[unit]
+
+
+def in_unit(number: float, unit: str) -> float:
+    """Return a computed number in a unit of claims.
+
+    >>> in_unit(2**31, "GiB"), in_unit(0.25, "%")
+    (2.0, 25.0)
+    """
+    return number / CLAIM_UNITS[unit]
+
+
 class ClaimCheck(NamedTuple):
     """What is computed to check a claim, and how it is compared with what the claim says."""
 
@@ -51,6 +69,18 @@ class ClaimCheck(NamedTuple):
     unit: str
     relation: str
     tolerance: float  # share of the claimed value by which "is" may be off
+
+    def holds(self, number: float) -> bool:
+        """Return whether a computed number, in its base unit, is what the claim says, by its relation."""
+        claimed = in_base(self.claimed, self.unit)
+        relations = {
+            "is": abs(number - claimed) <= self.tolerance * abs(claimed),
+            "at least": number >= claimed,
+            "at most": number <= claimed,
+            "more than": number > claimed,
+            "less than": number < claimed,
+        }
+        return relations[self.relation]
 
 
 class Claim(NamedTuple):

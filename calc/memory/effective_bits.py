@@ -1,13 +1,31 @@
 """The bits that a weight really takes: what is stored of a whole model, over its parameters."""
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import stages
-from calc.catalog.records import ModelFormat, StoredWeights
+from calc.catalog.records import ModelFormat, NumberFormat, StoredWeights
 from calc.memory.stored_weights import PLACES, parameters_by_place
 from calc.memory.weights import stored_bytes, stored_tensors
+from calc.memory.weights_working import BLOCK_LABELS
+
+LARGE_MATRIX = (4096, 4096)  # rows and columns of the one that formats are compared by
+
+
+def bits_per_weight(*, size_bytes: float, parameters: int) -> float:
+    r"""Return the bits that each parameter takes of what is stored of all: $\frac{8 \cdot B}{N}$.
+
+    >>> bits_per_weight(size_bytes=4_500_000, parameters=8_000_000)
+    4.5
+    """
+    return 8 * size_bytes / parameters
+
+
+def matrix_bits(number_format: NumberFormat, shape: tuple[int, ...] = LARGE_MATRIX) -> float:
+    """Return the bits per weight of a matrix in a number format, scales and tables included."""
+    return bits_per_weight(size_bytes=stored_bytes(shape=shape, number_format=number_format), parameters=prod(shape))
 
 
 class StoredBlock(NamedTuple):
@@ -21,7 +39,7 @@ class StoredBlock(NamedTuple):
     @property
     def bits(self) -> float:
         """Bits per weight, scales and tables included."""
-        return 8 * self.stored_bytes / self.parameters if self.parameters else 0.0
+        return bits_per_weight(size_bytes=self.stored_bytes, parameters=self.parameters) if self.parameters else 0.0
 
 
 def stored_blocks(*, architecture: Architecture, weights: ModelFormat, group: int | None = None) -> list[StoredBlock]:
@@ -54,4 +72,41 @@ def effective_bits(blocks: list[StoredBlock]) -> float:
 
     $\\frac{8 \\cdot \\sum B}{\\sum N}$: bytes stored over parameters stored.
     """
-    return 8 * sum(block.stored_bytes for block in blocks) / sum(block.parameters for block in blocks)
+    return bits_per_weight(
+        size_bytes=sum(block.stored_bytes for block in blocks), parameters=sum(block.parameters for block in blocks)
+    )
+
+
+class StoredTensors(NamedTuple):
+    """Tensors of a model that have a name and a format in common."""
+
+    name: str  # of one-dimensional ones, which are many and small, that of their block
+    format_name: str
+    alike: int  # how many there are
+    parameters: int
+    stored_bytes: int
+
+    @property
+    def bits(self) -> float:
+        """Bits per weight, scales and tables included."""
+        return bits_per_weight(size_bytes=self.stored_bytes, parameters=self.parameters)
+
+
+def together(listed: Sequence[StoredTensors]) -> StoredTensors:
+    """Return all of some tensors as one."""
+    sums = (sum(column) for column in zip(*(item[2:] for item in listed), strict=True))
+    return StoredTensors("", "", *sums)
+
+
+def stored_by_tensor(*, architecture: Architecture, weights: ModelFormat) -> list[StoredTensors]:
+    """Return what a whole model stores, by tensor and format, in the order of the model."""
+    (whole,) = stages(architecture, 1)
+    sums: dict[tuple[str, str], list[int]] = {}
+    for tensor, layers, number_format in stored_tensors(whole, weights):
+        name = tensor.name if len(tensor.shape) > 1 else f"{BLOCK_LABELS[tensor.block]}, one-dimensional"
+        count = layers * tensor.copies
+        entry = sums.setdefault((name, number_format.name), [0, 0, 0])
+        entry[0] += count
+        entry[1] += count * prod(tensor.shape)
+        entry[2] += count * stored_bytes(shape=tensor.shape, number_format=number_format)
+    return [StoredTensors(*key, *entry) for key, entry in sums.items()]

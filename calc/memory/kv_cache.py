@@ -100,9 +100,11 @@ def with_expanded_caches(architecture: Architecture, least: int = 0) -> Architec
     return architecture._replace(kinds=kinds)
 
 
-def expanded_token_bytes(*, architecture: Architecture, key_format: NumberFormat, value_format: NumberFormat) -> int:
-    """Return the bytes of a token's cache over all layers where latent attention is expanded; 0 for other models."""
-    return sum(
+def expanded_token_bytes(
+    *, architecture: Architecture, key_format: NumberFormat, value_format: NumberFormat, tokens: int = 1
+) -> int:
+    """Return the bytes of tokens' cache over all layers where latent attention is expanded; 0 for other models."""
+    return tokens * sum(
         count
         * entry_bytes(
             cache=expanded_cache(kind.attention),

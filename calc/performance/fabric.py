@@ -29,6 +29,11 @@ class Joined(NamedTuple):
     network_rate: float  # that large messages reach, for each device
 
     @property
+    def both_ways(self) -> float:
+        """What a device sends and gets at once within a machine, as the data sheet has it."""
+        return 2 * self.peak
+
+    @property
     def machines(self) -> int:
         """How many machines the group is spread over."""
         return -(-self.ranks // self.inside)

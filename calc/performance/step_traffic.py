@@ -1,5 +1,6 @@
 """What parallel devices send each other in a training step: the collectives of the step, added up by their kind."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from calc.memory.training.plan import Plan
@@ -27,6 +28,11 @@ class Sent(NamedTuple):
     numbers: str
     bytes: int
     source: str
+
+
+def sent_bytes(listed: Sequence[Sent]) -> int:
+    """Return what one device sends in a step for all purposes together."""
+    return sum(sent.bytes for sent in listed)
 
 
 def step_traffic(plan: Plan) -> list[Sent]:

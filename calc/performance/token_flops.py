@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
+from calc.architecture.parameters import parameters_active
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.budget import Layout
@@ -25,7 +26,17 @@ class TokenFlops(NamedTuple):
     @property
     def model(self) -> float:
         """Operations of a step's mathematics."""
-        return 2 * self.passes * self.parameters + 3 * self.attention
+        return self.of_matrices + self.of_attention
+
+    @property
+    def of_matrices(self) -> float:
+        """Operations of a step's products with parameters, two for each of them and pass."""
+        return 2 * self.passes * self.parameters
+
+    @property
+    def of_attention(self) -> float:
+        """Operations of a step's attention, twice as many backward as forward."""
+        return 3 * self.attention
 
     @property
     def hardware(self) -> float:
@@ -60,6 +71,16 @@ def forward_flops(architecture: Architecture, tokens: int) -> tuple[float, float
         if isinstance(item.operation, Attention)
     )
     return total_flops(listed, Product, Experts) / tokens, head / tokens, pairs / tokens
+
+
+def six_n(architecture: Architecture) -> int:
+    """Return the operations for one token of training by the rule of 6 N (Kaplan et al., arXiv:2001.08361)."""
+    return 6 * parameters_active(architecture)
+
+
+def over_six_n(flops: float, architecture: Architecture) -> float:
+    """Return how many times the rule of 6 N so many operations for one token are."""
+    return flops / six_n(architecture)
 
 
 def token_flops(plan: Plan) -> TokenFlops:

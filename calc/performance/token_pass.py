@@ -29,18 +29,26 @@ class TokenPass(NamedTuple):
         return self.bandwidth / self.read_bytes
 
 
+def product_flops(parameters: int, *, tokens: int = 1) -> float:
+    """Return the operations of matrix products: a multiplication and an addition for each parameter and token.
+
+    >>> product_flops(8_000_000_000)
+    16000000000.0
+    """
+    return 2.0 * parameters * tokens
+
+
 def token_pass(
     accelerator: Accelerator, *, weights_bytes: float, cache_bytes: float, parameters_active: int
 ) -> TokenPass:
     """Return the pass of one token on a device: it reads weights and cache, and multiplies with each parameter.
 
-    A multiplication and an addition for each parameter are two operations; those of attention are left out. A rate that
-    the data sheet does not have is 0.
+    Operations are those of its products, and attention's are left out. A rate that the data sheet does not have is 0.
     """
     rate = accelerator.sixteen_bit
     return TokenPass(
         weights_bytes + cache_bytes,
-        2.0 * parameters_active,
+        product_flops(parameters_active),
         bandwidth=accelerator.quantity("bandwidth") or 0.0,
         rate=float(rate.value) if rate else 0.0,
     )

@@ -25,6 +25,15 @@ def requests_per_s(*, users: float, requests_each_hour: float, peak_over_mean: f
     return users * requests_each_hour * peak_over_mean / HOUR_S
 
 
+def peak_of_all(each_flops: float, *, devices: int) -> float:
+    """Return the operations a second that devices could do together.
+
+    >>> peak_of_all(1e15, devices=8)
+    8000000000000000.0
+    """
+    return each_flops * devices
+
+
 def useful_share(*, tokens_per_s: float, active_parameters: float, peak_flops: float) -> float:
     """Return the share of a device's operations that a model needs: two for each parameter that a token uses.
 

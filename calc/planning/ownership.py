@@ -15,6 +15,15 @@ def site_kwh(*, watts: float, hours: float, pue: float = 1.0) -> float:
     return pue * watts / WATTS_A_KW * hours
 
 
+def energy_cost(kwh: float, *, each_kwh: float) -> float:
+    """Return what energy costs.
+
+    >>> energy_cost(2.5, each_kwh=0.2)
+    0.5
+    """
+    return kwh * each_kwh
+
+
 class Use(NamedTuple):
     """Hardware in use: what it draws, how often it works, and what surrounds it."""
 
@@ -37,6 +46,14 @@ class Use(NamedTuple):
         6.0
         """
         return site_kwh(watts=self.mean_w, hours=hours, pue=self.pue)
+
+    def calendar_hours(self, busy_hours: float) -> float:
+        """Return the hours that pass, busy and idle, until so many of them were of work.
+
+        >>> Use(busy_w=1000, idle_w=0, busy_share=0.25, pue=1.0).calendar_hours(100)
+        400.0
+        """
+        return busy_hours / self.busy_share
 
     @property
     def kwh_a_busy_hour(self) -> float:

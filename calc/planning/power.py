@@ -6,6 +6,15 @@ BTU_PER_H_A_WATT = 3.412142  # of the International Table, NIST SP 811
 CONTINUOUS_SHARE = 0.8  # of a breaker's rating, for a load of three hours or more: National Electrical Code 210.20(A)
 
 
+def boards_watts(count: float, *, each_w: float) -> float:
+    """Return what so many boards draw at most.
+
+    >>> boards_watts(8, each_w=700)
+    5600
+    """
+    return count * each_w
+
+
 def machine_watts(*, boards_w: float, rest_w: float, supply_efficiency: float = 1.0) -> float:
     """Return what a machine draws from the socket: its boards and the rest, over what the supply passes on.
 

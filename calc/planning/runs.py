@@ -5,6 +5,24 @@ from typing import NamedTuple
 from calc.units import DAY_S, HOUR_S, KWH_J
 
 
+def days(seconds: float) -> float:
+    """Return a time in days.
+
+    >>> days(129_600)
+    1.5
+    """
+    return seconds / DAY_S
+
+
+def device_hours(seconds: float, *, devices: int) -> float:
+    """Return the hours of all devices together that work for so long.
+
+    >>> device_hours(7200, devices=8)
+    16.0
+    """
+    return seconds * devices / HOUR_S
+
+
 class Run(NamedTuple):
     """What a training run takes. Costs are None where a price, energy where the power is not known."""
 
@@ -17,12 +35,12 @@ class Run(NamedTuple):
     @property
     def device_hours(self) -> float:
         """Hours of all devices together."""
-        return self.device_s / HOUR_S
+        return device_hours(self.device_s, devices=1)
 
     @property
     def days(self) -> float:
         """Days from the first step to the last, without pauses."""
-        return self.duration_s / DAY_S
+        return days(self.duration_s)
 
 
 def run_of(

@@ -1,4 +1,4 @@
-"""Storage: what a data set takes on disk once its texts are tokens."""
+"""Storage: what a data set takes on disk once its texts are tokens, and weights that are saved alone."""
 
 SHORT_IDS = (
     65_500  # vocabularies below it are stored in 16 bit (Megatron-LM, megatron/core/datasets/indexed_dataset.py)
@@ -12,6 +12,15 @@ def token_bytes(vocabulary: int) -> int:
     (2, 4)
     """
     return 2 if vocabulary < SHORT_IDS else 4
+
+
+def in_sixteen_bit(parameters: int) -> int:
+    """Return the bytes of parameters alone in 16 bit, as models are published.
+
+    >>> in_sixteen_bit(8_030_261_248)
+    16060522496
+    """
+    return 2 * parameters
 
 
 def data_set_bytes(*, tokens: int, vocabulary: int) -> int:

@@ -1,6 +1,6 @@
 """Reading which matrices have adapters, under the names that libraries give them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
@@ -53,6 +53,16 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         "dropout": dropout,
     }
     return Adapters(rank, targets, saved, dora, dropout=dropout > 0)
+
+
+def adapted_matrices(architecture: Architecture, targets: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return the matrices that have adapters: how many are alike, and the rows and columns of each."""
+    return [
+        (layers * tensor.copies, *tensor.shape)
+        for kind, layers in architecture.kind_counts()
+        for tensor in kind.tensors
+        if len(tensor.shape) == 2 and tensor.name.split(".")[-2] in targets
+    ]
 
 
 def read_saved(value: object, architecture: Architecture) -> tuple[str, ...]:

@@ -41,6 +41,11 @@ class Scored(NamedTuple):
     scores: list[Score]
     left_out: dict[str, int]
 
+    @property
+    def rows_left_out(self) -> int:
+        """How many rows were left out for any reason."""
+        return sum(self.left_out.values())
+
 
 def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""

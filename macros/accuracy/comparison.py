@@ -6,6 +6,7 @@ from typing import Any
 
 from calc.calculators.html import element, table, text
 from calc.units import show_count
+from calc.validation.tools import answered
 from macros.accuracy.page import percent
 from macros.markdown import block, inline
 
@@ -79,7 +80,6 @@ def comparison_tools() -> str:
     """Return what each tool says that it counts, and how often it has no answer."""
     rows = []
     for tool in result()["tools"]:
-        silent = sum(sum(found["silent"].values()) for found in tool["kinds"].values())
-        every = sum(found["cases"] for found in tool["kinds"].values())
-        rows.append([linked(tool), text(tool["counts"]), f"{show_count(every - silent)} of {show_count(every)}"])
+        said, every = answered(tool)
+        rows.append([linked(tool), text(tool["counts"]), f"{show_count(said)} of {show_count(every)}"])
     return block(table(("Tool", "What it counts", "Answered"), rows, caption="What the tools count", words=2))

@@ -5,7 +5,7 @@ from collections import Counter
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.plots import draw
-from calc.units import show_count
+from calc.units import GIB, show_count
 from calc.validation.ranges import left_out
 from calc.validation.recorded import scored
 from calc.validation.scores import (
@@ -34,7 +34,6 @@ __all__ = [
     "accuracy_worst",
 ]
 
-GIB = 2**30
 FIGURES = {
     "activation_peak": "Activations at their peak (vLLM's log)",
     "allocated_bytes": "Allocated by PyTorch",
@@ -203,7 +202,7 @@ def accuracy(kind: str, what: str) -> str:
         "covered": lambda: covered_cell(whole),
         "rows": lambda: show_count(len(found.scores)),
         "sources": lambda: show_count(len(by(found.scores, "source"))),
-        "left out": lambda: show_count(sum(found.left_out.values())),
+        "left out": lambda: show_count(found.rows_left_out),
         "within": lambda: percent(within(found.scores, LARGE)),
     }
     if what not in shown:
@@ -213,14 +212,18 @@ def accuracy(kind: str, what: str) -> str:
 
 def accuracy_figure(kind: str, unit: str) -> str:
     """Return the figure of predicted against measured; `unit` is "GiB", "tokens/s" or "seconds"."""
-    size = GIB if unit == "GiB" else 1
     scores = [score for score in scored(kind).scores if unit_of(score) == unit]
     if not scores:
         raise ValueError(f"no row of {kind} is in {unit}")
     groups: dict[str, list[tuple[float, float]]] = {}
     for score in scores:
-        groups.setdefault(group_of(score), []).append((score.measured / size, score.predicted / size))
+        groups.setdefault(group_of(score), []).append((drawn(score.measured, unit), drawn(score.predicted, unit)))
     return plot_html(draw("predicted-and-measured", groups=groups, unit=unit, title=title(kind)))
+
+
+def drawn(value: float, unit: str) -> float:
+    """Return a figure as it is drawn: a size in GiB, others as they are."""
+    return value / GIB if unit == "GiB" else value
 
 
 def unit_of(score: Score) -> str:

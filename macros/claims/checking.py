@@ -1,26 +1,14 @@
 """Running the checks of claims: what is computed, how it compares, and whether that bears the verdict out."""
 
-import ast
-import math
-import operator
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from calc.calculators.html import element, text
 from calc.catalog import Catalog, catalog
-from calc.catalog.claims import CLAIM_UNITS, Claim, ClaimCheck
+from calc.catalog.claims import Claim, ClaimCheck
+from calc.validation.claim_formulas import evaluate
 from macros.claims.values import Value, shown, value_of
-
-FUNCTIONS: dict[str, Callable[..., float]] = {"ceil": math.ceil, "max": max, "min": min, "sqrt": math.sqrt}
-OPERATORS: dict[type, Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
 
 
 class Result(NamedTuple):
@@ -94,36 +82,4 @@ def run(check: ClaimCheck) -> Result:
     """Compute one check, and compare."""
     values = {name: value_of(value) for name, value in check.values.items()}
     number = evaluate(check.formula, {name: value.number for name, value in values.items()})
-    return Result(check, values, number, compares(check, number))
-
-
-def compares(check: ClaimCheck, number: float) -> bool:
-    """Return whether a computed number is what the claim says, by the relation that it claims."""
-    claimed = check.claimed * CLAIM_UNITS[check.unit]
-    relations = {
-        "is": abs(number - claimed) <= check.tolerance * abs(claimed),
-        "at least": number >= claimed,
-        "at most": number <= claimed,
-        "more than": number > claimed,
-        "less than": number < claimed,
-    }
-    return relations[check.relation]
-
-
-def evaluate(formula: str, values: dict[str, float]) -> float:
-    """Return what a formula comes to; the catalogue has checked that it is one.
-
-    >>> evaluate("ceil(a / b) + 1", {"a": 7, "b": 2})
-    5
-    """
-
-    def value(node: Any) -> float:
-        if isinstance(node, ast.Constant):
-            return node.value  # type: ignore[return-value]
-        if isinstance(node, ast.Name):
-            return values[node.id]
-        if isinstance(node, ast.Call):
-            return FUNCTIONS[node.func.id](*map(value, node.args))  # type: ignore[attr-defined]
-        return OPERATORS[type(node.op)](value(node.left), value(node.right))
-
-    return value(ast.parse(formula, mode="eval").body)
+    return Result(check, values, number, check.holds(number))

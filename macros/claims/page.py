@@ -119,9 +119,9 @@ def claims_count(what: str = "all") -> str:
         **{verdict: counts[verdict] for verdict in VERDICTS},
         "all": len(listed),
         "refuted": len(refuted),
-        "computed": sum(bool(run[found.id]) for found in refuted),
-        "by source": sum(not run[found.id] for found in refuted),
-        "checked": sum(bool(run[found.id]) for found in listed),
+        "computed": len([found for found in refuted if run[found.id]]),
+        "by source": len([found for found in refuted if not run[found.id]]),
+        "checked": len([found for found in listed if run[found.id]]),
         "topics": len({found.topic for found in listed}),
     }
     if what not in numbers:

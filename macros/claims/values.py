@@ -3,7 +3,6 @@
 import operator
 import re
 from collections.abc import Callable
-from math import prod
 from typing import Any, NamedTuple
 
 from calc import estimate
@@ -11,14 +10,13 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators.html import element, text
 from calc.calculators.rendering import source_html
 from calc.catalog import catalog
-from calc.catalog.claims import CLAIM_UNITS
-from calc.memory.weights import stored_bytes
+from calc.catalog.claims import in_base, in_unit
+from calc.memory.effective_bits import bits_per_weight, matrix_bits
 from calc.scenario.model import known_architecture
 from calc.units import show_number
 from macros.facts import fact_line
 from macros.inline import steps_inline
 from macros.links import calculator_link
-from macros.model_numbers import LARGE_MATRIX
 
 Entry = dict[str, Any]
 CONDITION = re.compile(r"(<=|>=|<|>)\s*([\d.-]+)\s*(\S*)")
@@ -39,7 +37,7 @@ def shown(number: float, unit: str) -> str:
     >>> shown(137_953_316_864, "GB"), shown(0.8667, "%"), shown(7.5, "times"), shown(24, "")
     ('137.95 GB', '86.7 %', '7.5 times', '24')
     """
-    scaled = number / CLAIM_UNITS[unit]
+    scaled = in_unit(number, unit)
     if scaled == int(scaled) or abs(scaled) >= 1000:
         digits = f"{scaled:,.0f}"
     elif unit in ("GB", "GiB"):
@@ -171,11 +169,10 @@ def of_number_format(value: Entry) -> Value:
     if "model" in value:
         report: Any = estimate({"model": value["model"], "weights": value["number_format"]})
         weights = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
-        bits = 8 * weights / report["model"]["parameters_total"]
+        bits = bits_per_weight(size_bytes=weights, parameters=report["model"]["parameters_total"])
         said = f"{record.name} over the whole of {report['model']['name']}: {bits:.3f} bits per weight. "
     else:
-        stored = stored_bytes(shape=LARGE_MATRIX, number_format=catalog().number_format(value["number_format"]))
-        bits = 8 * stored / prod(LARGE_MATRIX)
+        bits = matrix_bits(catalog().number_format(value["number_format"]))
         said = f"{record.name} in a large matrix: {bits:.3f} bits per weight. {record.summary} "
     return Value(bits, "bits", line(text(said) + cited(record.source, record.checked)))
 
@@ -224,7 +221,7 @@ def meets(record: Any, where: Entry) -> bool:
         elif bound and isinstance(found, str):  # a year or month
             holds = COMPARE[bound[1]](found, bound[2])
         elif bound:
-            holds = found is not None and COMPARE[bound[1]](found, float(bound[2]) * CLAIM_UNITS[bound[3]])
+            holds = found is not None and COMPARE[bound[1]](found, in_base(float(bound[2]), bound[3]))
         else:
             holds = found == wanted
         if not holds:
@@ -235,7 +232,7 @@ def meets(record: Any, where: Entry) -> bool:
 def of_source(value: Entry) -> Value:
     """Return a number that a source gives."""
     unit = value.get("unit", "")
-    number = value["quoted"] * CLAIM_UNITS[unit]
+    number = in_base(value["quoted"], unit)
     source = catalog().source(value["source"])
     return Value(number, unit, line(text(f"{shown(number, unit)}, says ") + cited(source.id, source.checked)))
 

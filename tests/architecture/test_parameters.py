@@ -8,9 +8,16 @@ from calc import estimate
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
-from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
+from calc.architecture.parameters import (
+    parameters_active,
+    parameters_by_block,
+    parameters_multiplied,
+    parameters_total,
+    tensors_of,
+)
 from calc.calculators.rendering import part_bytes
 from calc.catalog import catalog
+from calc.scenario.model import known_architecture
 from calc.validation.soundness import published_counts
 from tests.known import load, parameter_rows
 
@@ -165,3 +172,21 @@ def test_counts_that_llama_cpp_prints(model: str, change: dict[str, Any], billio
     total = parameters_total(read_config(Config(CONFIGS[model] | change)))
     digits = len(str(billions).partition(".")[2])
     assert round(total / 1e9, digits) == billions
+
+
+def test_what_a_token_is_multiplied_with() -> None:
+    """Llama 3.1 8B has 8,030,261,248 parameters, and its 128,256 × 4,096 input embeddings are looked up.
+
+    Llama 3.2 1B multiplies with its own, since they are the output matrix too.
+    """
+    architectures = {name: known_architecture(catalog(), name) for name in ("llama-3.1-8b", "llama-3.2-1b")}
+    assert parameters_multiplied(architectures["llama-3.1-8b"]) == 8_030_261_248 - 128_256 * 4096
+    assert parameters_multiplied(architectures["llama-3.2-1b"]) == parameters_total(architectures["llama-3.2-1b"])
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "deepseek-v3", "t5-base", "llama-3.2-11b-vision"])
+def test_tensors_of_blocks_add_up(model: str) -> None:
+    """Each tensor, as often as layers have it, gives what its block counts."""
+    architecture = known_architecture(catalog(), model)
+    for name, count in parameters_by_block(architecture).items():
+        assert sum(tensor.elements_in(layers) for tensor, layers in tensors_of(architecture, name)) == count

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.architecture.parameters import parameters_active, parameters_total
-from calc.architecture.routing import experts_touched, parameters_touched
+from calc.architecture.routing import (
+    active_share,
+    expert_parameters,
+    experts_touched,
+    layers_with_experts,
+    parameters_touched,
+    routing,
+    touched_share,
+)
 from calc.catalog import catalog
 from calc.scenario.model import known_architecture
 
@@ -37,3 +45,29 @@ def test_touched_experts_grow_with_the_batch_within_their_bounds(experts: int, a
     touched = experts_touched(experts=experts, active=active, tokens=tokens)
     assert active * (1 - 1e-9) <= touched <= experts
     assert touched <= experts_touched(experts=experts, active=active, tokens=tokens + 1) + 1e-9
+
+
+def test_experts_of_mixtral_by_hand() -> None:
+    """Eight experts of three matrices of 4,096 × 14,336 in each of 32 layers, of which a token uses two."""
+    architecture = known_architecture(catalog(), "mixtral-8x7b")
+    assert routing(architecture) == (8, 2)
+    assert expert_parameters(architecture) == 32 * 8 * 3 * 4096 * 14336 == 45_097_156_608
+    assert layers_with_experts(architecture) == 32
+    assert active_share(architecture) == pytest.approx((46_702_792_704 - 45_097_156_608 * 6 / 8) / 46_702_792_704)
+    assert touched_share(architecture=architecture, tokens=1) == pytest.approx(active_share(architecture))
+
+
+def test_deepseek_s_first_layers_have_no_experts() -> None:
+    """Three of DeepSeek V3's 61 layers are dense (arXiv:2412.19437, section 4.2); a token uses 8 of 256 experts."""
+    architecture = known_architecture(catalog(), "deepseek-v3")
+    assert layers_with_experts(architecture) == 58
+    assert routing(architecture) == (256, 8)
+
+
+def test_a_dense_model_routes_nothing() -> None:
+    """It has no experts, and says so."""
+    architecture = known_architecture(catalog(), "llama-3.1-8b")
+    assert expert_parameters(architecture) == layers_with_experts(architecture) == 0
+    assert active_share(architecture) == 1
+    with pytest.raises(ValueError, match="no experts"):
+        routing(architecture)

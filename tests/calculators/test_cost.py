@@ -7,7 +7,13 @@ import pytest
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS
-from calc.calculators.cost_report import busy_hours, hour_costs, million_hours
+from calc.calculators.cost_report import (
+    busy_hours,
+    busy_hours_a_year,
+    hour_costs,
+    million_hours,
+    owned_costs,
+)
 from calc.catalog import catalog
 from calc.planning.cost import newest_purchase
 from calc.planning.ownership import HOURS_A_YEAR
@@ -85,3 +91,12 @@ def test_a_wrong_figure_is_refused(field: str, typed: str) -> None:
     """A site draws at least what its machines draw; nothing is busy never."""
     with pytest.raises(ScenarioError, match=field):
         report(**{field: typed})
+
+
+def test_what_one_s_own_costs_over_time() -> None:
+    """A year and a life of work are its hours times an hour's cost; a life of several years is as many of a year."""
+    found = report(life_years="3")
+    hour, costs = hour_costs(found)["owned"], owned_costs(found)
+    assert busy_hours_a_year(found) == 4380
+    assert hour is not None and costs["year"] == pytest.approx(4380 * hour)
+    assert costs["life"] == pytest.approx(3 * costs["year"])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calc.calculators import CALCULATORS, answer
+from calc.calculators.interconnect_report import over_computing, sent_bytes, share_of_pass
 
 INTERCONNECT = CALCULATORS["interconnect"]
 
@@ -89,3 +90,17 @@ def test_a_model_of_ones_own_is_sent_as_well() -> None:
     report = INTERCONNECT.report({"model": json.dumps({"config": config}), "tokens": "10"})
     (part, _), *_ = report["sent"]
     assert (part.repeats, part.message_bytes) == (4, 10 * 64 * 2)
+
+
+def test_sending_beside_computing() -> None:
+    """Over computing it is a ratio s / c, of a pass that waits for it the share s / (s + c), by hand."""
+    report = {"seconds": 3.0, "compute_seconds": 1.0}
+    assert (over_computing(report), share_of_pass(report)) == (3.0, 0.75)
+    alone = {"seconds": 3.0, "compute_seconds": None}
+    assert (over_computing(alone), share_of_pass(alone)) == (None, 1.0)
+
+
+def test_all_messages_are_counted() -> None:
+    """A pass of Llama 3.1 8B over two devices has two all-reduces in each layer, of 4,096 values of 2 bytes a token."""
+    report = INTERCONNECT.report({"traffic": "tensor", "tokens": "1", "accelerators": "2"})
+    assert sent_bytes(report) == 32 * 2 * 4096 * 2

@@ -5,7 +5,7 @@ import pytest
 from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
-from calc.memory.effective_bits import effective_bits, stored_blocks
+from calc.memory.effective_bits import effective_bits, matrix_bits, stored_blocks, stored_by_tensor, together
 from calc.scenario.model import known_architecture
 
 MODELS = ("llama-3.1-8b", "llama-3.2-1b", "qwen3-30b-a3b", "deepseek-v3", "mamba-2.8b", "bert-base")
@@ -47,3 +47,23 @@ def test_what_stays_16_bit_is_said() -> None:
         b.format_name == "BF16"
         for b in stored_blocks(architecture=architecture, weights=catalog().weights_format("bf16"))
     )
+
+
+@pytest.mark.parametrize(("number_format", "bits"), [("bf16", 16.0), ("q8_0", 8.5), ("mxfp4", 4.25)])
+def test_bits_of_a_matrix_by_hand(number_format: str, bits: float) -> None:
+    """Q8_0 has a 16-bit scale for 32 weights of 8 bits, MXFP4 (OCP, 2023) one of 8 bits for 32 of 4."""
+    assert matrix_bits(catalog().number_format(number_format)) == bits
+
+
+def test_tensors_by_name_add_up() -> None:
+    """To what the blocks have; of a dense model in llama.cpp's mixture each of 32 layers has its query matrix once."""
+    architecture, weights = known_architecture(catalog(), "llama-3.1-8b"), catalog().weights_format("q4_k_m")
+    listed = stored_by_tensor(architecture=architecture, weights=weights)
+    blocks = stored_blocks(architecture=architecture, weights=weights)
+    every = together(listed)
+    assert every.parameters == sum(block.parameters for block in blocks)
+    assert every.stored_bytes == sum(block.stored_bytes for block in blocks)
+    assert every.bits == pytest.approx(effective_bits(blocks))
+    queries = [item for item in listed if "q_proj" in item.name]
+    assert sum(item.alike for item in queries) == 32
+    assert sum(item.parameters for item in queries) == 32 * 4096 * 4096

@@ -12,7 +12,7 @@ from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.performance.exchanges import exchanges
 from calc.performance.operations import Collective
-from calc.performance.step_traffic import step_traffic
+from calc.performance.step_traffic import sent_bytes, step_traffic
 from calc.training.reading import read_training
 
 LLAMA, MIXTRAL = "llama-3.1-8b", "mixtral-8x7b"
@@ -185,3 +185,12 @@ def test_messages_are_those_of_a_layer() -> None:
     assert isinstance(reduced.operation, Collective) and isinstance(summed.operation, Collective)
     assert (reduced.operation.kind, reduced.times) == ("all-reduce", 32)
     assert (summed.operation.message_bytes, summed.times) == (512 * 4096 * 2, 64)
+
+
+def test_all_that_is_sent_is_the_sum_of_its_purposes() -> None:
+    """Tensor and data parallelism at once send what each of their groups does."""
+    asked = {"parallelism": {"tensor": 2, "data": 2}, "accelerators": 4}
+    plan = read_training({"workload": "training", "model": LLAMA, **asked}, catalog()).plan
+    found = sent(**asked)
+    assert len(found) > 1
+    assert sent_bytes(step_traffic(plan)) == pytest.approx(sum(found.values()))

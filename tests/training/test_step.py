@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
-from calc import ScenarioError
+from calc import ScenarioError, estimate
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import PARTS
 from calc.scenario.model import known_architecture
-from calc.training.step import STATES, model_states, moments
+from calc.training.adapters import adapted_matrices
+from calc.training.kept import kept_of_token, kept_together
+from calc.training.step import STATES, model_states, moments, saved_states, states_bytes, together
 
 RUN: dict[str, Any] = {"workload": "training", "model": "llama-2-7b", "precision": "fp16-mixed"}
 COUNT = parameters_total(known_architecture(catalog(), "llama-2-7b"))
@@ -45,3 +47,30 @@ def test_no_states_where_gradients_are_never_together() -> None:
     with pytest.raises(ScenarioError, match="all gradients") as raised:
         model_states(RUN | {"precision": "bf16", "optimizer_in_backward": True})
     assert raised.value.field == "optimizer_in_backward"
+
+
+def test_a_checkpoint_has_weights_masters_and_adam_s_states() -> None:
+    """14 bytes of a parameter in FP16 with AdamW: 16 less the gradient's two, on however many devices (ZeRO, 3.1)."""
+    assert states_bytes(RUN) == pytest.approx(16 * COUNT, rel=1e-4)
+    for layout in ({}, {"sharding": "zero-3", "accelerators": 8}):
+        assert together(saved_states(RUN | layout)) == pytest.approx(14 * COUNT, rel=1e-4)
+
+
+def test_a_checkpoint_of_adapters_leaves_the_model_out() -> None:
+    """What is frozen is where the run began; adapters have states alone."""
+    assert set(saved_states(RUN | {"method": "lora"})) <= {"adapters", "master_weights", "optimizer_states"}
+
+
+def test_adapted_matrices_by_hand() -> None:
+    """Llama 2 7B has 32 query matrices of 4,096 × 4,096, and as many of the MLP that are 11,008 wide."""
+    architecture = known_architecture(catalog(), "llama-2-7b")
+    assert adapted_matrices(architecture, ["q_proj"]) == [(32, 4096, 4096)]
+    assert adapted_matrices(architecture, ["up_proj", "down_proj"]) == [(32, 11008, 4096), (32, 4096, 11008)]
+
+
+def test_what_a_layer_keeps_of_a_token_is_the_same_for_any_batch() -> None:
+    """As many bytes of each token, but for a few that a layer keeps once."""
+    asked = RUN | {"precision": "bf16-mixed", "checkpointing": "none"}
+    one, more = (kept_of_token(dict(estimate(asked | {"micro_batch": size}))) for size in (1, 4))
+    assert one == pytest.approx(more, abs=0.1)
+    assert kept_together(one) > 2 * 4096 and len(one) > 2

@@ -37,6 +37,10 @@ class Fact(NamedTuple):
         text = f"{value:,.0f}" if value == int(value) else show_number(value, 4).rstrip("0").rstrip(".")
         return f"{text} {self.unit}"
 
+    def times(self, other: "Fact") -> float:
+        """Return how many times as much it says as another fact, or that many of its unit for each of the other's."""
+        return float(self.value) / float(other.value)
+
 
 class Disagreement(NamedTuple):
     """A second source that says something else, and why it was not followed."""

@@ -59,6 +59,11 @@ class Accelerator(NamedTuple):
         """The dense matrix rate in 16 bit: of BF16 where the device has it, else of FP16; None if neither is known."""
         return self.facts.get("bf16") or self.facts.get("fp16")
 
+    def of_all_units(self, field: str) -> float | None:
+        """Return what all compute units have of a fact that is given for one of them; None where it is not known."""
+        units, each = self.quantity("compute_units"), self.quantity(field)
+        return None if units is None or each is None else units * each
+
     @property
     def devices_per_package(self) -> int:
         """How many such devices make up what one buys: a package or a board."""
@@ -96,6 +101,10 @@ class Link(NamedTuple):
     def bytes_per_s_one_way(self) -> float:
         """What it carries in one direction."""
         return float(self.one_way.value)
+
+    def seconds_one_way(self, size_bytes: float) -> float:
+        """Return the seconds in which so much goes over it in one direction, at its peak."""
+        return size_bytes / self.bytes_per_s_one_way
 
     def share(self, field: str) -> float | None:
         """Return what was reached, as a share of what the link carries one way; None where nobody measured it."""
@@ -143,6 +152,10 @@ class Machine(NamedTuple):
         """Return the fact `field` in its base unit, None where it is not known."""
         fact = self.facts.get(field)
         return None if fact is None else float(fact.value)
+
+    def whole_bytes(self, each_bytes: float) -> float:
+        """Return what all its devices have together, of so much in each."""
+        return self.devices * each_bytes
 
 
 class Processor(NamedTuple):
