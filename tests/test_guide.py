@@ -2,6 +2,7 @@
 
 import importlib.util
 import socket
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,17 @@ def guide() -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def test_all_is_checked_by_one_command(guide: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Style, types, the page's scripts and the tests, of which the examples in docstrings are some."""
+    commands = []
+    monkeypatch.setattr(guide, "run", lambda *command: commands.append(" ".join(map(str, command))))
+    guide.test("tests/catalog")
+    wanted = ("ruff check .", "ruff format --check .", "mypy --strict", "tsc --project tsconfig.json", "tests/catalog")
+    assert [end for command, end in zip(commands, wanted, strict=True) if not command.endswith(end)] == []
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    assert "calc" in options["testpaths"] and "--doctest-modules" in options["addopts"]
 
 
 def test_a_taken_port_is_said_before_building(guide: ModuleType) -> None:

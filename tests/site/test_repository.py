@@ -1,5 +1,6 @@
 """What stands around the guide: the workflows that test and publish it, and the licences of what it passes on."""
 
+import ast
 import os
 import re
 import subprocess
@@ -64,3 +65,16 @@ def test_licences_of_what_is_passed_on() -> None:
     vega = (folder / "vega.txt").read_text(encoding="utf-8")
     for part in ("vega-parser", "vega-view", "vega-interpreter", "vega-dataflow", "d3-scale", "d3-shape", "internmap"):
         assert f"{part} " in vega
+
+
+def test_what_holds_each_promise_is_there() -> None:
+    """Each test that CONTRIBUTING.md names as a promise's is one, and each promise names one."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## What holds what")[2]
+    rows = [line.split("|")[2] for line in section.splitlines() if line.startswith("|")][2:]
+    assert rows
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row)
+        assert named, row
+        for path, function in named:
+            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, function
