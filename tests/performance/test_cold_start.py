@@ -100,3 +100,21 @@ def test_what_cannot_be_is_refused(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         estimate({**ASKED, **fields})
     assert caught.value.field == field
+
+
+def test_graphs_are_captured_for_steps_and_for_pieces() -> None:
+    """vLLM records steps of up to so many sequences whole, and of twice as many in pieces: 1, 2, 4, then every 8th.
+
+    256 sequences are 35 and 51 sizes, 8 are 4 and 5.
+    """
+    many, few = (
+        {part["id"]: part["seconds"] for part in estimate_start(sequence_slots=slots)["parts"]}["capturing"]
+        for slots in (256, 8)
+    )
+    assert many / few == pytest.approx((35 + 51) / (4 + 5))
+
+
+def estimate_start(**fields: object) -> Any:
+    """Return what a report on other fields says of a start."""
+    report: Any = estimate({**ASKED, "start": {"from": "disk"}, **fields})
+    return report["cold_start"]

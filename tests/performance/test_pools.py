@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
+from calc.performance.load import TOGETHER, Load
+from calc.performance.pools import Pools
 from calc.validation.serving_runs import pooled_scores
 
 FOUR = {"parallelism": {"tensor": 4}}
@@ -148,3 +150,45 @@ def test_ranks_of_a_server_wait_for_each_other() -> None:
         first = [speed["time_to_first_token_s"]["typical"] for speed in speeds]
         reads = [speed["disaggregation"]["prefill_requests_per_s"] for speed in speeds]
         assert first[0] > first[1] and reads[0] <= most * reads[1]
+
+
+def test_figures_are_those_of_the_requests() -> None:
+    """Each brings 4,000 tokens to read and takes 500 along; what decodes has a token each in a step's time."""
+    speed = asked()["speed"]
+    typical = {
+        name: value["typical"] for name, value in speed.items() if isinstance(value, dict) and "typical" in value
+    }
+    assert typical["prefill_tokens_per_s"] == pytest.approx(4000 * speed["requests_per_s"])
+    assert typical["output_tokens_per_s"] == pytest.approx(500 * speed["requests_per_s"])
+    assert typical["decode_tokens_per_s"] == pytest.approx(
+        speed["running_sequences"] / typical["time_per_output_token_s"]
+    )
+
+
+def test_a_first_token_waits_for_its_cache() -> None:
+    """Over half the network it comes later by what sending takes longer."""
+    slow, fast = (asked(link=link)["speed"] for link in ("infiniband-hdr", "infiniband-ndr"))
+    later = slow["time_to_first_token_s"]["typical"] - fast["time_to_first_token_s"]["typical"]
+    longer = slow["disaggregation"]["transfer_s"] - fast["disaggregation"]["transfer_s"]
+    assert later == pytest.approx(longer, rel=0.2)
+
+
+def test_who_is_not_read_waits_before_the_readers() -> None:
+    """By Little's law: where readers are at their end, 1,000 more requests wait 1,000 / rate seconds more."""
+    few, many = (
+        estimate({**ASKED, "concurrency": count, "disaggregation": {"prefill": FOUR, "decode": FOUR}})["speed"]
+        for count in (2000, 3000)
+    )
+    rate = few["requests_per_s"]
+    assert many["requests_per_s"] == pytest.approx(rate) == few["disaggregation"]["prefill_requests_per_s"]
+    longer = many["time_to_first_token_s"]["typical"] - few["time_to_first_token_s"]["typical"]
+    assert longer == pytest.approx((1 + 1 / (2 * TOGETHER)) * 1000 / rate, rel=0.01)
+
+
+@pytest.mark.parametrize(("rate", "waits"), [(0.0, 0.0), (0.5, 1.0), (0.8, 4.0)])
+def test_waiting_at_a_counter(rate: float, waits: float) -> None:
+    """Even service of 2 s at loads of a half and of 0.8: s · u / (2 (1 − u)) (Pollaczek and Khinchine)."""
+    none: Any = None
+    pools = Pools(none, none, readers=1, in_step=1, writers=1, transfer_s=0.0, overlaps=False)
+    load = Load(1.0, 1.0, 100, 10, 0, None, 0.0, 1, mixes=False)
+    assert pools.waits_s(load, rate, 1.0, 2.0) == pytest.approx(waits)

@@ -14,6 +14,8 @@ from calc.performance.queue import Begun, Run, Served, Server
 from calc.performance.schedules import PassTime
 from calc.planning import serving_arrivals, serving_run
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
+from calc.planning.serving_burst import burst_figures, burst_steps
+from calc.planning.serving_load import Server as LoadedServer
 from calc.planning.serving_load import figures, load_of, load_steps
 from calc.planning.serving_run import Found, Site, begun, percentiles, run_of, summed
 
@@ -100,6 +102,37 @@ def test_the_working_of_a_load() -> None:
     assert found["Decoding, all sequences"] == ("8 / 0.05", 160.0, "tokens/s", "little-law")
 
 
+def test_the_working_has_digits_to_follow_it() -> None:
+    """Times of passes have four digits, what is made of them five; queue, wave and burst stand in this order."""
+    plain, carrying = PassTime((), 1.234567, 0.0, 0.0), PassTime((), 2.345678, 0.0, 0.0)
+    state = STATE._replace(
+        decoding=plain,
+        prompting=carrying,
+        wave_s=0.1234567,
+        step_s=0.0567891,
+        running=3.456789,
+        requests_per_s=7.654321,
+        waiting_s=1.567823,
+        queueing_s=0.4321987,
+        burst_s=0.1987654,
+        service_s=0.9876543,
+        share=0.2345678,
+        extra_s=1.1728391,
+    )
+    load = LOAD._replace(concurrency=20.123456, request_s=0.5432198)
+    found = values(load_steps(served(), state, load, busy=2, expected=1.0))
+    assert found["Seconds more for prompts"][0] == "2.346 / 1"
+    assert found["Time per output token"][0] == "1.235 + 0.2346 × 1.173 − 0.1235 / 10"
+    assert found["Requests a second, each replica"][0] == "3.4568 / (10 × 0.056789)"
+    assert found["Waiting for a slot"][0] == "12.123 / 7.6543"
+    numbers = "0.54322 + 1.5678 + 0.056789 / 2 + 0.98765 + 0.4322 + 0.12346 + 0.19877"
+    assert found["Time to the first token"][0] == numbers
+    assert found["Decoding, all sequences"][0] == "6.9136 / 0.056789"
+    formulas = {step.name: step.formula for step in load_steps(served(), state, load, busy=2, expected=1.0)}
+    ends = r"t_{\text{queue}} + t_{\text{wave}} + t_{\text{burst}}"
+    assert formulas["Time to the first token"].endswith(ends)
+
+
 def test_the_working_of_a_load_that_mixes() -> None:
     """What a step takes longer; no line for a slot that nobody waits for; one token has a step, too."""
     load = LOAD._replace(mixes=True, output_tokens=1)
@@ -128,6 +161,12 @@ def site(*, replicas: int = 1, slots: int = 9, room: int = 10_000) -> Site:
     none: Any = None
     server = Server(slots, room, None, False, 0.0)
     return Site(none, none, server, replicas, room, LOAD, STATE)
+
+
+def burst(count: int) -> Traffic:
+    """Return so many requests that come at once."""
+    asked = traffic()
+    return asked._replace(arrivals=asked.arrivals._replace(requests=count))
 
 
 def test_percentiles_of_many() -> None:
@@ -195,9 +234,11 @@ def test_a_load_is_a_share_of_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests of one of three replicas, none longer than the cache; steps and prompts by their factors."""
     seen: list[Any] = []
+    longest: list[int] = []
 
     def queued(asked: Any, **more: Any) -> Run:
         seen.append((len(asked), more))
+        longest.append(max(one.prompt_tokens + one.output_tokens for one in asked))
         return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 0, 0, 0.0, 0)
 
     monkeypatch.setattr(serving_run, "run_queue", queued)
@@ -207,7 +248,32 @@ def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPat
     assert seen == [(10, {"server": server, "times": None, "begun": ["half"]})]
     assert found.running == 15.0
     run_of(site(), traffic(), count=4)
+    assert longest == [111, 111]
+    run_of(site(room=50), traffic(), count=4)
+    assert longest[2] == 50
     assert seen[1] == (4, {"server": site().server, "times": None, "begun": ["half"]})
+
+
+def test_a_trial_asks_for_nothing_that_the_cache_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the run that it stands for: prompts are cut first, and its first tenth does not count."""
+    seen: list[Any] = []
+
+    def trial(asked: Any, *_: Any, **more: Any) -> Any:
+        seen.append((max(one.prompt_tokens + one.output_tokens for one in asked), more["skipped"], more["share"]))
+        return SimpleNamespace(passes=lambda: True)
+
+    monkeypatch.setattr(serving_run, "Trial", trial)
+    monkeypatch.setattr(serving_run, "begun", lambda *_: [])
+    assert serving_run.passes(site(room=50), traffic(), count=40, share=0.9)
+    assert seen == [(50, 4, 0.9)]
+
+
+def test_ranks_share_what_is_in_the_server() -> None:
+    """Eight requests are two for each of four ranks, and one request is one of one rank."""
+    none: Any = None
+    server = LoadedServer(none, LOAD, 4)
+    assert server.load_at(8.0) == LOAD._replace(concurrency=2.0)
+    assert server.load_at(1.0) == LOAD._replace(concurrency=1.0)
 
 
 @pytest.mark.parametrize("best", range(len(LOADS)))
@@ -302,12 +368,23 @@ def test_a_report_of_arrivals() -> None:
         assert ends["typical"] == steps[line]
         assert ends["high"] / ends["typical"] == pytest.approx(ends["typical"] / ends["low"])
     assert speed["time_per_output_token_s"]["low"] < speed["time_per_output_token_s"]["high"]
+    assert speed["request_s"]["low"] < speed["request_s"]["typical"] < speed["request_s"]["high"]
     assert speed["request_s"]["typical"] == steps["Mean time of a request, event by event"]
     assert speed["running_sequences"] == pytest.approx(
         speed["requests_per_s"] * 255 * speed["time_per_output_token_s"]["typical"], rel=0.03
     )
     assert (speed["preempted"], speed["balanced_batch"]) == (0, None)
     assert speed["max_sequences"] == report["memory"]["max_sequences"]
+
+
+def test_a_burst_by_hand() -> None:
+    """400 requests of 10 tokens, 16 a second: all are answered after 25 s, which are 160 tokens a second."""
+    found = found_of(answered_per_s=16.0, output_tokens_per_s=160.0)
+    *_, last, rate = burst_steps(served(), site(), burst(400), found)
+    assert (last.substituted, last.value, last.unit) == ("400 / 16.000", 25.0, "s")
+    assert last.formula == r"\max_i t_{\text{last}, i}"
+    assert (rate.substituted, rate.value, rate.unit) == ("400 × 10.000 / 25.000", 160.0, "tokens/s")
+    assert burst_figures(found, burst(400), 100.0)["all_answered_s"] == 25.0
 
 
 def test_a_burst_waits_for_states() -> None:

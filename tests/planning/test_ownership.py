@@ -50,6 +50,13 @@ def test_an_hour_of_one_s_own() -> None:
     assert break_even_share(purse=purse, use=use, life_hours=HOURS_A_YEAR) is None
 
 
+def test_rent_that_is_electricity_alone_is_never_beaten() -> None:
+    """A rent of exactly the electricity saves nothing an hour, so no hour pays for the purchase."""
+    use = Use(busy_w=1000, idle_w=0, busy_share=1, pue=1)
+    purse = Purse(purchase=100, resale_share=0, electricity_per_kwh=0.5, rent_per_hour=0.5)
+    assert break_even_share(purse=purse, use=use, life_hours=HOURS_A_YEAR) is None
+
+
 @given(purse=PURSES, use=USES)
 def test_both_have_cost_the_same_at_the_break_even(purse: Purse, use: Use) -> None:
     """At the hours of the break-even, purchase and electricity are what the rent was."""

@@ -43,6 +43,7 @@ CASES = [
     {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb", "kv_cache": "q8_0"},
     {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-4090", "kv_cache": "fp8"},
     {"model": "llama-3.1-8b", "engine": "usual", "accelerator": "m4-max-64gb", "kv_cache": "fp8"},
+    {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32768},
 ]
 
 
@@ -57,6 +58,8 @@ def test_what_is_offered_fits(case: dict[str, Any]) -> None:
         assert after["memory"]["fits"] is True and after["runs"] is not False, repair
         assert after["memory"]["headroom_bytes"] == repair["headroom_bytes"] >= 0, repair
         assert repair["cost"] in COSTS and after["repairs"] == []
+        said = {**repair["change"], "gpu_layers": None}  # the message says how many layers do not stay
+        assert all(f"{value:,}" in repair["message"] for value in said.values() if isinstance(value, int) and value > 1)
 
 
 def test_the_two_card_case() -> None:
@@ -69,6 +72,13 @@ def test_the_two_card_case() -> None:
         CALCULATORS["will-it-fit"].report({"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": "2"})
     )
     assert "Take the weights in Q4_K_M" in html and "least harm first" in html
+
+
+def test_a_model_that_sees_needs_no_room_for_videos() -> None:
+    """vLLM holds memory for the longest video that fits the context, unless it is told that none will come."""
+    report: Any = estimate(CASES[-1])
+    changes = [repair["change"] for repair in report["repairs"]]
+    assert {"videos": False} in changes and {"text_only": True, "videos": None} in changes
 
 
 def test_another_engine_comes_first_where_one_does_not_run() -> None:

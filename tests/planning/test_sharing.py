@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
+from calc.planning.sharing import Holding, Sharing, sharing_steps
 
 GIB = 2**30
 SHARING = CALCULATORS["sharing"]
@@ -110,3 +111,28 @@ def test_two_of_the_same_have_two_names() -> None:
     """Two copies of a model are told apart."""
     found = report(model_2="llama-3-8b", weights="q4_k_m", weights_2="q4_k_m")
     assert [tenant["name"] for tenant in found["tenants"]] == ["Llama 3 8B", "Llama 3 8B (2)"]
+
+
+def test_the_working_of_two_that_share_a_context() -> None:
+    """24 less the driver's 1 and the display's 2 are 21, for 3 + 2 + 1 + 4 and 5 + 0 + 1 + 4, less a context of 4."""
+    holdings = (Holding(3, 2, 1, 4, kept=0, claimed=0), Holding(5, 0, 1, 4, kept=0, claimed=0))
+    apart, joined = (Sharing(24, 1, 2, holdings, saved=saved) for saved in (0, 4))
+    first, one, two, left = sharing_steps(apart, ("a", "b"))
+    assert (first.substituted, first.value, first.unit) == ("24 − 1 − 2", 21, "B")
+    assert [(step.name, step.substituted, step.value) for step in (one, two)] == [
+        ("Needed by a", "3 + 2 + 1 + 4", 10),
+        ("Needed by b", "5 + 0 + 1 + 4", 10),
+    ]
+    assert (left.substituted, left.value, left.unit) == ("21 − 10 − 10", 1, "B")
+    assert left.formula == r"M_{\text{available}} - \sum M_{\text{needed}}"
+    left = sharing_steps(joined, ("a", "b"))[-1]
+    assert (left.substituted, left.value) == ("21 − 10 − 10 + 4", 5)
+    assert left.formula == r"M_{\text{available}} - \sum M_{\text{needed}} + M_{\text{shared contexts}}"
+
+
+def test_what_default_shares_leave_out() -> None:
+    """Engines that claim 15 and need 10 beside one that needs 12: 27 of 24 are 3 too many, and sharing saves some."""
+    holdings = (Holding(6, 2, 1, 1, kept=0, claimed=15), Holding(9, 1, 1, 1, kept=0, claimed=0))
+    assert Sharing(24, 0, 0, holdings, saved=0).missing_at_defaults() == 3
+    assert Sharing(24, 0, 0, holdings, saved=5).missing_at_defaults() == -2
+    assert Sharing(24, 0, 0, holdings, saved=0).room(0) == 24 - 12

@@ -8,6 +8,7 @@ from calc import ScenarioError, estimate, plan
 from calc.calculators import CALCULATORS
 from calc.calculators.training_answer import status as training_status
 from calc.catalog import catalog
+from calc.planning.support import of_device, place_of
 from calc.scenario.fields import ENGINES
 
 
@@ -306,3 +307,28 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
 def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool) -> None:
     """Some formats are refused to single families, and versions of engines gained and lost devices and families."""
     assert estimate({**fields, "context_tokens": 512})["runs"] is runs
+
+
+@pytest.mark.parametrize(
+    ("device", "segment"),
+    [("l4", "workstation"), ("l40s", "workstation"), ("h100-sxm-80gb", "data-center"), ("rtx-4090", "consumer")],
+)
+def test_a_server_s_card_without_stacks_is_a_workstation_s(device: str, segment: str) -> None:
+    """An L4 and an L40S carry GDDR6 and the processor of an RTX card; an H100 carries HBM."""
+    place = place_of(catalog().accelerator(device))
+    assert place is not None and place.segment == segment
+    assert place_of(None) is None
+
+
+def test_engines_run_on_devices_that_they_know() -> None:
+    """TensorRT-LLM is NVIDIA's own and for nothing of Apple's, for which MLX is."""
+    facts = catalog()
+    said = [
+        of_device(facts=facts, engine=engine, place=place_of(facts.accelerator(device)))
+        for engine, device in (
+            ("tensorrt-llm", "h100-sxm-80gb"),
+            ("tensorrt-llm", "m4-max-64gb"),
+            ("mlx", "m4-max-64gb"),
+        )
+    ]
+    assert said == ["yes", "no", "yes"]

@@ -47,6 +47,29 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
         "info",
         ["GeForce RTX 3090 has a link only with a bridge", "PCIe is counted on"],
     ),
+    (
+        {
+            "engine": "llama.cpp",
+            "accelerator": [{"id": "rtx-4090", "count": 1}, {"id": "rtx-3090", "count": 1}],
+            "tensor_split": [1.0, 0.0],
+        },
+        "device-without-layers",
+        "accelerator",
+        "info",
+        ["GeForce RTX 3090 would get no layer"],
+    ),
+    (
+        {
+            "accelerator": "h100-sxm-80gb",
+            "prompt_tokens": 4096,
+            "output_tokens": 16,
+            "cache_offload": {"to": "disk", "bytes": "64 GiB", "bandwidth": "1 GB/s"},
+        },
+        "cache-sooner-read",
+        "cache_offload",
+        "info",
+        ["bringing the cache of a prompt back takes", "reading it again"],
+    ),
 ]
 CODES = {code for _, code, *_ in WARNED}
 
