@@ -54,3 +54,10 @@ def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
     assert moved(first=8, last=16)[0] == []
     assert [one.name for one in moved(first=0, last=16)[0]] == ["Token table"]
     assert [one.name for one in moved(first=16, last=32)[0]] == ["Loss"]
+
+
+def test_parts_that_are_run_one_by_one_move_more() -> None:
+    """What an operation of several parts keeps for backward is written and read again where nothing joins them."""
+    eager, compiled = (moved(compile=compiles)[1:] for compiles in (False, True))
+    for apart, joined in zip(eager, compiled, strict=True):
+        assert sum(one.bytes for one in apart) > sum(one.bytes for one in joined)
