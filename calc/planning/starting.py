@@ -2,7 +2,8 @@
 
 from calc.architecture.stages import Stage
 from calc.derivation import Step
-from calc.memory.engines.vllm import captured, sequence_limit
+from calc.memory.engines.vllm import sequence_limit
+from calc.memory.engines.vllm_graphs import captured
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.cold_start import Start, beginnings, start_steps
 from calc.planning.served import Served

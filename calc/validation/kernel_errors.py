@@ -12,7 +12,7 @@ from typing import NamedTuple
 from calc.catalog import catalog
 from calc.performance.kernels import Kernels
 from calc.validation.kernel_samples import sample
-from calc.validation.kernel_tables import Measured
+from calc.validation.measured_kernels import Measured
 
 
 class KernelError(NamedTuple):

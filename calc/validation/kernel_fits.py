@@ -23,7 +23,8 @@ from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention
 from calc.validation.kernel_samples import kernel_of, write_sample
-from calc.validation.kernel_tables import DEVICES, READERS, Measured
+from calc.validation.kernel_tables import READERS
+from calc.validation.measured_kernels import DEVICES, Measured
 
 MOST_ROWS = 2000  # of a device in a fit
 LEAST_ROWS = 200

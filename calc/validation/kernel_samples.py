@@ -8,7 +8,7 @@ from random import Random
 from calc.catalog.entries import DATA
 from calc.performance import operations
 from calc.performance.operations import Collective, Operation
-from calc.validation.kernel_tables import Measured
+from calc.validation.measured_kernels import Measured
 
 SAMPLE = DATA / "measurements" / "kernels.csv"
 EACH = 6  # rows of a kind, device, engine and kernel

@@ -4,7 +4,7 @@ from calc.calculators.html import table
 from calc.catalog import catalog
 from calc.units import show_count
 from calc.validation.kernel_errors import KernelError, kernel_errors
-from calc.validation.kernel_tables import Measured
+from calc.validation.measured_kernels import Measured
 from macros.accuracy.page import percent
 from macros.markdown import block
 

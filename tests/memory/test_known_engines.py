@@ -13,8 +13,9 @@ from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.engines.sglang import static_fraction
-from calc.memory.engines.vllm import Start, captured, is_large_device, links_amounts
+from calc.memory.engines.vllm import Start, is_large_device, links_amounts
 from calc.memory.engines.vllm_experts import padded_bytes, stage_workspace
+from calc.memory.engines.vllm_graphs import captured
 from calc.memory.runtime import (
     ALLOCATED,
     DEVICE,

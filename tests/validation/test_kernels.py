@@ -11,7 +11,8 @@ from calc.performance.operations import Product
 from calc.validation.kernel_errors import kernel_errors, measured_errors
 from calc.validation.kernel_fits import Fit, fitted
 from calc.validation.kernel_samples import SAMPLE, sample
-from calc.validation.kernel_tables import Measured, experts, products, touched_experts
+from calc.validation.kernel_tables import experts, products, touched_experts
+from calc.validation.measured_kernels import Measured
 
 # Median errors that the laws are to keep; half again as much for one device, of which the sample has few rows.
 GOALS = {

@@ -1,0 +1,35 @@
+"""The CUDA graphs that vLLM records when it starts: for how many sizes of a step, and what they hold."""
+
+from calc.memory.runtime import Amount, Case, constant
+
+
+def graph_amount(case: Case, sequences: int) -> Amount:
+    """Return the CUDA graphs: what all share, and the nodes of each layer in each of them.
+
+    Graphs are captured for pieces of steps of up to twice as many tokens as sequences may run, and whole for decoding
+    steps of as many; of no more than 512 either way, or what a scenario lets it record. Source: vLLM's
+    `_set_cudagraph_sizes`.
+    """
+    shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
+    each = case.engine.values.get("cuda_graph_layer")
+    if not each:
+        return shared
+    layers, most = case.stage.last - case.stage.first, case.engine.whole("captured_sequences")
+    graphs = captured(min(2 * sequences, most)) + captured(min(sequences, most))
+    return shared._replace(
+        bytes=shared.bytes + round(layers * graphs * each),
+        formula=r"M_{\text{shared}} + L \cdot n_{\text{graphs}} \cdot M_{\text{layer}}",
+        template="{} + {} × {} × {}",
+        numbers=(shared.bytes, layers, graphs, each),
+    )
+
+
+def captured(tokens: int) -> int:
+    """Return for how many sizes up to so many tokens, and no more than 512, graphs are captured.
+
+    >>> captured(8), captured(256), captured(2048)
+    (4, 35, 51)
+    """
+    most = min(tokens, 512)
+    few = min(most.bit_length(), 3)  # of 1, 2 and 4
+    return few + min(most, 248) // 8 + max((most - 240) // 16, 0)  # every 8 until 248, every 16 from 256 on

@@ -1,0 +1,278 @@
+"""Published training runs as scenarios: what a row of training_speed.csv says in the contract's fields."""
+
+import re
+from typing import Any
+
+from calc.validation.models import named
+from calc.validation.scores import Row, SkipError
+from calc.validation.training_rows import number
+
+ACCELERATORS = (
+    ("A100 40GB", "a100-sxm-40gb"),
+    ("A100 (DGX-A100 40GB", "a100-sxm-40gb"),
+    ("A100", "a100-sxm-80gb"),
+    ("H100 96GB", "h100-hbm2e-96gb"),
+    ("H100 94-96GB", "h100-hbm2e-96gb"),
+    ("H100", "h100-sxm-80gb"),
+    ("H200", "h200-sxm-141gb"),
+    ("B200", "b200-sxm-180gb"),
+    ("B300", "b300-sxm-288gb"),
+    ("GB200", "gb200-186gb"),
+    ("GB300", "gb300-288gb"),
+    ("V100-SXM2 16GB", "v100-sxm-16gb"),
+    ("V100 32GB", "v100-sxm-32gb"),
+    ("MI300X", "mi300x"),
+    ("RTX 4070 Ti SUPER", "rtx-4070-ti-super"),
+    ("RTX 4090", "rtx-4090"),
+    ("RTX 3090", "rtx-3090"),
+    ("RTX 6000 Ada", "rtx-6000-ada"),
+    ("A5000", "rtx-a5000"),
+    ("RTX A6000", "rtx-a6000"),
+)
+PRECISIONS = (
+    ("float8", "fp8-mixed"),
+    ("fp8", "fp8-mixed"),
+    ("int8 weights", ""),
+    ("amp_bf16", "bf16-autocast"),
+    ("bf16 (fp32 master", "bf16-autocast"),
+    ("int4 gptq", "fp16-mixed"),
+    ("mixed precision", "fp16-mixed"),
+)
+MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+FUSED = (
+    "megatron_lm",
+    "megatron_bridge",
+    "nemo",
+    "nemo_automodel",
+    "tinyllama",
+)  # fuse their pointwise operations by hand
+FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
+FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
+    "fsdp_qlora": "fsdp-qlora",
+    "internevo": "internevo",
+    "megatron_bridge": "nemo",
+    "llm_foundry": "llm-foundry",
+    "megatron_lm": "megatron-lm",
+    "nemo": "nemo",
+    "qwen_readme": "transformers",
+    "torchtitan": "torchtitan",
+    "torchtune": "torchtune",
+}
+OLD = ("dlperf_v100",)  # ran before there was attention in tiles
+ADAPTERS = {  # defaults of their scripts
+    "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
+    "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
+    "nemo": {"rank": 32, "targets": ["q", "k", "v"]},
+    "nemo_automodel": {"rank": 8, "targets": ["q", "k", "v", "o", "mlp"]},
+}
+PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
+NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
+
+
+def shape_of(row: Row) -> dict[str, int]:
+    """Return the sizes that a row states of a model of its own."""
+    text = row["arch_if_stated"]
+    found = {name: int(size) for name, size in re.findall(r"(\w+)=(\d+)", text)}
+    vocab = re.search(r"vocab (\d+)", text)
+    return found | ({"vocab": int(vocab.group(1))} if vocab else {})
+
+
+def heads_of(row: Row, hidden: int) -> int:
+    """Return the heads where a row leaves them out: of 96 elements in DLPerf, else as in Megatron-LM's papers."""
+    if row["source"] == "dlperf_v100":
+        return hidden // 96
+    return {12288: 96, 20480: 128}.get(hidden, hidden // 128)
+
+
+def model_of(row: Row) -> object:
+    """Return the row's model as the contract takes it."""
+    name = row["model"]
+    shape = shape_of(row)
+    if name.startswith("MPT-"):
+        return {
+            "config": {
+                "model_type": "mpt",
+                "d_model": shape["d_model"],
+                "n_heads": shape["heads"],
+                "n_layers": shape["layers"],
+                "vocab_size": shape["vocab"],
+                "max_seq_len": number(row["seq_len"]),
+                "learned_pos_emb": True,
+                "attn_config": {"alibi": False},
+            }
+        }
+    if name.startswith("Llama-3-shaped"):
+        return {
+            "config": {
+                "model_type": "llama",
+                "architectures": ["LlamaForCausalLM"],
+                "hidden_size": shape["hidden"],
+                "num_hidden_layers": shape["layers"],
+                "num_attention_heads": shape["heads"],
+                "num_key_value_heads": shape["kv_heads"],
+                "intermediate_size": shape["ffn"],
+                "vocab_size": shape["vocab"],
+                "max_position_embeddings": number(row["seq_len"]),
+                "tie_word_embeddings": False,
+            }
+        }
+    if name.startswith("GPT") and shape:
+        return {
+            "config": {
+                "model_type": "gpt2",
+                "n_embd": shape["hidden"],
+                "n_layer": shape["layers"],
+                "n_head": shape.get("heads", heads_of(row, shape["hidden"])),
+                "vocab_size": shape.get("vocab", 51200),
+                "n_positions": number(row["seq_len"]),
+            }
+        }
+    name = name.casefold().split(" (moe")[0].replace(" (gptq)", "").removesuffix("-int4").removesuffix("-chat")
+    return named(name)
+
+
+def accelerator_of(row: Row) -> str:
+    """Return the catalogue's id of the row's device."""
+    name = row["gpu"].removeprefix('listed under "Runnable On": ')
+    for start, found in ACCELERATORS:
+        if name.startswith(start):
+            return found
+    raise SkipError(f"no accelerator {name}")
+
+
+def check(row: Row) -> None:
+    """Raise SkipError with the reason where a row has no speed of a device, or is not to be trusted."""
+    if row["confidence"] == "low":
+        raise SkipError("its source leaves open what was run")
+    if not row["tokens_per_s_per_gpu_derived"]:
+        raise SkipError("the time of one layer alone" if "layer" in row["method"] else "no speed of one device follows")
+    if not number(row["seq_len"]) or not row["n_gpus"]:
+        raise SkipError("length of sequences, batch or layout is not stated")
+
+
+def degrees(row: Row) -> dict[str, Any]:
+    """Return the row's parallel degrees and its sharding."""
+    text = row["parallelism"].casefold()
+    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp|ep)=(\d+)", text)}
+    devices = int(row["n_gpus"])
+    layout = {"tensor": found.get("tp", 1), "pipeline": found.get("pp", 1), "context": found.get("cp", 1)}
+    layout["data"] = devices // (layout["tensor"] * layout["pipeline"] * layout["context"])
+    if found.get("ep", 1) > 1:
+        layout["expert"] = found["ep"]
+    result: dict[str, Any] = {"parallelism": layout}
+    ranks = layout["data"] * layout["context"]
+    stage = re.search(r"zero-?([123])", text)
+    if "shard_grad_op" in text:
+        result["sharding"] = "zero-2"
+    elif "fsdp" in text:
+        result["sharding"] = "fsdp"
+    elif stage:
+        result["sharding"] = f"zero-{stage.group(1)}"
+    elif "distributed optimizer" in text or row["source"] == "nemo":
+        result["sharding"] = "zero-1"
+    inside = re.search(r"(?:zero1(?:=| within )|hsdp=)(\d+)", text)
+    if inside and ranks > int(inside.group(1)):
+        result["shard_ranks"] = int(inside.group(1))
+    if ranks == 1:
+        result.pop("sharding", None)
+    result["sequence_parallel"] = layout["tensor"] > 1 and (
+        row["source"] in ("torchtitan", "nemo") or ("sequence parallel" in text and "no sequence" not in text)
+    )
+    return result
+
+
+def batches(row: Row, layout: dict[str, int]) -> dict[str, int]:
+    """Return micro-batch and accumulation; with one stage and nothing said, a rank's sequences are one micro-batch."""
+    micro, steps, total = number(row["micro_batch"]), number(row["grad_accum"]), number(row["global_batch_seqs"])
+    if row["source"] == "torchtitan" and layout["pipeline"] > 1 and micro:
+        return {"micro_batch": max(micro // layout["pipeline"], 1), "gradient_accumulation": layout["pipeline"]}
+    if not micro:
+        if not total or layout["pipeline"] > 1:
+            raise SkipError("length of sequences, batch or layout is not stated")
+        micro = total // layout["data"] // (steps or 1)
+    return {"micro_batch": micro, "gradient_accumulation": steps or 1}
+
+
+def precision_of(row: Row) -> str:
+    """Return the row's precision; raises SkipError where the contract has none like it."""
+    dtype = row["dtype"].casefold()
+    found = next((name for word, name in PRECISIONS if word in dtype), "bf16")
+    if not found:
+        raise SkipError(f"precision {row['dtype']} is not one of the contract's")
+    if found == "bf16" and row["source"] in ("torchtitan", "torchao") and int(row["n_gpus"]) > 1:
+        return "bf16-autocast"  # torchtitan keeps FP32 shards
+    return "bf16-mixed" if found == "bf16" and row["source"] in MASTERS else found
+
+
+def pieces_of(row: Row) -> dict[str, int]:
+    """Return how many pieces of the model each stage of an interleaved pipeline has."""
+    text = row["parallelism"].casefold()
+    stated = re.search(r"vp=(\d+)|interleaved m=(\d+)", text)
+    if int(next(iter(re.findall(r"pp=(\d+)", text)), 1)) == 1:
+        return {}
+    if stated:
+        return {"virtual_stages": int(stated.group(1) or stated.group(2))}
+    return {"virtual_stages": PIECES.get(row["model"], 2)} if "interleave" in text else {}
+
+
+def optional(row: Row) -> dict[str, Any]:
+    """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
+    found: dict[str, Any] = {}
+    if row["torch_compile"].startswith("yes") or row["source"] in FUSED:
+        found["compile"] = True
+    elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
+        found["compile"] = False
+    if row["method"] in ("lora", "qlora"):
+        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
+        if "gptq" in row["dtype"].casefold():
+            found["base_weights"] = "gptq-int4"
+    if row["offload"].startswith("params"):
+        found["offload"] = ["parameters", "optimizer"]
+    elif "activation" in row["offload"]:
+        found["offload"] = ["activations"]
+    if row["source"] in ("internevo", "megatron_bridge"):
+        found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
+    said = row["notes"] + row["missing_inputs"]
+    for word, rate in NETWORKS:
+        if word in said:
+            found["network_gbit_per_s"] = rate
+    return found
+
+
+def framework_of(row: Row) -> dict[str, str]:
+    """Return what trained the row, and in what its ranks exchange gradients where it is not as usual."""
+    found = {"framework": FRAMEWORKS[row["source"]]} if row["source"] in FRAMEWORKS else {}
+    if row["source"] == "llm_foundry" and "| DEFAULT |" in row["quote_or_row"]:
+        found["reduce_dtype"] = "fp32"  # Composer's mixed_precision DEFAULT, since 0.15; PURE has one type for all
+    return found
+
+
+def attention_of(row: Row) -> str:
+    """Return how the row computes attention."""
+    if row["flash_attention"] == "no" or row["source"] in OLD:
+        return "eager"
+    return "flash-1" if row["source"] in FIRST_TILES else "flash"
+
+
+def scenario_of(row: Row) -> dict[str, Any]:
+    """Return the row as a scenario; raises SkipError with the reason where there is none."""
+    check(row)
+    divided = degrees(row)
+    again = "full" if row["source"] == "dlperf_v100" else "none"  # its TFLOP/s count the second forward pass
+    return {
+        "workload": "training",
+        "model": model_of(row),
+        "accelerator": accelerator_of(row),
+        "method": {"pretrain-full": "full"}.get(row["method"], row["method"]),
+        "precision": precision_of(row),
+        "sequence_tokens": number(row["seq_len"]),
+        "checkpointing": next(
+            (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), again
+        ),
+        "attention": attention_of(row),
+        **divided,
+        **batches(row, divided["parallelism"]),
+        **pieces_of(row),
+        **framework_of(row),
+        **optional(row),
+    }
