@@ -10,6 +10,7 @@ from calc.architecture.prediction import parameters_prediction
 from calc.catalog import catalog
 from calc.memory.drafts import Draft
 from calc.scenario.model import known_architecture
+from tests.working import evaluated
 
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "weights": "bf16", "prompt_tokens": 1000, "output_tokens": 24}
 
@@ -132,3 +133,15 @@ def test_what_was_filled_in_gives_the_same_report() -> None:
     report: Any = estimate({**LLAMA, "speculation": {"method": "draft", "model": "llama-3.2-1b"}})
     assert report["scenario"]["speculation"]["acceptance"] == catalog().coefficient("acceptance-draft").value
     assert estimate(report["scenario"])["memory"] == report["memory"]
+
+
+@pytest.mark.parametrize("draft", [{"method": "eagle"}, {"method": "draft", "model": "llama-3.2-1b"}], ids=str)
+def test_the_working_of_what_drafts_ends_in_its_parts(draft: dict[str, str]) -> None:
+    """Each of its blocks has a line, and a pencil gets the weights and the cache."""
+    report: Any = estimate({**LLAMA, "speculation": draft})
+    found = {part["id"]: part for part in report["memory"]["parts"]}
+    for name in ("draft_weights", "draft_cache"):
+        *before, last = found[name]["steps"]
+        assert before and all(step["name"].endswith("of what drafts") for step in before)
+        assert evaluated(last["substituted"]) == pytest.approx(found[name]["bytes"], rel=0.005)
+        assert last["value"] == pytest.approx(found[name]["bytes"])

@@ -5,7 +5,15 @@ import pytest
 from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
-from calc.memory.effective_bits import effective_bits, matrix_bits, stored_blocks, stored_by_tensor, together
+from calc.catalog.records import StoredWeights
+from calc.memory.effective_bits import (
+    effective_bits,
+    file_blocks,
+    matrix_bits,
+    stored_blocks,
+    stored_by_tensor,
+    together,
+)
 from calc.scenario.model import known_architecture
 
 MODELS = ("llama-3.1-8b", "llama-3.2-1b", "qwen3-30b-a3b", "deepseek-v3", "mamba-2.8b", "bert-base")
@@ -67,3 +75,13 @@ def test_tensors_by_name_add_up() -> None:
     queries = [item for item in listed if "q_proj" in item.name]
     assert sum(item.alike for item in queries) == 32
     assert sum(item.parameters for item in queries) == 32 * 4096 * 4096
+
+
+def test_a_file_s_bits_are_of_its_own_bytes() -> None:
+    """Parameters of Llama 3.1 8B by place: two tables of 128,256 × 4,096, one with the last norm, and the layers."""
+    architecture = known_architecture(catalog(), "llama-3.1-8b")
+    blocks = file_blocks(architecture=architecture, weights=StoredWeights(10**9, 4 * 10**9, 5 * 10**8))
+    table = 128_256 * 4096
+    assert [block.parameters for block in blocks] == [table, 8_030_261_248 - 2 * table - 4096, table + 4096]
+    assert [block.stored_bytes for block in blocks] == [10**9, 4 * 10**9, 5 * 10**8]
+    assert effective_bits(blocks) == pytest.approx(8 * 5.5e9 / 8_030_261_248)

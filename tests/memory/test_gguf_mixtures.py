@@ -139,3 +139,18 @@ def test_what_mixtures_of_two_bits_raise(mixture: str, shared: int, values: str,
     )
     assert lowest_format(asked, "value", 0) == values
     assert [lowest_format(asked, "down", nth) for nth in (3, 4)] == [first, later]
+
+
+def test_falcon_s_output_matrix_has_a_rule_of_its_own() -> None:
+    """Q4_K in Q3_K_L, the mixture's own format in others (llama-quant.cpp, `LLM_ARCH_FALCON`).
+
+    Falcon 7B is 4,544 wide, no multiple of 256: Q4_K is stored as Q5_0 then, and Q3_K as Q4_0.
+    """
+    (whole,) = stages(read_config(Config(config_of("falcon-7b"))), 1)
+    kinds = {}
+    for name in ("q3_k_l", "q3_k_m"):
+        mixed = mixed_tensors(whole, catalog().mixture(name))
+        kinds[name] = {
+            number_format.id for tensor, _, number_format in mixed if tensor.name == "self_attn.o_proj.weight"
+        }
+    assert kinds == {"q3_k_l": {"q5_0"}, "q3_k_m": {"q4_0"}}

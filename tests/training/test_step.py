@@ -74,3 +74,4 @@ def test_what_a_layer_keeps_of_a_token_is_the_same_for_any_batch() -> None:
     one, more = (kept_of_token(dict(estimate(asked | {"micro_batch": size}))) for size in (1, 4))
     assert one == pytest.approx(more, abs=0.1)
     assert kept_together(one) > 2 * 4096 and len(one) > 2
+    assert all(label[0].islower() for label in one) and any("norm" in label for label in one)
