@@ -2,7 +2,7 @@
 
 import pytest
 
-from calc.calculators.html import element, escaped, quoted, table, text
+from calc.calculators.html import SEEN, element, escaped, quoted, searched, table, text
 
 
 def test_text_is_escaped_everywhere() -> None:
@@ -63,3 +63,20 @@ def test_a_table_without_a_caption() -> None:
     assert table(["A", "B", "C"], row, words=2).count("calc-figure") == 2
     assert '<td>b</td><td class="calc-figure">c</td>' in table(["A", "B", "C"], row, words=2)
     assert '<td class="calc-figure">b</td><td>c</td>' in table(["A", "B", "C"], row, words={0, 2})
+
+
+def test_a_table_to_search_to_the_letter() -> None:
+    """A field with its label, and how many of the rows are left, which those who do not see are told."""
+    plain = table(["A"], [["a"], ["b"]])
+    assert searched(plain, "cards & chips") == (
+        '<gpu-table data-things="cards &amp; chips"><div class="filtered-search">'
+        '<label>Filter cards &amp; chips <input type="search" autocomplete="off" spellcheck="false"></label>'
+        f'<p role="status">2 of 2 cards &amp; chips</p></div>{plain}</gpu-table>'
+    )
+
+
+@pytest.mark.parametrize(("rows", "long"), [(SEEN, False), (SEEN + 1, True)])
+def test_a_table_that_is_not_seen_whole_says_so(rows: int, long: bool) -> None:
+    """Until its last rows are there, its columns have not their widths."""
+    found = searched(table(["A"], [["a"]] * rows), "rows")
+    assert found.startswith('<gpu-table class="gpu-long" data-things' if long else "<gpu-table data-things")
