@@ -136,3 +136,11 @@ def test_what_llama_cpp_allocated_for_deepseek_v3() -> None:
     )  # fmt: skip
     cached = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}["kv_cache"]
     assert cached * 16 / 61 == 204_800 * 2**20
+
+
+@pytest.mark.parametrize(("model", "source"), [("llama-3.1-8b", "gqa"), ("deepseek-v3", "mla"), ("qwen3-32b", "gqa")])
+def test_a_cache_s_working_names_the_paper_of_its_kind(model: str, source: str) -> None:
+    """Keys and values of groups of heads (arXiv:2305.13245), or one latent vector (arXiv:2405.04434)."""
+    report: Any = estimate({"model": model, "context_tokens": 1024})
+    steps = next(part["steps"] for part in report["memory"]["parts"] if part["id"] == "kv_cache")
+    assert {step["source"] for step in steps} & {"gqa", "mla"} == {source}
