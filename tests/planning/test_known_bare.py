@@ -58,3 +58,17 @@ def test_a_layout_that_fits_is_enough(parallelism: dict[str, int]) -> None:
         devices *= degree
     assert not found["fits"] or found["devices_needed"] <= devices
     assert (found["devices_needed"] is None) == (found["devices_needed_parallelism"] is None)
+
+
+def test_a_layout_is_enough_where_no_other_would_be() -> None:
+    """1,024 caches of 4 GiB fill 171 cards; Llama 3.2 1B's 16 layers of 8 heads stand on 128, or as 256 copies."""
+    found = memory(model="llama-3.2-1b", context_tokens=131_072, sequences=1024, parallelism={"data": 256})
+    assert found["fits"] is True
+    assert (found["devices_needed"], found["devices_needed_parallelism"]["data"]) == (256, 256)
+
+
+@pytest.mark.parametrize("device", ["m4-pro-24gb", "m4-max-36gb"])
+def test_nobody_is_told_to_join_computers_that_have_one_memory(device: str) -> None:
+    """43 GB of a 70B in four bits would stand on two of them, but no engine here divides a model over them."""
+    found = memory(model="llama-3.3-70b", engine="llama.cpp", weights="q4_k_m", accelerator=device)
+    assert (found["fits"], found["devices_needed"]) == (False, None)

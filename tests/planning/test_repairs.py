@@ -74,6 +74,20 @@ def test_the_two_card_case() -> None:
     assert "Take the weights in Q4_K_M" in html and "least harm first" in html
 
 
+@pytest.mark.parametrize(
+    ("case", "most", "words"),
+    [
+        ({"engine": "vllm", "sequences": 3, "context_tokens": "32k"}, 1, "Serve one sequence at once"),
+        ({"engine": "llama.cpp", "weights": "bf16", "sequences": 64}, 8, "Serve 8 sequences at once"),
+    ],
+)
+def test_fewer_sequences_are_said_in_words(case: dict[str, Any], most: int, words: str) -> None:
+    """As many as fit beside 16 GB of weights on a card of 24 GiB: of 4 GiB each one, of 1 GiB each eight."""
+    report: Any = estimate({"model": "llama-3.1-8b", "accelerator": "rtx-4090", "context_tokens": 8192, **case})
+    said = {repair["change"].get("sequences"): repair["message"] for repair in report["repairs"]}
+    assert said[most] == words
+
+
 def test_a_model_that_sees_needs_no_room_for_videos() -> None:
     """vLLM holds memory for the longest video that fits the context, unless it is told that none will come."""
     report: Any = estimate(CASES[-1])
