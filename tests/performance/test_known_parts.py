@@ -10,7 +10,7 @@ from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
-from calc.performance.collectives import ALL_REDUCE
+from calc.performance.collectives import ALL_REDUCE, TREE
 from calc.performance.copies import copies_of_cache
 from calc.performance.exchanges import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR, stride
 from calc.performance.fabric import joined
@@ -24,7 +24,7 @@ from calc.performance.rank_model import rank_model
 from calc.performance.step_traffic import step_traffic
 from calc.performance.training_clock import MOVED, Timed
 from calc.performance.training_step import PRODUCT_SHARE, Pace, micro_batch, most_products_per_s
-from calc.performance.transfers import transfer
+from calc.performance.transfers import by_protocol, transfer
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
@@ -107,9 +107,11 @@ def test_ranks_stand_so_far_apart(group: str, apart: int) -> None:
     [{"tensor": 4}, {"tensor": 2, "data": 2}, {"pipeline": 2, "data": 2}, {"context": 4}],
     ids=str,
 )
-def test_what_is_sent_can_be_followed(parallelism: dict[str, int]) -> None:
-    """Each purpose has its name, and the numbers put into its formula give its bytes."""
-    listed = step_traffic(plan_of(parallelism=parallelism, sharding="zero-3", gradient_accumulation=4))
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_is_sent_can_be_followed(parallelism: dict[str, int], apart: bool) -> None:
+    """Each purpose has its name, and the numbers put into its formula give its bytes; `apart` divides norms too."""
+    cut = {"sequence_parallel": True} if apart and "tensor" in parallelism else {}
+    listed = step_traffic(plan_of(parallelism=parallelism, sharding="zero-3", gradient_accumulation=4, **cut))
     assert listed
     for one in listed:
         assert re.fullmatch(r"[A-Z].+", one.what)
@@ -173,3 +175,11 @@ def test_experts_apart_are_all_that_a_host_keeps_of_their_layers() -> None:
     assert kept == ((), (), (), (), ()) and apart.experts
     layers, apart = host_models(demand, Placement(22, host_experts=15), fuses=True)
     assert layers.looks and layers.matrices and not apart.looks
+
+
+@pytest.mark.parametrize(("ranks", "trees"), [(8, False), (16, True)])
+def test_trees_are_between_machines(ranks: int, trees: bool) -> None:
+    """From two machines on an all-reduce may go up and down a tree of them (NCCL); in one there is none."""
+    group = joined(FACTS.accelerator("h100-sxm-80gb"), ranks=ranks)
+    found = [by_protocol(ALL_REDUCE, group, 1000.0, one) for one in FACTS.protocols() if one.algorithm == TREE]
+    assert found and any(way is not None for way in found) == trees

@@ -276,3 +276,25 @@ def test_unified_memory_is_not_all_alike() -> None:
     )
     for name, measured in (("prefill_tokens_per_s", 281), ("decode_tokens_per_s", 14)):
         assert found[name]["low"] < measured < found[name]["high"]
+
+
+def test_what_the_host_keeps_is_sent_once_for_a_prompt() -> None:
+    """Half of the layers away: a prompt waits for their bytes at PCIe's peak or longer, not for twice as many."""
+    fields: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "llama.cpp", "weights": "q4_k_m", "prompt_tokens": 512}
+    reports: list[Any] = [
+        estimate({**fields, "output_tokens": 16, "accelerator": "h100-sxm-80gb", **more})
+        for more in ({}, {"gpu_layers": 16})
+    ]
+    first, last = (report["speed"]["time_to_first_token_s"]["typical"] for report in reports)
+    away = reports[1]["memory"]["host_bytes"] - reports[0]["memory"]["host_bytes"]
+    link = catalog().link("pcie-5-x16")
+    assert link.reached is not None
+    assert link.seconds_one_way(away) < last - first < 1.5 * away / float(link.reached.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_working_that_nothing_corrects_has_no_factor(engine: str) -> None:
+    """Its last term is the time between operations, and no × 1."""
+    report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "h100-sxm-80gb"})
+    lines = [step for step in report["steps"] if step["name"].startswith("Seconds of a")]
+    assert lines and not any(step["formula"].endswith(r"\cdot c") for step in lines)
