@@ -59,5 +59,6 @@ def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
 def test_parts_that_are_run_one_by_one_move_more() -> None:
     """What an operation of several parts keeps for backward is written and read again where nothing joins them."""
     eager, compiled = (moved(compile=compiles)[1:] for compiles in (False, True))
+    assert all(one.name for kind in (*eager, *compiled) for one in kind)
     for apart, joined in zip(eager, compiled, strict=True):
         assert sum(one.bytes for one in apart) > sum(one.bytes for one in joined)
