@@ -33,6 +33,7 @@ REASONS = {
     "engine": "No engine runs it there",
     "context": "It is made for shorter texts",
     "layout": "It cannot be divided so",
+    "field": "It has not what was asked for",
     "price": "Its price is not known, or too high",
     "rent": "Its rent is not known, or too high",
     "power": "It draws too much",

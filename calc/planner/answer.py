@@ -44,6 +44,8 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
         every = list(candidates(question, facts))
         options = yield from search.looking(every)
         tried = sum(len(candidate.scenarios) for candidate in every)
+    if not options:
+        search.check()
     return {
         "options": [shown(question, search, option) for option in options],
         "frontier": frontier(question, search, options),

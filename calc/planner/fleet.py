@@ -167,7 +167,7 @@ def fewest(candidate: Candidate, bound: Bound, need: Need) -> int:
     if most < 1:
         return 1  # that not even one is served, is said where it is found
     if need.peak_rate is None:
-        return ceil((need.waiting or 1) / most)
+        return max(ceil((need.waiting or 1) / most), 1)  # of a model that keeps no cache any number fits
     output = max(bound.asked.output_tokens - 1, 1)
     each_s = devices.seconds_each_byte * output / bound.written
     busy = min(most, 10**9)

@@ -35,6 +35,8 @@ class Inspection(Ranking):
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
         self.fitted = dict[tuple[int, int], Fitting]()  # candidates whose first scenario fits, and is not timed yet
+        self.asked = False  # whether any scenario could be asked
+        self.refused: ScenarioError | None = None  # what the first that could not was refused for
 
     def nearer(self, candidate: Candidate) -> Candidate | Miss:
         """Return what is known of a candidate one step on, the cheaper step first.
@@ -68,7 +70,7 @@ class Inspection(Ranking):
         try:
             speed = typical(*found, prompts=self.times_prompts) if self.times else {}
         except ScenarioError as error:
-            return cannot_be(error)
+            return self.cannot_be(error)
         if miss := self.late(speed) if speed else None:
             return miss
         left = None if found[0].most else bytes_left(found[1].runtime)
@@ -112,9 +114,26 @@ class Inspection(Ranking):
     def fitting(self, candidate: Candidate) -> Fitting | Miss:
         """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks."""
         try:
-            return self.held(read_question(candidate.scenario))
+            found = self.held(read_question(candidate.scenario))
         except ScenarioError as error:
-            return cannot_be(error)
+            return self.cannot_be(error)
+        self.asked = True
+        return found
+
+    def cannot_be(self, error: ScenarioError) -> Miss:
+        """Return that a scenario cannot be asked: a field that others may have, or that is wrong with all of them."""
+        miss = cannot_be(error)
+        if miss.reason == "field" and self.refused is None:
+            self.refused = error
+        return miss
+
+    def check(self) -> None:
+        """Raise ScenarioError where no scenario could be asked: it is the question that is wrong."""
+        if self.refused is None or self.asked:
+            return
+        field = self.refused.field
+        within = "have." if field.split(".")[0] in self.question.have else ""
+        raise ScenarioError(within + field, self.refused.message) from self.refused
 
     def held(self, read: Scenario) -> Fitting | Miss:
         """Return a scenario on its fullest device, or what it lacks."""

@@ -11,7 +11,7 @@ from calc.planning.support import Runs
 from calc.units import show_gib, show_number
 
 SURE = 0.95  # of fitting
-# Fields of a scenario that some models, devices or engines cannot have.
+# Fields of a scenario that are looked for, or that each candidate has its own of.
 OPEN = ("accelerators", "parallelism", "weights", "kv_cache", "kv_cache_v", "engine")
 
 
@@ -50,12 +50,11 @@ def does_not_run(engine: str, works: Runs) -> Miss:
 
 
 def cannot_be(error: ScenarioError) -> Miss:
-    """Return that a scenario cannot be asked of this model, device or engine; raises what is wrong with all of them."""
+    """Return that a scenario cannot be asked of this model, device or engine."""
     if error.field == "concurrency":
         return Miss("engine", "no engine is known to run it", inf)
-    if error.field.split(".")[0] not in OPEN:
-        raise error
-    return Miss("layout", f"{error.field}: {error.message}", inf)
+    reason = "layout" if error.field.split(".")[0] in OPEN else "field"
+    return Miss(reason, f"{error.field}: {error.message}", inf)
 
 
 def short(lacking: int, capacity: int) -> Miss:

@@ -16,7 +16,7 @@ from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.fleet import Fleet, Spread, fewest
 from calc.planner.inspection import Inspection
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, cannot_be, room_of, short, tight
+from calc.planner.options import Miss, Option, room_of, short, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surely_fits
@@ -132,7 +132,7 @@ class Search(Inspection):
         try:
             sized = self.shared_by_people(candidate) if people else self.shared_by_rate(candidate)
         except ScenarioError as error:
-            return cannot_be(error)
+            return self.cannot_be(error)
         return sized if isinstance(sized, Miss) else self.within(sized)
 
     def within(self, sized: Candidate) -> Candidate | Miss:
@@ -194,7 +194,7 @@ class Search(Inspection):
             self.estimated += 1
             report: dict[str, Any] = estimate(candidate.scenario, repairs=False)
         except ScenarioError as error:
-            return cannot_be(error)
+            return self.cannot_be(error)
         return self.judge(candidate, report)
 
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:

@@ -18,7 +18,7 @@ from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, devices
-from calc.planner.options import SURE, Miss, Option, cannot_be, short, tokens_a_second, too_heavy
+from calc.planner.options import SURE, Miss, Option, short, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
@@ -45,8 +45,7 @@ class TrainingSearch(Search):
 
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
-        self.plans: dict[tuple[object, ...], Plan] = {}
-        self.refused: ScenarioError | None = None  # what could not be asked last
+        self.plans: dict[tuple[object, ...], Plan | ScenarioError] = {}
         self.known: dict[str, Architecture] = {}
         self.needs: dict[tuple[object, ...], Total] = {}
         self.beyond: dict[
@@ -172,8 +171,7 @@ class TrainingSearch(Search):
                 miss = self.short_of(scenario, device.capacity_bytes, chance)
                 rate = None if miss else self.rate(scenario, device)
             except ScenarioError as error:
-                self.refused = error
-                miss, rate = Miss("layout", f"{error.field}: {error.message}", inf), None
+                miss, rate = self.cannot_be(error), None
             if rate is None:
                 miss = miss or Miss("speed", "its speed is not known", inf)
                 lacking = min(lacking, miss, key=lambda miss: miss.ratio)
@@ -197,15 +195,32 @@ class TrainingSearch(Search):
         alone = {name: value for name, value in scenario.items() if name not in {"accelerator", *OF_ACCELERATOR}}
         key = tuple(sorted((name, str(value)) for name, value in alone.items()))
         if key not in self.plans:
-            self.plans[key] = read_training(alone, self.facts).plan
-        return key, self.plans[key]
+            self.plans[key] = self.plan_of(alone)
+        known = self.plans[key]
+        if isinstance(known, ScenarioError):
+            raise known
+        self.asked = True
+        return key, known
+
+    def plan_of(self, alone: dict[str, object]) -> Plan | ScenarioError:
+        """Return a scenario's plan, or what is wrong with it."""
+        try:
+            return read_training(alone, self.facts).plan
+        except ScenarioError as error:
+            return error
+
+    def cannot_be(self, error: ScenarioError) -> Miss:
+        """Return that a scenario cannot be asked; of what is looked for, others can."""
+        if error.field.split(".")[0] in VARIED:
+            return Miss("layout", f"{error.field}: {error.message}", inf)
+        return super().cannot_be(error)
 
     def likely(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose scenario more likely fits than not."""
         try:
             miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LEAST_CHANCE)
         except ScenarioError as error:
-            return cannot_be(error)
+            return self.cannot_be(error)
         return miss or candidate
 
     def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
@@ -243,8 +258,6 @@ def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSea
         tried += len(every)
         for option in (yield from search.looking(every)):
             found.append((yield from fewer(search, option)))
-    if search.refused and not found and search.refused.field.split(".")[0] not in VARIED:
-        raise search.refused  # it is not what was looked for that is wrong, but the question
     if question.of == "training_tokens":
         found = [most_tokens(search, option) for option in found]
         return search, sorted(found, key=lambda option: -option.report["scenario"]["training_tokens"])[:1], tried

@@ -198,3 +198,13 @@ def test_a_latent_cache_is_not_repeated_for_many() -> None:
     (option,) = answer["options"]
     assert option["scenario"]["parallelism"]["data"] == option["scenario"]["parallelism"]["expert"] == 8
     assert plan({**question, "parallelism": {"tensor": 8}})["options"] == []
+
+
+def test_people_who_need_no_cache_share_one_server() -> None:
+    """A model that reads texts in one pass caches nothing: any number of people fits, and time alone counts."""
+    question = {"want": "hardware", "model": "bge-m3", "need": {"users": 5, "ttft_s": 1}, "count": 3}
+    answer: Any = plan({**question, "limits": {"vendors": ["NVIDIA"], "segments": ["workstation"]}})
+    for option in answer["options"]:
+        assert option["scenario"]["sequences"] * option["replicas"] >= 5
+        assert option["speed"]["time_to_first_token_s"]["typical"] <= 1
+    assert len(answer["options"]) == 3

@@ -25,6 +25,7 @@ from calc.scenario.model import known_architecture
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
 PAIR = {"accelerator": "rtx-3090", "accelerators": 2}
+CARD = {"accelerator": "rtx-3090"}
 SEED = 20261122
 
 
@@ -480,6 +481,8 @@ def test_nothing_serves() -> None:
         ({"want": "layout", "model": "llama-3.1-8b", "have": PAIR, "parallelism": {"tensor": 2}}, "parallelism"),
         ({"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "have": PAIR, "sequences": 2}, "sequences"),
         ({"want": "models", "have": PAIR, "need": {"users": 2}, "sequences": 2}, "need.users"),
+        ({"want": "models", "have": {**PAIR, "host": {"processor": "no-such-one"}}}, "have.host"),
+        ({"want": "models", "have": PAIR, "model": "llama-3.1-8b", "experts_on_host": "all"}, "experts_on_host"),
     ],
 )
 def test_wrong_questions(question: dict[str, object], field: str) -> None:
@@ -487,6 +490,23 @@ def test_wrong_questions(question: dict[str, object], field: str) -> None:
     with pytest.raises(ScenarioError) as error:
         plan(question)
     assert error.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ({"want": "models", "have": CARD, "experts_on_host": "all", "count": 50}, "experts_on_host"),
+        ({"want": "models", "have": CARD, "gpu_layers": 30, "count": 50}, "gpu_layers"),
+        ({"want": "models", "have": CARD, "speculation": {"method": "mtp", "tokens": 1}}, "speculation.method"),
+        ({"want": "hardware", "model": "gpt-oss-20b", "memory_fraction": 0.5}, "memory_fraction"),
+        ({"want": "hardware", "model": "gpt-oss-20b", "graphs": False}, "graphs"),
+    ],
+)
+def test_a_field_that_some_cannot_have_leaves_out_these_alone(question: dict[str, object], lacks: str) -> None:
+    """A field of mixtures of experts, of some engines or of large models refuses others, and not the whole question."""
+    answer: Any = plan(question)
+    assert len(answer["options"]) >= 10
+    assert answer["rejected"]["field"]["nearest"]["lacks"].startswith(lacks)
 
 
 def test_unlike_devices_work_together() -> None:

@@ -268,3 +268,11 @@ def test_the_longest_sequence_is_of_the_way_that_leaves_most_room() -> None:
     (option,) = answer["options"]
     assert option["scenario"]["sharding"] == "zero-3" and option["scenario"]["checkpointing"] == "full"
     assert option["scenario"]["sequence_tokens"] >= 256
+
+
+def test_a_rank_that_some_models_cannot_have_leaves_out_these_alone() -> None:
+    """Adapters of rank 64 are no smaller than a matrix of one model, and full training has none: others are planned."""
+    question = {**TRAINING, "want": "models", "have": {"accelerator": "rtx-4090"}, "lora": {"rank": 64}, "count": 2}
+    answer: Any = plan(question)
+    assert [option["scenario"]["method"] for option in answer["options"]].count("qlora") == 2
+    assert {option["scenario"]["method"] for option in answer["options"]} == {"lora", "qlora"}
