@@ -138,7 +138,8 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
     if question.want == "limit" and question.of != "model":
         name = "concurrency" if question.of == "users" else question.of
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
-    first = f"{words}: {show_number(value, 4)} {unit}".strip() if value is not None else f"{words}: not known"
+    said = "not known" if value is None else show_count(value) if type(value) is int else show_number(value, 4)
+    first = f"{words}: {said} {unit if value is not None else ''}".strip()
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
     change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else "fewer sequences or bits"
@@ -187,7 +188,7 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
         reasons = ", ".join(f"{reason} ({entry['count']})" for reason, entry in search.rejected.items())
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
         found.append(Warn("no-option", message, "want"))
-    if question.want == "limit" and options and not search.rejected:
+    if options and (search.ended or (question.of == "model" and not search.rejected)):
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
         found.append(Warn("limit-not-met", message, "of", INFO))
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):

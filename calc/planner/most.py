@@ -94,7 +94,9 @@ def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option]
             found.append(best)
         tried += len(quantity.found)
         yield tried
-    return search, [option for _, option in sorted(found, key=lambda pair: -pair[0])[:1]], tried
+    found.sort(key=lambda pair: (-pair[0], not pair[1].is_sure))
+    search.ended = bool(found) and found[0][0] == ceiling(question)
+    return search, [option for _, option in found[:1]], tried
 
 
 def ceiling(question: Question) -> int:
@@ -112,5 +114,7 @@ def check(question: Question) -> None:
             field = "need.users" if question.need.users is not None and name == "sequences" else name
             raise ScenarioError(field, f"does not apply: {question.of} is what is asked for")
     need = question.need
+    if question.of == "users" and not read_asked(Reader({"model": question.models[0]})).demand.architecture.writes:
+        raise ScenarioError("of", "must not be users of a model that writes no text: its requests are not followed")
     if question.of == "users" and need.ttft_s is None:
         raise ScenarioError("need.ttft_s", "is needed: any number of users is served if they wait long enough")

@@ -36,6 +36,7 @@ class Search(Inspection):
         self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
+        self.ended = False  # where a limit is asked for: at the end of what is looked for, before anything was too much
         self.turn = counting()  # of two that are ranked alike, the one that was put in line first
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:

@@ -17,7 +17,7 @@ from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share
-from calc.planner.options import Option
+from calc.planner.options import SURE, Option
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
 from calc.planner.search import Search
@@ -394,6 +394,22 @@ def test_one_more_is_too_many(of: str, name: str, more: dict[str, object]) -> No
     assert reason == "memory" or step > 0.05 or first > 5
 
 
+def test_the_end_of_the_search_is_said_whatever_else_was_too_much() -> None:
+    """Texts as long as the model is made for fit in fewer bits: that ends the search, not what did not fit.
+
+    Of formats in which as much is served the one that surely fits is taken.
+    """
+    question = {"want": "limit", "of": "context_tokens", "have": CARD, "model": "llama-3.1-8b", "weights": "any"}
+    answer: Any = plan(question | {"need": {"tokens_per_s_each": 20}})
+    (option,) = answer["options"]
+    assert option["scenario"]["prompt_tokens"] + option["scenario"]["output_tokens"] == 131072
+    assert option["chance"] >= SURE and "memory" in answer["rejected"]
+    assert [warning["code"] for warning in answer["warnings"]] == ["limit-not-met"]
+    assert "131,072" in option["why"]
+    shorter: Any = plan(question | {"weights": "q8_0"})
+    assert shorter["warnings"] == [] and shorter["options"][0]["scenario"]["prompt_tokens"] < 130000
+
+
 def test_longest_training_sequence() -> None:
     """The longest sequence of a QLoRA run fits, and one token more is more likely than not too long."""
     question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "method": "qlora"}
@@ -471,6 +487,7 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": PAIR, "account": {"price": 2}}, "account.price"),
         ({"want": "limit", "model": "llama-3.1-8b", "have": PAIR}, "of"),
         ({"want": "limit", "of": "users", "model": "llama-3.1-8b", "have": PAIR}, "need.ttft_s"),
+        ({"want": "limit", "of": "users", "model": "bge-m3", "have": PAIR, "need": {"ttft_s": 1}}, "of"),
         ({"want": "limit", "of": "training_tokens", "model": "llama-3.1-8b", "have": PAIR}, "workload"),
         ({"want": "models", "have": PAIR, "rank_by": "price"}, "rank_by"),
         ({"want": "models", "have": PAIR, "count": 0}, "count"),
