@@ -25,6 +25,7 @@ class Candidate(NamedTuple):
     order: int
     most_replicas: int = 1  # that there may be, spare ones included
     rate: float | None = None  # tokens a second of a training run, where it was timed
+    ideal: float | None = None  # that no way to train exceeds; None: what was timed is the fastest
     tight: bool = False  # a training run that is likely to fit and not certain
     sure: bool = False  # its first scenario, with what each replica is given, surely fits
     own: Own | None = None  # what its sequences need at least, None: not known

@@ -1,10 +1,12 @@
 """Training: which method, sharding and checkpointing trains a model on which devices, and how fast.
 
 Of each number of devices every way that the question leaves open is sized and timed by what `estimate` itself asks; the
-fastest that surely fits is taken, with a micro-batch that is doubled while that helps. The optimizer, and then the
+fastest that surely fits is taken, with a micro-batch that is doubled while that helps. What recomputes more may be
+faster with a still larger one: that is looked for when the devices' turn has come. The optimizer, and then the
 parameters too, wait in the host's memory only where nothing else surely fits.
 """
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -23,9 +25,9 @@ from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planner.steps import Steps
-from calc.planner.training_ways import methods, of_number, stopped, training_candidates, ways
+from calc.planner.training_ways import CHECKPOINTING, methods, of_number, stopped, training_candidates, ways
 from calc.planning.bounds import chance_of_fitting, least
-from calc.planning.training_fit import fullest, stays_beyond
+from calc.planning.training_fit import fullest_within
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader, whole
@@ -36,7 +38,10 @@ WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"]
 SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
 MICRO_BATCHES = (2, 4, 8, 16, 32)
+MOST_BATCH = MICRO_BATCHES[-1]
+GROWN = ("sharding", "checkpointing", "offload", "micro_batch")  # what is found for a number of devices
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
+OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
 
 
@@ -47,14 +52,14 @@ class TrainingSearch(Search):
         super().__init__(question, facts)
         self.plans: dict[tuple[object, ...], Plan | ScenarioError] = {}
         self.known: dict[str, Architecture] = {}
+        self.rates: dict[tuple[object, ...], float] = {}
         self.needs: dict[tuple[object, ...], Total] = {}
-        self.beyond: dict[
-            tuple[object, ...], int
-        ] = {}  # the capacity that is too little for what stays, as far as known
+        self.beyond: dict[tuple[object, ...], int] = {}  # the largest capacity known to be too little for what stays
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any way to train on its devices; less is better."""
-        return self.placed(candidate, candidate.rate or self.most_per_s(candidate), -candidate.devices.room)
+        rate = candidate.ideal or candidate.rate or self.most_per_s(candidate)
+        return self.placed(candidate, rate, -candidate.devices.room)
 
     def value(self, option: Option) -> tuple[bool, float]:
         """Return what ranks an option; less is better, and what is not known comes last."""
@@ -88,10 +93,15 @@ class TrainingSearch(Search):
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
+        if candidate.ideal is not None:
+            return self.refined(candidate)
         if candidate.rate is not None:
             return self.reported(candidate)
-        lacking = stopped(candidate, self.facts) or self.beyond_limits(candidate) or self.too_long(candidate)
-        return lacking or self.fastest(candidate)
+        try:
+            lacking = stopped(candidate, self.facts)
+        except ScenarioError as error:
+            return self.cannot_be(error)
+        return lacking or self.beyond_limits(candidate) or self.too_long(candidate) or self.fastest(candidate)
 
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with the fastest way that surely fits; untimed and tight, where one is likely to.
@@ -105,21 +115,21 @@ class TrainingSearch(Search):
             return too_heavy(held, room)
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
-        lacking, grows = Miss("memory", "nothing fits", inf), "micro_batch" not in base and not candidate.tight
+        grows, misses = "micro_batch" not in base and not candidate.tight, list[Miss]()
         waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
+        waiting = [scenarios for scenarios in waiting if scenarios]
         for scenarios in waiting:
             answer = self.of_ways(candidate, scenarios, LEAST_CHANCE if candidate.tight else SURE)
             if isinstance(answer, Candidate):
-                best = self.larger(answer) if grows else answer
+                best = self.with_ideal(self.larger(answer)) if grows else answer
                 return self.too_long(best) or best
-            lacking = min(lacking, answer, key=lambda miss: miss.ratio)
-        if candidate.tight:
-            return lacking
-        likely = [self.likely(candidate._replace(scenarios=(one,))) for scenarios in waiting for one in scenarios]
-        misses = [found for found in likely if isinstance(found, Miss)]
-        if len(misses) < len(likely):
-            return candidate._replace(tight=True)
-        return min([lacking, *misses], key=lambda miss: miss.ratio)
+            misses.append(answer)
+        if not candidate.tight:
+            likely = [self.likely(candidate._replace(scenarios=(one,))) for scenarios in waiting for one in scenarios]
+            misses += [found for found in likely if isinstance(found, Miss)]
+            if len(misses) < len(waiting) + len(likely):
+                return candidate._replace(tight=True)
+        return min(misses, key=lambda miss: miss.ratio)
 
     def waiting(self, every: list[dict[str, object]], parts: list[str]) -> list[dict[str, object]]:
         """Return the ways in which parts of the states can wait in the host's memory."""
@@ -136,11 +146,11 @@ class TrainingSearch(Search):
         days, money = self.question.need.days, self.question.limits.price_per_run
         if self.question.of == "training_tokens" or (days is None and money is None):
             return None
-        rate = candidate.rate or self.most_per_s(candidate) or inf
+        rate = candidate.ideal or candidate.rate or self.most_per_s(candidate) or inf
         tokens = whole(self.question.fields["training_tokens"], "training_tokens", 1, 10**15)
         takes, rent = tokens / rate / DAY_S, candidate.devices.rent_per_hour
         if days is not None and takes > days:
-            least = "" if candidate.rate else "at least "
+            least = "" if candidate.rate and not candidate.ideal else "at least "
             return Miss("speed", f"it takes {least}{show_number(takes)} days", takes / days)
         if money is not None and rent is None:
             return Miss("rent", "no rent of it is known", inf)
@@ -162,24 +172,23 @@ class TrainingSearch(Search):
         Of each sharding the one with the least checkpointing is timed, as recomputing never makes a step faster.
         """
         best: Candidate | None = None
-        lacking, device = Miss("memory", "nothing fits", inf), candidate.devices.accelerator
+        misses, device = list[Miss](), candidate.devices.accelerator
         fitting: set[object] = set()
         for scenario in scenarios:
             if (shards := scenario.get("sharding")) in fitting:
                 continue
             try:
                 miss = self.short_of(scenario, device.capacity_bytes, chance)
-                rate = None if miss else self.rate(scenario, device)
+                rate = None if miss else self.rate_of(scenario, device)
             except ScenarioError as error:
                 miss, rate = self.cannot_be(error), None
             if rate is None:
-                miss = miss or Miss("speed", "its speed is not known", inf)
-                lacking = min(lacking, miss, key=lambda miss: miss.ratio)
+                misses.append(miss or Miss("speed", "its speed is not known", inf))
                 continue
             fitting.add(shards)
             if best is None or rate > (best.rate or 0.0):
                 best = candidate._replace(scenarios=(scenario,), rate=rate)
-        return best or lacking
+        return best or min(misses, key=lambda miss: miss.ratio)
 
     def larger(self, candidate: Candidate) -> Candidate:
         """Return a candidate with its micro-batch doubled while that surely fits and is faster."""
@@ -190,22 +199,76 @@ class TrainingSearch(Search):
             candidate = more
         return candidate
 
-    def read(self, scenario: dict[str, object]) -> tuple[tuple[object, ...], Plan]:
-        """Return a scenario's plan, read once for all kinds of devices, with its key; raises ScenarioError."""
-        alone = {name: value for name, value in scenario.items() if name not in {"accelerator", *OF_ACCELERATOR}}
-        key = tuple(sorted((name, str(value)) for name, value in alone.items()))
+    def with_ideal(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the tokens a second that its other ways do not exceed, where one may be faster."""
+        if self.question.want == "layout":
+            return candidate
+        least: dict[object, dict[str, object]] = {}  # that is recomputed, with which no way is slower
+        for one in self.others(candidate):
+            least.setdefault(one.get("sharding"), one)
+        ideal = max((self.rate_at(one, MOST_BATCH, candidate) for one in least.values()), default=0.0)
+        return candidate._replace(ideal=ideal if ideal > (candidate.rate or 0.0) else None)
+
+    def refined(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate with the fastest of all ways, each with the largest micro-batch that surely fits."""
+        best = candidate._replace(ideal=None)
+        for one in self.others(candidate):
+            if self.rate_at(one, MOST_BATCH, candidate) <= (best.rate or 0.0):
+                continue
+            fitting = (size for size in reversed(MICRO_BATCHES) if self.surely_fits(one, size, candidate))
+            size = next(fitting, 1)
+            if (rate := self.rate_at(one, size, candidate)) > (best.rate or 0.0):
+                best = best._replace(scenarios=({**one, "micro_batch": size},), rate=rate)
+        return self.too_long(best) or best
+
+    def others(self, candidate: Candidate) -> Iterator[dict[str, object]]:
+        """Iterate over other ways that may be faster with larger micro-batches, as these never make a step slower.
+
+        Recomputing never makes it faster: what recomputes as much or more has to have room for a larger one.
+        """
+        own, method = candidate.scenario, str(candidate.scenario["method"])
+        size, parts = int(str(own.get("micro_batch", 1))), own.get("offload")
+        base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
+        every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
+        away = self.waiting(every, parts) if isinstance(parts, list) and "offload" not in base else every
+        for one in away:
+            if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):
+                continue
+            least = 2 * size if recomputed(one) >= recomputed(own) else 1
+            if least <= MOST_BATCH and self.surely_fits(one, least, candidate):
+                yield one
+
+    def surely_fits(self, scenario: dict[str, object], size: int, candidate: Candidate) -> bool:
+        """Return whether a way surely fits with a micro-batch."""
+        try:
+            capacity = candidate.devices.accelerator.capacity_bytes
+            return self.short_of({**scenario, "micro_batch": size}, capacity, SURE) is None
+        except ScenarioError:
+            return False
+
+    def rate_at(self, scenario: dict[str, object], size: int, candidate: Candidate) -> float:
+        """Return the tokens a second with a micro-batch, whether or not it fits; 0 where they are not known."""
+        device = candidate.devices.accelerator
+        key = key_of(scenario), size, device.id
+        if key not in self.rates:
+            self.rates[key] = self.rate({**scenario, "micro_batch": size}, device) or 0.0
+        return self.rates[key]
+
+    def read(self, scenario: dict[str, object]) -> Plan:
+        """Return a scenario's plan, read once for all kinds of devices; raises ScenarioError."""
+        key = key_of(scenario)
         if key not in self.plans:
-            self.plans[key] = self.plan_of(alone)
+            self.plans[key] = self.plan_of(scenario)
         known = self.plans[key]
         if isinstance(known, ScenarioError):
             raise known
         self.asked = True
-        return key, known
+        return known
 
-    def plan_of(self, alone: dict[str, object]) -> Plan | ScenarioError:
+    def plan_of(self, scenario: dict[str, object]) -> Plan | ScenarioError:
         """Return a scenario's plan, or what is wrong with it."""
         try:
-            return read_training(alone, self.facts).plan
+            return read_training({name: scenario[name] for name in scenario if name not in OF_DEVICE}, self.facts).plan
         except ScenarioError as error:
             return error
 
@@ -225,21 +288,32 @@ class TrainingSearch(Search):
 
     def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
         """Return what the fullest device lacks, None where it fits with a chance."""
-        key, plan = self.read(scenario)
+        key = key_of(scenario)
         if key not in self.needs:
-            if capacity <= self.beyond.get(key, 0) or stays_beyond(plan, capacity):
-                self.beyond[key] = max(capacity, self.beyond.get(key, 0))
+            kind = tuple(item for item in key if item[0] != "checkpointing")  # with any of which as much stays
+            if capacity <= self.beyond.get(kind, 0):
                 return short(capacity, capacity)
-            self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
+            plan = self.read(scenario)
+            found = fullest_within(plan, capacity)
+            if found is None:
+                self.beyond[kind] = capacity
+                return short(capacity, capacity)
+            self.needs[key] = totals(plan, found[0], self.facts).device
         needed = self.needs[key]
         spare, upper = capacity - needed.typical, needed.high - needed.typical
         if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
             return None
         return short(max(-spare, 0), capacity)
 
+    def rate_of(self, scenario: dict[str, object], accelerator: Accelerator) -> float | None:
+        """Return the same, or 0 where it is not known and nothing is asked of it."""
+        rate = self.rate(scenario, accelerator)
+        asked = self.question.need.days is not None or self.question.limits.price_per_run is not None
+        return 0.0 if rate is None and not asked else rate
+
     def rate(self, scenario: dict[str, object], accelerator: Accelerator) -> float | None:
         """Return the tokens a second of all devices; None where the device's rates are not known."""
-        plan = self.read(scenario)[1]
+        plan = self.read(scenario)
         network = scenario.get("network_gbit_per_s")
         share = float(network) * 1e9 / 8 if isinstance(network, int | float) else None
         prepared = prepare(plan, accelerator, share)
@@ -247,6 +321,17 @@ class TrainingSearch(Search):
             return None
         tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
         return tokens / step_time(prepared, self.facts.training_step.values).total
+
+
+def key_of(scenario: dict[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return what is the same of scenarios that differ in their kind of device alone."""
+    return tuple(sorted((name, str(scenario[name])) for name in scenario if name not in OF_DEVICE))
+
+
+def recomputed(scenario: dict[str, object]) -> int:
+    """Return the place of a way's checkpointing among those that recompute more and more."""
+    chosen = str(scenario.get("checkpointing", CHECKPOINTING[0]))
+    return CHECKPOINTING.index(chosen) if chosen in CHECKPOINTING else 0
 
 
 def best_training(question: Question, facts: Catalog) -> Steps[tuple[TrainingSearch, list[Option], int]]:

@@ -15,6 +15,7 @@ from calc.planning.layout import tensor_degrees
 from calc.planning.support import what_runs, what_trains
 from calc.planning.training_fit import WIDEST_TENSOR
 from calc.question import read_asked
+from calc.scenario.formats import read_format
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
 from calc.training.fields import METHODS, QLORA_BASE
@@ -62,15 +63,16 @@ def trains(accelerator: Accelerator, facts: Catalog) -> bool:
 
 
 def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
-    """Return what is known to keep a candidate's run from starting, whatever its memory."""
+    """Return what is known to keep a candidate's run from starting, whatever its memory; raises ScenarioError."""
     scenario = candidate.scenario
     named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
+    stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
     works = what_trains(
         facts=facts,
         framework=framework,
         device=candidate.devices.accelerator,
-        base=str(scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")),
+        base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None

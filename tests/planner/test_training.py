@@ -1,19 +1,21 @@
 """Plans of training: the fastest way that fits, of each method, and what a run costs."""
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
 
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
+from calc.memory.training.phases import stays_bytes
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
-from calc.planner.training import TrainingSearch
-from calc.planner.training_ways import training_candidates, trains, ways
+from calc.planner.training import MICRO_BATCHES, TrainingSearch
+from calc.planner.training_ways import CHECKPOINTING, training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
 from calc.scenario.model import known_architecture
 from calc.units import DAY_S
@@ -100,6 +102,69 @@ def test_larger_batches_where_they_help() -> None:
     rate = option["speed"]["tokens_per_s_per_device"]["typical"]
     smaller: Any = estimate({**option["scenario"], "micro_batch": max(batch // 2, 1)})
     assert batch > 1 and rate > smaller["speed"]["tokens_per_s_per_device"]["typical"]
+
+
+@pytest.mark.parametrize(
+    ("model", "accelerator", "method"),
+    [("gpt-oss-20b", "gb300-288gb", "full"), ("llama-3.1-8b", "gh200-96gb", "full"), ("qwen3-32b", "mi350x", "lora")],
+)
+def test_no_way_with_a_larger_batch_is_faster(model: str, accelerator: str, method: str) -> None:
+    """What recomputes more has room for larger micro-batches, and may be faster: of all that surely fit none is."""
+    have = {"accelerator": accelerator, "accelerators": 8}
+    asked = {**TRAINING, "want": "models", "have": have, "model": model, "method": method, "sequence_tokens": 1024}
+    (option,) = plan(asked)["options"]  # type: ignore[misc]
+    taken: Any = option
+    scenario = {name: taken["scenario"][name] for name in taken["scenario"] if name not in ("micro_batch", "sharding")}
+    rates = []
+    for way in ways(read_question(asked, catalog()), method, 8):
+        for size in (1, *MICRO_BATCHES):
+            report: Any = estimate({**scenario, **way, "micro_batch": size}, repairs=False)
+            spare, upper = room_of(report["memory"])
+            room = report["memory"]["capacity_bytes"]
+            if spare < 0 or chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper) < SURE:
+                break
+            rates.append(report["speed"]["tokens_per_s_per_device"]["typical"])
+    assert taken["speed"]["tokens_per_s_per_device"]["typical"] == pytest.approx(max(rates))
+
+
+def test_no_way_is_slower_with_a_larger_batch() -> None:
+    """That bounds what other ways can reach; and as much stays on a device whatever is recomputed."""
+    search = TrainingSearch(read_question({**CARDS, "count": 1}, catalog()), catalog())
+    chosen = Random(5)
+    for _ in range(40):
+        device = catalog().accelerator(chosen.choice(("rtx-4090", "h100-sxm-80gb", "mi300x-192gb", "m3-max-64gb")))
+        scenario: dict[str, object] = {
+            "workload": "training",
+            "model": chosen.choice(("llama-3.1-8b", "gpt-oss-20b", "gpt2", "qwen3-30b-a3b")),
+            "method": chosen.choice(("lora", "qlora")),
+            "accelerators": (count := chosen.choice((1, 8))),
+            "sharding": chosen.choice(("none", "zero-3")) if count > 1 else "none",
+            "sequence_tokens": chosen.choice((128, 1024)),
+        }
+        for checkpoints in CHECKPOINTING:
+            way = {**scenario, "checkpointing": checkpoints}
+            rates = [search.rate({**way, "micro_batch": size}, device) or 0.0 for size in (1, *MICRO_BATCHES)]
+            assert rates == sorted(rates)
+        plans = [search.read({**scenario, "checkpointing": checkpoints}) for checkpoints in CHECKPOINTING]
+        assert len({stays_bytes(one, one.stages[0]) for one in plans}) == 1
+
+
+def test_a_device_of_unknown_speed_is_planned() -> None:
+    """Of an M4 Max no rate is known: what fits is shown, and what has to end in time is refused for that."""
+    question = {**TRAINING, "want": "models", "have": {"accelerator": "m4-max-64gb"}, "model": "llama-3.1-8b"}
+    answer: Any = plan({**question, "method": "qlora"})
+    (option,) = answer["options"]
+    assert option["speed"] is None and estimate(option["scenario"])["memory"]["fits"]  # type: ignore[index]
+    late: Any = plan({**question, "method": "qlora", "need": {"days": 9}})
+    assert late["options"] == [] and late["rejected"]["speed"]["nearest"]["lacks"] == "its speed is not known"
+
+
+@pytest.mark.parametrize(("device", "base"), [("tpu-v5e", "NF4"), ("p40-24gb", "INT8")])
+def test_a_format_is_known_by_any_of_its_names(device: str, base: str) -> None:
+    """What does not train from weights in a format does not where the format is written otherwise."""
+    question = {**TRAINING, "want": "models", "have": {"accelerator": device}, "model": "gpt2", "method": "qlora"}
+    answer: Any = plan({**question, "base_weights": base})
+    assert answer["options"] == [] and list(answer["rejected"]) == ["runs"]
 
 
 def test_the_largest_model_by_method() -> None:
