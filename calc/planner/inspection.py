@@ -11,7 +11,8 @@ from calc.planner.options import Miss, cannot_be, does_not_run, short, slow, too
 from calc.planner.question import Question
 from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
 from calc.planner.surer import bytes_left, is_sure
-from calc.planning.served import Served
+from calc.planning.served import Served, serve
+from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
 from calc.question import Question as Scenario
 from calc.question import read_question
@@ -20,10 +21,13 @@ Fitting = tuple[Scenario, Served]
 
 
 def typical(read: Scenario, served: Served, *, prompts: bool) -> dict[str, float]:
-    """Return the typical speed of sequences that fit; none where their number, or requests, are part of the answer."""
+    """Return the typical speed of sequences that fit, or of requests in a server; none where more has to be found."""
     asked = read.asked
-    if read.most or asked.concurrency is not None or asked.pools is not None:
+    if read.most or asked.traffic is not None or asked.pools is not None:
         return {}
+    if asked.concurrency is not None:
+        held = serve(served.serving, read.demand, read.layout, most=False)
+        return typical_load(held, asked.concurrency, asked.output_tokens, asked.cached_tokens)
     return typical_speed(served, asked.output_tokens, asked.cached_tokens, prompts=prompts)
 
 

@@ -14,10 +14,11 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.fleet import Fleet, Spread, fewest
-from calc.planner.inspection import Inspection
+from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
 from calc.planner.options import Miss, Option, room_of, short, tight
 from calc.planner.question import Question
+from calc.planner.ranking import OF_SPEED
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surely_fits
 from calc.planning.bounds import chance_of_fitting
@@ -143,8 +144,20 @@ class Search(Inspection):
             return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}", whole / most)
         if miss := self.beyond_limits(sized):
             return miss
-        given = bool(sized.after() and sized.share and sized.share.requests)
-        return sized._replace(sure=surely_fits(sized.scenario)) if given else sized
+        if (share := sized.share) is None or not share.requests:
+            return sized
+        sized = sized._replace(sure=surely_fits(sized.scenario)) if sized.after() else sized
+        ranked = self.question.rank_by in OF_SPEED and self.question.need.mean_rate is not None
+        return self.paced(sized, share) if ranked else sized
+
+    def paced(self, sized: Candidate, share: Share) -> Candidate:
+        """Return a candidate with the speed of what each replica is given, or a bound where a run may add replicas.
+
+        These have fewer requests each: they are no faster than with one, and take no less energy for a token.
+        """
+        known = share.confirmed or self.question.rank_by == "energy"
+        found = self.fitting(sized if known else sized.given(share._replace(requests=1)))
+        return sized if isinstance(found, Miss) else sized._replace(speed=typical(*found, prompts=True))
 
     def shared_by_rate(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with what each replica is given of the requests that come."""

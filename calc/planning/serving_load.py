@@ -67,6 +67,16 @@ def loaded_speed(
     return report, load_steps(served, found, load, busy=busy, expected=server.passes.expected)
 
 
+def typical_load(served: Served, concurrency: int, output_tokens: int, cached_tokens: int) -> dict[str, float]:
+    """Return the typical figures of the same alone, without their ranges and working; none where it has none."""
+    server = server_of(served, output_tokens, cached_tokens) if served.demand.architecture.writes else None
+    if server is None:
+        return {}
+    server = server._replace(load=server.load._replace(closed=True))
+    found, load, busy = server.at(concurrency), server.load_at(concurrency), min(concurrency, server.ranks)
+    return {name: value for name, value, _ in figures(found, load, busy, step=1.0, first=1.0)}
+
+
 def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
     """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
     layout, values = served.layout, served.serving.engine.values

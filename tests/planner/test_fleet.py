@@ -9,6 +9,7 @@ from calc import estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidates import candidates
 from calc.planner.fleet import Fleet
+from calc.planner.inspection import typical
 from calc.planner.question import read_question
 from calc.planner.search import Search
 from calc.planning.served import serve
@@ -24,6 +25,7 @@ SERVICE: dict[str, Any] = {
     "limits": {"vendors": ["NVIDIA"], "segments": ["workstation"]},
     "count": 3,
 }
+CARD = {"accelerator": "rtx-4090"}
 PROMISE = {"ttft_s": 1.0, "tpot_s": 0.05}
 
 
@@ -208,3 +210,26 @@ def test_people_who_need_no_cache_share_one_server() -> None:
         assert option["scenario"]["sequences"] * option["replicas"] >= 5
         assert option["speed"]["time_to_first_token_s"]["typical"] <= 1
     assert len(answer["options"]) == 3
+
+
+@pytest.mark.parametrize("rank", ["speed", "latency", "energy"])
+def test_replicas_are_timed_without_their_reports(rank: str) -> None:
+    """How fast requests in a server are answered is known before its report: of what is shown alone there is one."""
+    question = {**SERVICE, "rank_by": rank, "need": {"requests_per_s": 5, "tokens_per_s_each": 30}}
+    answer: Any = plan(question)
+    assert answer["searched"]["estimated"] == len(answer["options"]) == 3
+    limit: Any = plan({"want": "limit", "of": "users", "model": "llama-3.1-8b", "need": {"ttft_s": 2}, "have": CARD})
+    assert limit["searched"]["estimated"] == 1
+
+
+def test_requests_are_timed_as_reports_time_them() -> None:
+    """The typical speed of requests in a server is that of its report, to the digit."""
+    for requests, engine in ((1, "vllm"), (40, "sglang"), (500, "vllm"), (9, "llama.cpp")):
+        scenario = {"model": "qwen3-8b", "accelerator": "l40s-48gb", "engine": engine, "concurrency": requests}
+        read = read_scenario({**scenario, "prompt_tokens": 700, "output_tokens": 90})
+        serving = read.serving()
+        assert serving is not None
+        served = serve(serving, read.demand, read.layout, most=False)
+        found = typical(read, served, prompts=True)
+        report: Any = estimate({**scenario, "prompt_tokens": 700, "output_tokens": 90})
+        assert found == {name: report["speed"][name]["typical"] for name in found} and len(found) == 9
