@@ -122,7 +122,7 @@ def read_question(scenario: Scenario) -> Question:
     most, demand = not served and reader.take("sequences") == "max", asked.demand
     if not most and not served:
         demand = demand._replace(sequences=reader.count("sequences"))
-    layout = asked.pools.decode if asked.pools else settle_layout(reader, demand, asked.engine)
+    layout = asked.pools.decode if asked.pools else settle_layout(reader, demand, asked, accelerator)
     host = read_hosted(reader, asked, layout, accelerator)
     split = settle_devices(reader, asked, layout, devices)
     if devices:
@@ -243,11 +243,13 @@ def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:
     return EAGER if engine is not None and engine.stores_scores and values.bits >= HALF_BITS else None
 
 
-def settle_layout(reader: Reader, demand: Demand, engine: Engine | None = None) -> Layout:
+def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Accelerator | None) -> Layout:
     """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
     layout, devices = read_layout(reader)
+    engine = asked.engine
     if layout is None:
-        found = best_layout(demand, devices or 1, engine)
+        serving = asked.serving(accelerator) if (devices or 1) > 1 else None
+        found = best_layout(serving.in_pieces(demand) if serving else demand, devices or 1, engine)
         if found is None:
             near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"

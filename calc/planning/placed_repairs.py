@@ -20,7 +20,7 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
     demand, layout, engine = wanted.demand, wanted.layout, wanted.engine
     ranks = layout.tensor * layout.data
     whole = layout._replace(expert=ranks) if 1 < ranks <= demand.architecture.experts else None
-    best = best_layout(demand, layout.devices, engine)
+    best = best_layout(wanted.serving.in_pieces(demand) if wanted.serving else demand, layout.devices, engine)
     for other, how in ((whole, "Leave experts whole, on ranks of their own"), (best[0] if best else None, "")):
         if other is None or other == layout or not wanted.able(engine, demand.weights, layout=other):
             continue
@@ -59,7 +59,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     if other is None or wanted.serving is None:
         return
     serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
-    layout = best_layout(demand, wanted.layout.devices, other)
+    layout = best_layout(serving.in_pieces(demand), wanted.layout.devices, other)
     if layout is not None and wanted.able(other, demand.weights, layout=layout[0]):
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
         change |= {
@@ -122,8 +122,7 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
     if not sold_in_multiples(wanted.accelerator):
         return
     by_layers = engine is not None and engine.splits_layers
-    own = None if wanted.serving is None else wanted.serving.piece_tokens  # which a filled scenario says
-    demand = wanted.demand if own is None else wanted.demand._replace(batched_tokens=own)
+    demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
         found = best_layout(demand, count, engine) if count > now and count >= least else None
         if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:

@@ -82,6 +82,11 @@ class Serving:
         large = self.accelerator is not None and is_large_device(self.accelerator, self.engine)
         return self.engine.whole("batched_tokens_large" if large else "batched_tokens")
 
+    def in_pieces(self, demand: Demand) -> Demand:
+        """Return a demand whose prompts are read in the engine's own pieces, where it does not say in which."""
+        own = self.piece_tokens
+        return demand if own is None else demand._replace(batched_tokens=own)
+
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage."""
         own = next((device for device, mine in self.places(demand) if mine.first == stage.first), self.accelerator)

@@ -90,7 +90,7 @@ def place(scenario: Mapping[str, object]) -> Placed:
     accelerator = read_accelerator(reader, catalog())
     sequences = asked.concurrency or whole(reader.take("sequences"), "sequences", 1, MOST_TOKENS)
     demand = asked.demand._replace(sequences=sequences)
-    layout = settle_layout(reader, demand, asked.engine)
+    layout = settle_layout(reader, demand, asked, accelerator)
     host = read_hosted(reader, asked, layout, accelerator)
     used = None if asked.placement.alone else accelerator
     return Placed(scenario, asked, demand, layout=layout, accelerator=used, host=host)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from calc import ScenarioError
+from calc import ScenarioError, estimate
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
@@ -326,3 +326,28 @@ def test_most_sequences_of_the_mathematics(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(fit, "load_budget", _total)
     for capacity, most in ((100, 9), (105, 10), (14, 0), (15, 1), (25, 2), (10**12, 10**7 - 1)):
         assert fit.most_sequences(demand, Layout(), capacity) == most
+
+
+@pytest.mark.parametrize(
+    ("model", "accelerator", "count", "more"),
+    [
+        ("gpt-oss-120b", "h100-sxm-80gb", 8, {"weights": "fp8", "context_tokens": 16384, "sequences": 32}),
+        (
+            "qwen3-235b-a22b",
+            "h100-sxm-80gb",
+            4,
+            {"weights": "fp8", "context_tokens": 2048, "sequences": 32, "engine": "sglang"},
+        ),
+        ("deepseek-v3", "a100-sxm-80gb", 16, {"weights": "fp8", "context_tokens": 120000, "engine": "tensorrt-llm"}),
+    ],
+)
+def test_devices_are_divided_by_the_pieces_that_the_engine_reads(
+    model: str, accelerator: str, count: int, more: dict[str, object]
+) -> None:
+    """Who says the engine's own pieces of a prompt gets the division of who leaves them out."""
+    device = {"accelerator": accelerator, "accelerators": count}
+    asked: dict[str, object] = {"model": model, "engine": "vllm", **device, **more}
+    taken: Any = estimate(asked, repairs=False)
+    stated: Any = estimate({**asked, "batched_tokens": taken["scenario"]["batched_tokens"]}, repairs=False)
+    assert taken["scenario"]["parallelism"] == stated["scenario"]["parallelism"]
+    assert taken["memory"]["device_bytes"] == stated["memory"]["device_bytes"]
