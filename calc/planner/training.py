@@ -274,7 +274,7 @@ class TrainingSearch(Search):
 
     def cannot_be(self, error: ScenarioError) -> Miss:
         """Return that a scenario cannot be asked; of what is looked for, others can."""
-        if error.field.split(".")[0] in VARIED:
+        if (name := error.field.split(".")[0]) in VARIED and name not in self.question.fields:
             return Miss("layout", f"{error.field}: {error.message}", inf)
         return super().cannot_be(error)
 

@@ -316,6 +316,8 @@ def test_a_rate_is_of_all_devices() -> None:
         ({"want": "limit", "of": "users", "have": HAVE}, "of"),
         ({"want": "limit", "of": "training_tokens", "have": HAVE}, "need.days"),
         ({"sequence_tokens": 0}, "sequence_tokens"),
+        ({"sharding": "zero-9"}, "sharding"),
+        ({"offload": "everything"}, "offload"),
     ],
 )
 def test_wrong_questions(question: dict[str, object], field: str) -> None:
