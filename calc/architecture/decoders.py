@@ -86,15 +86,19 @@ def assemble(
     final: tuple[Tensor, ...] | None = None,
     norm_bias: bool = False,
     head_bias: bool = False,
+    classes: int = 0,
 ) -> Architecture:
     """Put a decoder together: `layers` names each layer's kind, `build` makes a kind.
 
-    `final` stands between the last layer and the output matrix, by default a norm.
+    `final` stands between the last layer and the output matrix, by default a norm. One that tells
+    `classes` apart has a row for each in place of that matrix.
     """
     vocab = config.integer("vocab_size")
     table = Tensor("embed_tokens.weight", "token_embedding", (vocab, hidden), SPLIT_VOCAB)
     head = norm("norm", hidden, bias=norm_bias, block="final_norm") if final is None else final
-    if not tied:
+    if classes:
+        head += linear("score", "head", classes, hidden)
+    elif not tied:
         head += linear("lm_head", "lm_head", vocab, hidden, split=SPLIT_VOCAB, bias=head_bias)
     elif head_bias:
         head += (Tensor("lm_head.bias", "lm_head", (vocab,), SPLIT_VOCAB),)
@@ -109,12 +113,21 @@ def assemble(
         kinds=kinds,
         pattern=tuple(names.index(name) for name in layers),
         head=head,
-        tied=tied,
+        tied=tied and not classes,
         context_tokens=context or None,
-        output_size=vocab,
+        output_size=classes or vocab,
         rope_factors=rope_factors_of(config, kinds),
         prediction_layers=config.integer(*PREDICTING, default=0, least=0, most=64),
     )
+
+
+def classes_of(config: Config) -> int:
+    """Return how many classes a decoder tells apart, 1 where it rewards; 0 for one that writes words."""
+    if "ForRewardModel" in config.classes:
+        return 1
+    if "ForSequenceClassification" in config.classes:
+        return config.integer("num_labels", default=2, most=2**20)
+    return 0
 
 
 def decoder(
@@ -143,6 +156,7 @@ def decoder(
         final=final,
         norm_bias=norm_bias,
         head_bias=head_bias,
+        classes=classes_of(config),
     )
 
 

@@ -201,9 +201,9 @@ def idefics3(config: Config) -> Architecture:
     return with_tower(config, text, tower + linear("projector", BLOCK, text.hidden(), hidden * scale**2))
 
 
-@with_towers("internvl")
+@with_towers("internvl", "interns1")
 def internvl(config: Config) -> Architecture:
-    """InternVL 3: its own tower in front of Qwen."""
+    """InternVL 3 and Intern S1: a tower of their own in front of Qwen."""
     text = text_of(config, "qwen2")
     ratio = config.number("downsample_ratio", default=0.5, most=1)
     return with_tower(config, text, internvl_tower(vision_of(config), text.hidden(), ratio))

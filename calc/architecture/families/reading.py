@@ -2,6 +2,7 @@
 
 from calc.architecture.config import Config
 from calc.architecture.families.multimodal import EITHER, text_of, vision_of, with_tower, with_towers
+from calc.architecture.families.registry import read_config
 from calc.architecture.families.vision import BLOCK, clip_tower, patches, positions, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
@@ -17,7 +18,7 @@ SAM = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
 SAM_GLOBAL, SAM_WINDOWED, SAM_WINDOW = 4, 8, 14  # layers that see the whole page, others, and what those see
 
 
-def sam_tower() -> Tensors:
+def sam_tower(outputs: int) -> Tensors:
     """Return the tower of Segment Anything (arXiv:2304.02643, ViT-B) with the neck that DeepSeek OCR gives it."""
     config = Config(SAM)
     hidden, head, side = 768, 64, 64
@@ -30,7 +31,7 @@ def sam_tower() -> Tensors:
     tensors += convolved("vision.sam.neck.2", 256, 256, 3, bias=False)
     tensors += norm("vision.sam.neck.3", 256, bias=True, block=BLOCK)
     tensors += convolved("vision.sam.net_2", 512, 256, 3, bias=False)
-    return tensors + convolved("vision.sam.net_3", 1024, 512, 3, bias=False)
+    return tensors + convolved("vision.sam.net_3", outputs, 512, 3, bias=False)
 
 
 OCR_CLIP = {
@@ -43,22 +44,55 @@ OCR_CLIP = {
 }
 
 
-@with_towers("deepseek_vl_v2", "unlimited-ocr")
-def deepseek_ocr(config: Config) -> Architecture:
-    """DeepSeek OCR (arXiv:2510.18234): Segment Anything's and CLIP's towers in front of a small DeepSeek mixture."""
-    language = config.nested("language_config")
-    language.refuse("use_mla", (False,), "DeepSeek VL 2 in its other sizes has another tower and latent attention")
-    text = language.replaced({"model_type": "deepseek"}).completed({"first_k_dense_replace": 1})
-    hidden = text.hidden()
+def seen_by_clip(text_hidden: int) -> Tensors:
+    """Return DeepSeek OCR's second tower, CLIP's, which reads what the first has seen beside the page, and the rest."""
     clip = tuple(
         tensor
         for tensor in clip_tower(Config(OCR_CLIP))
         if not tensor.name.startswith(("vision.patch_embedding", "vision.post_layernorm"))
     )
-    tower = sam_tower() + clip + convolved("vision.patch_embedding", 1024, 3, 14, bias=False)
-    tower += linear("projector", BLOCK, hidden, 2048, bias=True)
-    tower += tuple(Tensor(name, BLOCK, (hidden,)) for name in ("image_newline", "view_seperator"))
-    return with_tower(config, text, tower)
+    tower = sam_tower(1024) + clip + convolved("vision.patch_embedding", 1024, 3, 14, bias=False)
+    tower += linear("projector", BLOCK, text_hidden, 2048, bias=True)
+    return tower + tuple(Tensor(name, BLOCK, (text_hidden,)) for name in ("image_newline", "view_seperator"))
+
+
+OCR_QWEN2 = {  # Qwen2 0.5B, which configs name and describe by its width alone
+    "model_type": "qwen2",
+    "vocab_size": 1,
+    "hidden_size": 896,
+    "intermediate_size": 4864,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": True,
+}
+QUERIES = (144, 256)  # what is asked of a small page and of a large one
+
+
+def seen_by_qwen2(text_hidden: int) -> Tensors:
+    """Return DeepSeek OCR 2's second tower: a small language model that puts a page in the order of reading."""
+    layers = read_config(Config(OCR_QWEN2))
+    hidden = layers.hidden_size
+    tower = sam_tower(hidden)
+    for kind in layers.kinds:
+        tower += tuple(
+            tensor._replace(name=f"vision.layers.{tensor.name}", block=BLOCK, copies=len(layers.pattern))
+            for tensor in kind.tensors
+        )
+    tower += norm("vision.norm", hidden, block=BLOCK)
+    tower += tuple(Tensor(f"vision.query_{rows}.weight", BLOCK, (rows, hidden)) for rows in QUERIES)
+    tower += linear("projector", BLOCK, text_hidden, hidden, bias=True)
+    return (*tower, Tensor("view_seperator", BLOCK, (text_hidden,)))
+
+
+@with_towers("deepseek_vl_v2", "unlimited-ocr")
+def deepseek_ocr(config: Config) -> Architecture:
+    """DeepSeek OCR (arXiv:2510.18234) and its second: two towers in a row before a small DeepSeek mixture."""
+    language = config.nested("language_config")
+    language.refuse("use_mla", (False,), "DeepSeek VL 2 in its other sizes has another tower and latent attention")
+    text = language.replaced({"model_type": "deepseek"}).completed({"first_k_dense_replace": 1})
+    seen = seen_by_qwen2 if "qwen2-0-5b" in str(config.values.get("vision_config")) else seen_by_clip
+    return with_tower(config, text, seen(text.hidden()))
 
 
 DAVIT = {"embed_dim": [128, 256, 512, 1024], "depths": [1, 1, 9, 1], "patch_size": [7, 3, 3, 3]}

@@ -131,12 +131,8 @@ QWEN3_ASR = {
 }
 
 
-@with_towers("qwen3_asr")
-def qwen3_asr(config: Config) -> Architecture:
-    """Qwen 3 ASR: convolutions over a spectrogram and Whisper's layers in front of Qwen 3."""
-    inner = config.nested("thinker_config") if config.has("thinker_config") else config
-    text, audio = text_of(inner, "qwen3"), audio_of(inner).completed(QWEN3_ASR)
-    text = text.replaced({"model_type": "qwen3"})
+def qwen3_ear(audio: Config, text_hidden: int) -> Tensors:
+    """Return Qwen 3's encoder of sound: convolutions over a spectrogram, Whisper's layers, two matrices."""
     hidden, depth = audio.integer("d_model"), audio.layers("encoder_layers")
     heads, width = audio.integer("encoder_attention_heads", most=2**20), audio.integer("encoder_ffn_dim")
     channels, bins = audio.integer("downsample_hidden_size"), audio.integer("num_mel_bins", most=2**16)
@@ -148,36 +144,16 @@ def qwen3_asr(config: Config) -> Architecture:
     tower += whisper_layers(audio, hidden=hidden, depth=depth, heads=heads, width=width, key_bias=True)
     tower += norm("audio.ln_post", hidden, bias=True, block=AUDIO)
     tower += linear("projector.linear_1", AUDIO, hidden, hidden, bias=True)
-    tower += linear("projector.linear_2", AUDIO, audio.integer("output_dim", default=text.hidden()), hidden, bias=True)
-    return with_tower(config, text, tower)
+    outputs = audio.integer("output_dim", default=text_hidden)
+    return tower + linear("projector.linear_2", AUDIO, outputs, hidden, bias=True)
 
 
-VOXTRAL = {
-    "hidden_size": 1280,
-    "intermediate_size": 5120,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 20,
-    "num_mel_bins": 128,
-    "max_source_positions": 1500,
-}
-
-
-@with_towers("voxtral")
-def voxtral(config: Config) -> Architecture:
-    """Voxtral (arXiv:2507.13264): Whisper's encoder in front of Mistral, four of its vectors together."""
-    text, audio = text_of(config, "llama"), audio_of(config).completed(VOXTRAL)
-    hidden, width, bins = audio.hidden(), audio.integer("intermediate_size"), audio.integer("num_mel_bins")
-    heads = audio.integer("num_attention_heads", most=2**20)
-    tower: Tensors = ()
-    for index, inputs in enumerate((bins, hidden)):
-        tower += (Tensor(f"audio.conv{index}.weight", AUDIO, (hidden, inputs, 3)),)
-        tower += (Tensor(f"audio.conv{index}.bias", AUDIO, (hidden,)),)
-    tower += (Tensor("audio.embed_positions.weight", AUDIO, (audio.integer("max_source_positions"), hidden)),)
-    tower += whisper_layers(audio, hidden=hidden, depth=audio.layers(), heads=heads, width=width, key_bias=False)
-    tower += norm("audio.layer_norm", hidden, bias=True, block=AUDIO)
-    outputs = text.hidden()
-    tower += linear("projector.linear_1", AUDIO, outputs, width, split=SPLIT_OUT)
-    return with_tower(config, text, tower + linear("projector.linear_2", AUDIO, outputs, outputs, split=SPLIT_IN))
+@with_towers("qwen3_asr")
+def qwen3_asr(config: Config) -> Architecture:
+    """Qwen 3 ASR: convolutions over a spectrogram and Whisper's layers in front of Qwen 3."""
+    inner = config.nested("thinker_config") if config.has("thinker_config") else config
+    text = text_of(inner, "qwen3").replaced({"model_type": "qwen3"})
+    return with_tower(config, text, qwen3_ear(audio_of(inner).completed(QWEN3_ASR), text.hidden()))
 
 
 @with_towers("muse_glimmer")

@@ -1,14 +1,14 @@
-"""Families whose language model serves several senses: ERNIE 4.5 VL, where images have experts, and Qwen 2.5 Omni."""
+"""Families whose language model serves several senses: ERNIE 4.5 VL, where images have experts, and Qwen's Omni."""
 
 from calc.architecture.blocks import mixture
 from calc.architecture.config import Config
 from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family
-from calc.architecture.families.seeing import audio_of, whisper_layers
+from calc.architecture.families.seeing import QWEN3_ASR, audio_of, qwen3_ear, whisper_layers
 from calc.architecture.families.shared_mixture import ERNIE, ernie4_5_moe
 from calc.architecture.families.towers import AUDIO
-from calc.architecture.families.vision import BLOCK, qwen2_5_tower, transformer
+from calc.architecture.families.vision import BLOCK, qwen2_5_tower, qwen3_tower, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
@@ -97,3 +97,12 @@ def qwen2_5_omni(config: Config) -> Architecture:
     text = text_of(inner, "qwen2").replaced({"model_type": "qwen2"}).completed({"tie_word_embeddings": False})
     ear = omni_ear(audio_of(inner).completed(OMNI), text.hidden())
     return with_tower(config, text, qwen2_5_tower(vision_of(inner)) + ear)
+
+
+@with_towers("qwen3_omni_moe")
+def qwen3_omni_moe(config: Config) -> Architecture:
+    """Qwen 3 Omni (arXiv:2509.17765) as engines serve it: what thinks, without what speaks."""
+    inner = config.nested("thinker_config") if config.has("thinker_config") else config
+    text = text_of(inner, "qwen3_moe").replaced({"model_type": "qwen3_moe"}).completed({"tie_word_embeddings": False})
+    ear = qwen3_ear(audio_of(inner).completed(QWEN3_ASR), text.hidden())
+    return with_tower(config, text, qwen3_tower(vision_of(inner), deep=True) + ear)
