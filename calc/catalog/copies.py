@@ -25,12 +25,21 @@ GGUF = re.compile(r"[-_.]gguf$")
 # Words of what stands behind a known name that make it another model: a size or version of its own, what drafts or
 # adapts it, parts beside it, layers of another kind, fewer or more parameters; and number formats that are not known.
 VERSION = re.compile(r"v?\d+(\.\d+)?")
+TIER = re.compile(r"flash|pro|trm")  # of the words behind, the first alone: others' names follow in those of finetunes
 ANOTHER = re.compile(
     r"(\d+x|e|a)?\d+(\.\d+)?[bmk]|x*[sl]|mini|nano|micro|tiny|small|medium|base|large|huge|giant|patch\d+|reg\d|naflex"
     r"|(eagle|dflash|dspark|draft|drafter|speculator|medusa|mtp)\d*|assistant|q?lora|adapter|peft"
     r"|vlm?|vision|audio|omni|tts|asr|speech|ocr|(en|de)coder|tokenizer|vae|mmproj|clip|siglip|dinov\d|colbert|gliner|zh"
     r"|hybrid|mamba\d*|moe|(pruned?|reap)\d*|sparse|upcycled|random|[\d.]+-?bits?|w\d+a\w+|(nv|mx|rocm)?fp\d\w*|i?o?q\d\w*|int\d"
 )
+# How clouds write a repository's name: who made it and where it is kept before, a version of theirs behind, and hyphens
+# or a p for the point of a version.
+HOSTED_BEFORE = re.compile(
+    r"^(system\.ai\.|databricks-|((us|eu|apac|global)\.)?(meta|mistral|openai|qwen|google|nvidia|minimax|zai)\.)?"
+    r"(meta-(?=llama))?"
+)
+HOSTED_END = re.compile(r"-v?\d:\d$")
+HOSTED_POINT = re.compile(r"(?<=\d)p(?=\d)|(?<![\d.]\d)(?<=\d)-(?=\d(-|$))")
 USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
 
 
@@ -63,12 +72,26 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     shorter = None
     while bare != shorter:  # the longest name counts: "turbo" ends those of models, too
         shorter = bare
-        for known in (fold(bare), fold(bare.partition("_")[2])):  # Qwen_Qwen3-32B: some write the owner before the name
+        # Qwen_Qwen3-32B: some write the owner before the name.
+        for known in (fold(bare), fold(bare.partition("_")[2]), fold(EDITED.sub("", bare))):
             if known in found:
                 return Copy(found[known], weights, why)
         bare = EDITED.sub("", without_end(bare, ends))
-    base, beside = trained_on(bare, found) if owner else (None, "")
+    base, beside = trained_on(bare, by_bare_name(entries, tags=False)) if owner else (None, "")
     return Copy(base, weights, why, beside) if base else None
+
+
+def as_published(name: str) -> str:
+    """Return the name of a model as its maker writes it, from how a cloud does.
+
+    >>> as_published("us.meta.llama3-3-70b-instruct-v1:0"), as_published("accounts/fireworks/models/qwen2p5-72b")
+    ('llama3.3-70b-instruct', 'accounts/fireworks/models/qwen2.5-72b')
+    >>> as_published("Meta-Llama-3-8B")
+    'llama-3-8b'
+    """
+    owner, slash, bare = name.casefold().strip().rpartition("/")
+    bare = HOSTED_BEFORE.sub("", HOSTED_END.sub("", bare))
+    return owner + slash + HOSTED_POINT.sub(".", re.sub(r"(?<=llama-)v(?=\d)", "", bare))
 
 
 def trained_on(bare: str, found: Mapping[str, str]) -> tuple[str | None, str]:
@@ -89,17 +112,21 @@ def trained_on(bare: str, found: Mapping[str, str]) -> tuple[str | None, str]:
         known, beside = bare[: mark.start()], bare[mark.end() :]
         if fold(known) in found and re.search(r"[-_\d]", known):
             first, *others = re.split(r"[-_]|\.(?!\d)", beside)
-            another = VERSION.fullmatch(first) or any(map(ANOTHER.fullmatch, (first, *others)))
+            another = VERSION.fullmatch(first) or TIER.fullmatch(first) or any(map(ANOTHER.fullmatch, (first, *others)))
             return (None, "") if another else (found[fold(known)], beside)
     return None, ""
 
 
-def by_bare_name(entries: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """Return the entries by the names of their repositories without the owner, the first of several with one name."""
+def by_bare_name(entries: Mapping[str, Mapping[str, object]], *, tags: bool = True) -> dict[str, str]:
+    """Return the entries by the names of their repositories without the owner, the first of several with one name.
+
+    `tags`: with those of Ollama's library, of which nobody names what he trains.
+    """
     found: dict[str, str] = {}
     for entry_id, entry in entries.items():
         for known in lookup_names(entry_id, entry):
-            found.setdefault(fold(known.rpartition("/")[2]), entry_id)
+            if tags or ":" not in known:
+                found.setdefault(fold(known.rpartition("/")[2]), entry_id)
     return found
 
 

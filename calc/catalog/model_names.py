@@ -22,6 +22,7 @@ STORED = re.compile(
 SIZE = re.compile(r"(?:\d+x|e)?\d+(?:\.\d+)?[bmt]")
 SIZES = re.compile(rf"{SIZE.pattern}|a\d+(?:\.\d+)?[bm]")  # of those at work for a token too
 VERSION = re.compile(r"v|\d+(?:\.\d+)?")
+SAID_LESS = re.compile(rf"{SIZES.pattern}|{VERSION.pattern}")  # what people leave out of a name
 EXPERTS = re.compile(r"\d+x\d+(?:\.\d+)?")  # a size without its letter: 8x22
 OLD_YEARS = 3
 WRITES = "ForCausalLM"  # the end of the classes' names, as configs have them
@@ -67,8 +68,12 @@ class ModelNames:
         return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(entry["config"]))
 
     def read(self, name: str) -> Reading | None:
-        """Return the model that has all the words of a name; None where none has, or several do without a size."""
-        return self.having(words_of(name))
+        """Return the model that has all the words of a name; None where none has, or several do without a size.
+
+        A repository's name says the version, as what people say does not: minicpm 2b may be any of them,
+        openbmb/MiniCPM-2B is none that came later.
+        """
+        return self.having(words_of(name), whole="/" in name)
 
     def current(self, entry_id: str, name: str) -> str:
         """Return the newest model whose name is an old one's with a number of its version: Qwen3 14B for "qwen 14b".
@@ -89,23 +94,26 @@ class ModelNames:
         ]
         return max([entry_id, *later], key=lambda other: str(self.entries[other].get("released")))
 
-    def having(self, asked: frozenset[str]) -> Reading | None:
+    def having(self, asked: frozenset[str], *, whole: bool = False) -> Reading | None:
         """Return the model with a name of all these words, one of which is a size; None where none has.
 
-        Without a size, the one model that has the words and nothing but a size besides: Llama 3.3 is its 70B. Where
-        there is none, the newest of those that have a version besides, if all have one size: Mistral Small is the last.
+        `whole`: nothing but sizes may stand in that name besides. Without a size, the one model that has the words and
+        nothing but a size besides: Llama 3.3 is its 70B. Where there is none, the newest of those that have a version
+        besides, if all have one size: Mistral Small is the last.
         """
         if not any(map(SIZE.fullmatch, asked)):
             return self.of_one_size(asked) if len(asked) > 1 else None
-        every = (entry_id for entry_id in matching(asked, self.every) if not self.later(entry_id, asked))
-        found = matching(asked, self.own) or list(every)
+        every = (entry_id for entry_id in matching(asked, self.every, whole) if not self.later(entry_id, asked))
+        found = matching(asked, self.own, whole) or list(every)
         if not found:
             return None
 
-        def order(entry_id: str) -> tuple[int, int, str]:
+        def order(entry_id: str) -> tuple[int, int, int, str]:
             entry = self.entries[entry_id]
             made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
-            return -made_of, self.makers[maker_of(entry)], str(entry.get("released"))
+            besides = (words - asked for words in self.own[entry_id] if asked <= words)
+            other = min((sum(not SAID_LESS.fullmatch(word) for word in words) for words in besides), default=0)
+            return -made_of, -other, self.makers[maker_of(entry)], str(entry.get("released"))
 
         ranked = sorted(found, key=order, reverse=True)
         return Reading(ranked[0], tuple(ranked[1:]))
@@ -161,6 +169,10 @@ def word_sets(names: Mapping[str, list[str]]) -> dict[str, list[frozenset[str]]]
     return {entry_id: [words_of(name) for name in known] for entry_id, known in names.items()}
 
 
-def matching(asked: frozenset[str], names: Mapping[str, list[frozenset[str]]]) -> list[str]:
-    """Return the entries of which a name has all the words."""
-    return [entry_id for entry_id, known in names.items() if any(asked <= words for words in known)]
+def matching(asked: frozenset[str], names: Mapping[str, list[frozenset[str]]], whole: bool) -> list[str]:
+    """Return the entries of which a name has all the words; where `whole` is asked, none but sizes besides."""
+
+    def has(words: frozenset[str]) -> bool:
+        return asked <= words and (not whole or all(map(SIZES.fullmatch, words - asked)))
+
+    return [entry_id for entry_id, known in names.items() if any(map(has, known))]

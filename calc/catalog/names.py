@@ -129,9 +129,10 @@ class Names:
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
         if self.listed_model(name) is not None:
             return None
-        from calc.catalog.copies import copied  # listed names need it not
+        from calc.catalog.copies import as_published, copied  # listed names need it not
 
-        found = copied(name, self._tables["models"], self.format_names)
+        entries, formats = self._tables["models"], self.format_names
+        found = copied(name, entries, formats) or copied(as_published(name), entries, formats)
         if found and found.beside and self.model_names.read(name) is not None:
             return None
         return found if found and self._has_size(found.id, name) else None

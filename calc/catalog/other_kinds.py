@@ -12,7 +12,7 @@ KINDS = (
         "is a convolutional network",
         r"(se-?)?resn[ex]t\d*|wide_resnet\d*|(tf_)?efficientnet(v2)?(_?\w\d)?|(tf_)?mobilenet(v\d)?|mobileone"
         r"|(dinov3-)?convnext(v2)?|densenet\d*|vgg\d+|inception|regnet[xyz]?|hrnet|repvgg|unet|yolo(v?\d+)?\w?|adetailer|ecapa"
-        r"|tdnn|superpoint|bigvgan|hifigan|vocos|miewid",
+        r"|tdnn|campplus|superpoint|bigvgan|hifigan|vocos|miewid",
     ),
     (
         "has layers of several widths, with convolutions or windows that move between",
@@ -27,14 +27,14 @@ KINDS = (
     ("writes a whole piece of text at once by diffusion, in place of word after word", r"diffusion-?gemma"),
     ("makes sound from text", r"stable-audio(-open)?"),
     ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
-    ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer"),
-    ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)"),
+    ("hears by a conformer that shortens sound with convolutions", r"parakeet|canary|fastconformer|granite-speech"),
+    ("reads pieces of a time series in place of words", r"timesfm|chronos-(bolt|2)|granite-ttm"),
     ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt"),
     ("writes sound by a decoder and convolutions of its own", r"speecht5|moshiko|moshika|bark"),
     ("decides what to do from rewards and states in place of words", r"decision-transformer"),
     (
         "speaks: behind its layers of text it has others that write sound",
-        r"(qwen3|glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
+        r"(qwen3|glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|lfm2(\.\d)?-audio|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
         r"|fish-speech|s2-pro",
     ),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),

@@ -120,6 +120,11 @@ def test_a_count_before_the_name_is_the_number_of_devices() -> None:
         ("unsloth/Meta-Llama-3.1-8B-bnb-4bit", "llama-3.1-8b"),
         ("bartowski/Qwen2.5-7B-Instruct-GGUF", "qwen2.5-7b"),
         ("someone/Meta-Llama-3.1-70B-Instruct-quantized.w4a16", "llama-3.1-70b"),
+        ("mobiuslabsgmbh/faster-whisper-large-v3-turbo", "whisper-large-v3-turbo"),  # of fewer layers than large-v3
+        ("meta-llama/llama-3-2-1b-instruct", "llama-3.2-1b"),
+        ("us.meta.llama3-3-70b-instruct-v1:0", "llama-3.3-70b"),
+        ("accounts/fireworks/models/llama-v3p1-405b-instruct", "llama-3.1-405b"),
+        ("system.ai.deepseek-v4-flash-0731", "deepseek-v4-flash"),
     ],
 )
 @pytest.mark.parametrize("workload", ["inference", "training"])
@@ -132,8 +137,21 @@ def test_a_copy_of_a_repository_is_the_model_of_that_name(workload: str, name: s
     assert "model-copied" not in {warning["code"] for warning in listed["warnings"]}
 
 
-@pytest.mark.parametrize("name", ["someone/Llama-9-8B", "someone/", "someone/-AWQ", "/"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "someone/Llama-9-8B",
+        "someone/",
+        "someone/-AWQ",
+        "/",
+        "openbmb/MiniCPM-2B-sft-bf16",  # no MiniCPM5
+        "kyutai/helium-1-2b",  # not the preview
+        "TencentARC/LLaMA-Pro-8B",  # no Hermes 2 Pro
+        "microsoft/Phi-4-mini-flash-reasoning",
+        "mmaaz60/LLaVA-7B-Lightening-v1-1",  # not what Ollama has as llava:7b
+    ],
+)
 def test_an_unknown_repository_is_refused(name: str) -> None:
-    """What is left of the name has to be a known model's."""
+    """What is left of the name has to be a known model's, and its words all that the model's own name has."""
     with pytest.raises(ScenarioError):
         catalog().model(name)

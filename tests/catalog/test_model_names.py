@@ -25,6 +25,7 @@ from calc.catalog import catalog
         ("llama3.3:70b-instruct-q4_K_M", "llama-3.3-70b"),
         ("Llama 3.3", "llama-3.3-70b"),  # which there is in no other size
         ("mixtral 8x22", "mixtral-8x22b"),
+        ("gpt oss 20b q4", "gpt-oss-20b"),  # and not InternVL, which has it inside and in its name
     ],
 )
 def test_models_by_words(name: str, model: str) -> None:

@@ -30,6 +30,10 @@ from calc.catalog.other_kinds import other_kind
         ("stabilityai/stable-audio-open-1.0", "sound from text"),
         ("Google/diffusiongemma-26B-A4B-it", "text at once"),
         ("MiniMaxAI/MiniMax-H3", "images or video"),
+        ("iic/speech_campplus_sv_en_voxceleb_16k", "convolutional network"),
+        ("ibm/granite-ttm-1024-96-r2", "time series"),
+        ("ibm-granite/granite-speech-5.0-2b", "conformer"),
+        ("LiquidAI/LFM2.5-Audio-1.5B", "speaks"),
     ],
 )
 def test_a_name_says_what_its_model_is(name: str, said: str) -> None:
