@@ -187,7 +187,11 @@ class Names:
         return found
 
     def _no_accelerator(self, name: str, field: str) -> str:
-        """Raise ScenarioError for a name that fits no accelerator: its sizes where it fits but for one."""
+        """Raise ScenarioError for a name that fits no accelerator: sizes it has, or a machine's devices."""
+        machine = self._tables["machines"].get(self.lookup("machines", name) or "", {})
+        if "accelerator" in machine:
+            within = f"{machine['devices']} × {self._shown('accelerators', str(machine['accelerator']))}"
+            raise ScenarioError(field, f"{name!r:.80} is a machine with {within}: ask for these")
         sizes = self.market_names.in_other_sizes(name)
         if sizes:
             known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)

@@ -31,6 +31,10 @@ from calc.catalog import catalog
         ("MI300X OAM", "mi300x"),
         ("1x NVIDIA GeForce RTX 3070", "rtx-3070"),
         ("Tesla T4 16GB GDDR6", "t4-16gb"),
+        ("Framework Desktop 64GB", "ryzen-ai-max-395-64gb"),
+        ("GMKtec EVO-X2", "ryzen-ai-max-395-128gb"),
+        ("HP ZBook Ultra G1a 128GB", "ryzen-ai-max-395-128gb"),
+        ("ASUS Ascent GX10", "gb10"),
     ],
 )
 def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> None:
@@ -42,6 +46,7 @@ def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> N
     ("name", "entry_id", "gib", "bandwidth"),
     [
         ("M2 Max 32GB", "m2-max-32gb", 64 / 3, 400e9),
+        ("MacBook Pro M5 Pro 48GB", "m5-pro-48gb", 36, 307e9),
         ("Mac mini M4 16GB", "m4-16gb", 32 / 3, 120e9),
         ("MacBook Pro M3 Max 36 GB", "m3-max-36gb", 27, 300e9),
         ("MacBook Pro M3 Max 48 GB", "m3-max-48gb", 36, 400e9),
@@ -74,6 +79,8 @@ def test_a_size_that_is_not_sold() -> None:
         ("NVIDIA CUDA GPU", "is not in the catalogue"),
         ("()", "is not in the catalogue"),
         ("2x", "is not in the catalogue"),
+        ("p6-b300.48xlarge", "is a machine with 8 × B300 SXM 288GB"),
+        ("Azure ND_GB300_v6", "is a machine with 4 × GB300 288GB"),
     ],
 )
 def test_another_device_is_not_guessed(name: str, said: str) -> None:
