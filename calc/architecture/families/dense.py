@@ -2,7 +2,7 @@
 
 from calc.architecture.blocks import dense
 from calc.architecture.config import Config
-from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, SLIDING, every, llama_like
+from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, SLIDING, every, heads_of, llama_like
 from calc.architecture.families.registry import family
 from calc.architecture.layers import (
     BESIDE,
@@ -11,7 +11,7 @@ from calc.architecture.layers import (
     FileRules,
     Style,
 )
-from calc.architecture.tensors import Tensor, norm
+from calc.architecture.tensors import SPLIT_OUT, Tensor, linear, norm
 
 
 @family("granite")
@@ -267,3 +267,12 @@ def exaone(config: Config) -> Architecture:
 def cwm(config: Config) -> Architecture:
     """CWM: Llama's layout; one layer in four, from the first on, sees everything, the others have a window."""
     return llama_like(config, pattern=every(config, lambda layer: layer % 4 != 0))
+
+
+@family("spark2_5")
+def spark2_5(config: Config) -> Architecture:
+    """Spark X2.5: windows in three of four layers, and a gate for each head."""
+    config.refuse("headwise_attn_output_gate", (True,), "published ones have a gate for each head")
+    found, hidden = llama_like(config), config.hidden()
+    gate = linear("self_attn.g_proj", "attention", heads_of(config, hidden)[0], hidden, split=SPLIT_OUT)
+    return found._replace(kinds=tuple(kind._replace(tensors=kind.tensors + gate) for kind in found.kinds))
