@@ -132,7 +132,10 @@ class Names:
         from calc.catalog.copies import as_published, copied  # listed names need it not
 
         entries, formats = self._tables["models"], self.format_names
-        found = copied(name, entries, formats) or copied(as_published(name), entries, formats)
+        found = copied(name, entries, formats)
+        if found is None:
+            name = as_published(name)
+            found = copied(name, entries, formats)
         if found and found.beside and self.model_names.read(name) is not None:
             return None
         return found if found and self._has_size(found.id, name) else None

@@ -131,6 +131,7 @@ def test_a_count_before_the_name_is_the_number_of_devices() -> None:
         ("meta-llama/llama-3-2-1b-instruct", "llama-3.2-1b"),
         ("us.meta.llama3-3-70b-instruct-v1:0", "llama-3.3-70b"),
         ("accounts/fireworks/models/llama-v3p1-405b-instruct", "llama-3.1-405b"),
+        ("accounts/fireworks/models/qwen2p5-0p5b-instruct", "qwen2.5-0.5b"),
         ("system.ai.deepseek-v4-flash-0731", "deepseek-v4-flash"),
     ],
 )
