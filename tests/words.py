@@ -10,7 +10,8 @@ WORD = re.compile(r"[A-Za-z]+")
 CAPITALS = re.compile(r"[A-Z]{6}")  # more than any abbreviation has
 CODE = re.compile(r"`([a-z0-9_-]+)`")
 ENDINGS = ("ing", "ed", "d", "s")  # the guide may have a word without them
-MORE = {"flattens", "neck", "normaliser", "previous", "turned"}  # words that no page has
+# Words, and parts of modules' names, that no page has.
+MORE = {"cls", "distillation", "flattens", "neck", "normaliser", "previous", "turned"}
 
 
 @cache
