@@ -12,15 +12,21 @@ P95 = 1.6449  # standard deviations of a normal distribution that 95 % stay belo
 
 
 class Spread(NamedTuple):
-    """Lengths in tokens: a lognormal distribution, or one length where `sigma` is 0."""
+    """Lengths in tokens: a lognormal distribution, even ones over a width, or one length where both are 0."""
 
     median: float
     sigma: float = 0.0  # of the natural logarithm
+    width: float = 0.0  # from the least to the most, each as often as any other
 
     @property
     def mean(self) -> float:
         """Mean length."""
         return self.median * exp(self.sigma**2 / 2)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the lengths over their mean."""
+        return sqrt(exp(self.sigma**2) - 1.0) + self.width / sqrt(12.0) / self.median
 
 
 class Kind(NamedTuple):
@@ -38,6 +44,7 @@ class Arrivals(NamedTuple):
     burstiness: float  # shape of the gamma distribution of the gaps between them: 1 is Poisson, less comes in bursts
     kinds: tuple[Kind, ...]
     requests: int = 0  # that come all at once, and no more; 0: they come without end
+    at_a_time: int = 0  # of these, as many as a client keeps in the server; 0: all
 
     @property
     def prompt_tokens(self) -> float:
@@ -117,6 +124,8 @@ class Draws:
 
     def length(self, spread: Spread) -> int:
         """Return a length of a spread, of one token at least."""
+        if spread.width:
+            return max(round(spread.median + (self.uniform() - 0.5) * spread.width), 1)
         if not spread.sigma:
             return max(round(spread.median), 1)
         return max(round(spread.median * exp(spread.sigma * self.normal())), 1)

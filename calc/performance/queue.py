@@ -30,6 +30,7 @@ class Server(NamedTuple):
     prompt_factor: float = 1.0
     prefix: Prefix = Prefix()  # what prompts find in the cache
     reserves: bool = False  # requests wait until there is room for their answers, too; else for their prompts
+    clients: int = 0  # each of which sends a request as soon as its last one is answered; 0: requests come on their own
 
     def own_tokens(self, prompt_tokens: int) -> int:
         """Return the tokens of a prompt that are cached for itself alone."""
@@ -110,6 +111,7 @@ class Queue:
         self.clock = 0.0
         self.steps = 0  # of decoding, so far
         self.coming = self.first_place = len(begun)  # the next request
+        self.sent = self.coming + (server.clients or len(asked))  # requests of which it is known when they come
         self.next_s = asked[0].at_s if asked else inf  # when it comes
         self.over = False
         self.waiting: deque[Reading] = deque()
@@ -170,10 +172,8 @@ class Queue:
             tokens = asked[self.coming].prompt_tokens
             waiting.append(Reading(self.coming, tokens, server.prefix.found(tokens)))
             self.coming += 1
-            if self.coming < len(asked):
-                self.next_s = asked[self.coming].at_s
-            else:
-                self.next_s = inf
+            self.next_s = asked[self.coming].at_s if self.coming < min(self.sent, len(asked)) else inf
+            if self.coming == len(asked):
                 self.came = self.clock, self.running_s, self.answered, self.answered_tokens
         active = len(self.reading) + len(self.writing)
         while waiting and active < server.slots:
@@ -242,6 +242,15 @@ class Queue:
         self.held -= self.server.own_tokens(self.asked[index].prompt_tokens) + self.asked[index].output_tokens
         self.answered += 1
         self.answered_tokens += self.asked[index].output_tokens
+        if self.sent < len(self.asked):
+            self.send(now + self.server.request_s)
+
+    def send(self, at_s: float) -> None:
+        """Let the next request of a client come, whose last one was answered."""
+        self.asked[self.sent] = self.asked[self.sent]._replace(at_s=at_s)
+        if self.coming == self.sent:
+            self.next_s = at_s
+        self.sent += 1
 
     def write(self) -> None:
         """Take the steps of decoding until something happens."""

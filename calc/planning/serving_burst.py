@@ -1,4 +1,7 @@
-"""The speeds of a server to which a number of requests comes at once and no more: `arrivals` with `requests`."""
+"""The speeds of a server to which a number of requests comes and no more: `arrivals` with `requests`.
+
+All come at once, or a client keeps `concurrency` of them in the server, as load tests do.
+"""
 
 from math import ceil
 
@@ -22,6 +25,7 @@ def burst_of(site: Site, traffic: Traffic, *, factors: tuple[float, float] = (1.
     """
     server = site.server._replace(step_factor=factors[0], prompt_factor=factors[1])
     each = ceil(traffic.arrivals.requests / site.replicas)
+    server = server._replace(clients=ceil(traffic.arrivals.at_a_time / site.replicas))
     run = run_queue(requests(traffic.arrivals, count=each, longest=site.longest), server=server, times=site.times)
     seconds, answers = max(answer.last_s for answer in run.served), run.served
     replicas = traffic.arrivals.requests / each

@@ -8,7 +8,7 @@ from calc.errors import ScenarioError, nearest
 from calc.performance.arrivals import P95, Arrivals, Kind, Objective, Spread, Traffic
 from calc.scenario.reader import Reader, whole
 
-FIELDS = ("requests_per_s", "requests", "burstiness", "lengths", "objective")
+FIELDS = ("requests_per_s", "requests", "concurrency", "burstiness", "lengths", "objective")
 OBJECTIVES = ("ttft_s", "tpot_s", "request_s")
 LENGTHS = ("prompt_tokens", "output_tokens")
 MOST_PER_S, MOST_SECONDS, MOST_KINDS, MOST_LENGTH, MOST_REQUESTS = 1e6, 1e6, 100, 10_000_000, 10_000
@@ -62,7 +62,15 @@ def read_pace(value: Mapping[str, object]) -> tuple[dict[str, object], Arrivals]
             if name in value:
                 raise ScenarioError(f"arrivals.{name}", "does not go together with requests, which all come at once")
         count = whole(value["requests"], "arrivals.requests", 1, MOST_REQUESTS)
-        return {"requests": count}, Arrivals(inf, 1.0, (), count)
+        found = Arrivals(inf, 1.0, (), count)
+        if "concurrency" not in value:
+            return {"requests": count}, found
+        kept = whole(value["concurrency"], "arrivals.concurrency", 1, MOST_REQUESTS)
+        return {"requests": count, "concurrency": kept}, found._replace(at_a_time=kept)
+    if "concurrency" in value:
+        raise ScenarioError(
+            "arrivals.concurrency", "does not apply: it needs requests, of which so many are kept in the server"
+        )
     if "requests_per_s" not in value:
         raise ScenarioError(
             "arrivals.requests_per_s",
@@ -125,12 +133,17 @@ def read_pair(value: Mapping[str, object], field: str, own: tuple[Spread, Spread
 
 
 def read_spread(value: object, field: str) -> Spread:
-    """Return one length, or the lognormal spread of a median and of what 95 % stay below."""
+    """Return one length, the lognormal spread of a median and of what 95 % stay below, or even ones between two."""
     if not isinstance(value, Mapping):
         return Spread(float(whole(value, field, 1, MOST_LENGTH)))
-    known(value, field, ("median", "p95"))
+    known(value, field, ("median", "p95", "least", "most"))
+    if set(value) == {"least", "most"}:
+        least = whole(value["least"], f"{field}.least", 1, MOST_LENGTH)
+        most = whole(value["most"], f"{field}.most", least, MOST_LENGTH)
+        return Spread((least + most) / 2, width=float(most - least))
     if set(value) != {"median", "p95"}:
-        raise ScenarioError(field, 'must be tokens, or {"median": tokens, "p95": tokens}')
+        forms = '{"median": tokens, "p95": tokens} or {"least": tokens, "most": tokens}'
+        raise ScenarioError(field, f"must be tokens, {forms}")
     median = whole(value["median"], f"{field}.median", 1, MOST_LENGTH)
     most = whole(value["p95"], f"{field}.p95", median, MOST_LENGTH)
     return Spread(float(median), log(most / median) / P95)

@@ -39,6 +39,23 @@ def test_lengths_have_the_median_and_tail_asked_for() -> None:
     assert fmean(found) == pytest.approx(spread.mean, rel=0.05)
 
 
+def test_even_lengths_are_all_as_frequent() -> None:
+    """From the least to the most, with the mean and the deviation that they say."""
+    spread = Spread(500.5, width=999.0)
+    draws = Draws(SEED)
+    found = sorted(draws.length(spread) for _ in range(20_000))
+    assert (found[0], found[-1]) == (1, 1000)
+    assert found[5_000] == pytest.approx(250, rel=0.03)
+    assert fmean(found) == pytest.approx(spread.mean, rel=0.02)
+    assert pstdev(found) / fmean(found) == pytest.approx(spread.deviation, rel=0.02)
+
+
+def test_a_lognormal_spread_has_its_deviation() -> None:
+    """Over its mean: of a logarithm's deviation of one, the root of e − 1."""
+    assert Spread(400.0, 1.0).deviation == pytest.approx(1.7182818**0.5)
+    assert Spread(400.0).deviation == 0.0
+
+
 def test_kinds_come_with_their_shares() -> None:
     """Of three quarters short and a quarter long, that is what comes."""
     kinds = Kind(0.75, Spread(100.0), Spread(10.0)), Kind(0.25, Spread(2000.0), Spread(300.0))

@@ -149,6 +149,34 @@ def arriving(**arrivals: object) -> dict[str, Any]:
     return found
 
 
+@given(st.integers(1, 12), st.integers(1, 40), st.booleans())
+def test_a_client_keeps_no_more_in_the_server(clients: int, count: int, mixes: bool) -> None:
+    """At no time are more requests in it, and each comes when another is answered, `request_s` after its last token."""
+    lengths = Kind(1.0, Spread(100.5, width=199.0), Spread(50.5, width=99.0))
+    asked = requests(Arrivals(1.0, 1.0, (lengths,), count, clients), count=count)
+    server = SERVER._replace(mixes=mixes, clients=clients, request_s=0.01)
+    at_once = [request._replace(at_s=0.0) for request in asked]
+    run = run_queue(at_once, server=server, times=TIMES[mixes])
+    ends = sorted(answer.last_s for answer in run.served)
+    came = [answer.at_s for answer in run.served]
+    assert came[:clients] == [0.0] * min(clients, count)
+    assert came[clients:] == pytest.approx(ends[: max(count - clients, 0)])
+    for answer in run.served:
+        inside = sum(other.at_s <= answer.at_s < other.last_s for other in run.served)
+        assert inside <= clients
+
+
+def test_a_client_that_waits_for_each_answer_has_them_one_by_one() -> None:
+    """Two requests, one at a time, take twice as long as one; at once they share their steps."""
+    one, two = ({**SERVED, "arrivals": {"requests": count, "concurrency": 1}} for count in (1, 2))
+    alone, behind, together = (
+        estimate(asked)["speed"]["all_answered_s"]["typical"]  # type: ignore[index]
+        for asked in (one, two, {**SERVED, "arrivals": {"requests": 2}})
+    )
+    assert behind == pytest.approx(2 * alone)
+    assert together < 1.3 * alone
+
+
 def test_percentiles_stand_in_order() -> None:
     """Half stay below the 50th, and the 99th is the longest, at each end of the range too."""
     found = arriving(requests_per_s=10, lengths={"prompt_tokens": {"median": 800, "p95": 4000}})
@@ -206,6 +234,8 @@ def test_every_engine_serves_arrivals(engine: str) -> None:
         ({"requests_per_s": True}, "arrivals.requests_per_s"),
         ({"requests_per_s": 1, "burst": 1}, "arrivals.burst"),
         ({"requests_per_s": 1, "burstiness": -1}, "arrivals.burstiness"),
+        ({"requests_per_s": 1, "concurrency": 4}, "arrivals.concurrency"),
+        ({"requests": 10, "concurrency": 0}, "arrivals.concurrency"),
         ({"requests_per_s": 1, "objective": {"ttft": 1}}, "arrivals.objective.ttft"),
         ({"requests_per_s": 1, "objective": 3}, "arrivals.objective"),
         ({"requests_per_s": 1, "lengths": "long"}, "arrivals.lengths"),
@@ -218,6 +248,11 @@ def test_every_engine_serves_arrivals(engine: str) -> None:
             {"requests_per_s": 1, "lengths": {"output_tokens": {"median": 9, "p95": 8}}},
             "arrivals.lengths.output_tokens.p95",
         ),
+        (
+            {"requests_per_s": 1, "lengths": {"output_tokens": {"least": 9, "most": 8}}},
+            "arrivals.lengths.output_tokens.most",
+        ),
+        ({"requests_per_s": 1, "lengths": {"output_tokens": {"least": 9, "p95": 8}}}, "arrivals.lengths.output_tokens"),
     ],
 )
 def test_arrivals_that_cannot_be_are_refused(arrivals: object, field: str) -> None:
