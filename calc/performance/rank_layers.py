@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer
 from calc.architecture.stages import local_heads
+from calc.architecture.tensors import SPLIT_OUT
 from calc.catalog.records import NumberFormat
 from calc.memory.budget import Layout
 from calc.memory.kv_cache import entry_bytes
@@ -151,6 +152,14 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
     if kind.recurrence is not None:
         elements, kernels = elements + 2.0 * kind.recurrence.width / layout.tensor, kernels + 1
     return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
+
+
+def norms_widely(kind: Layer) -> bool:
+    """Return whether a layer norms its queries and keys over all heads together, as OLMo 2 and MiniMax M2 do."""
+    return any(
+        tensor.name == "self_attn.q_norm.weight" and tensor.split == SPLIT_OUT and len(tensor.shape) == 1
+        for tensor in kind.tensors
+    )
 
 
 def blocks_of(kind: Layer) -> int:

@@ -12,7 +12,16 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.budget import Layout
 from calc.memory.weights import sixteen_bit
-from calc.performance.rank_layers import Look, Pointwork, State, blocks_of, looks_of, pointwork_of, states_of
+from calc.performance.rank_layers import (
+    Look,
+    Pointwork,
+    State,
+    blocks_of,
+    looks_of,
+    norms_widely,
+    pointwork_of,
+    states_of,
+)
 from calc.performance.rank_matrices import DECODER, ENCODER, OUTPUTS, ExpertMatrices, Matrix, Stored
 
 
@@ -28,6 +37,7 @@ class RankModel(NamedTuple):
     states: tuple[tuple[State, int], ...]
     pointwork: tuple[tuple[Pointwork, int], ...]
     reductions: tuple[tuple[str, int], ...]  # sums over the tensor ranks, by the tokens that they are of
+    wide_norms: int  # layers that norm queries and keys over all heads, which lie on different tensor ranks
     layers: int
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
 
@@ -69,6 +79,7 @@ def rank_model(
     states: dict[State, int] = {}
     pointwork: dict[Pointwork, int] = {}
     reductions: dict[str, int] = {}
+    wide_norms = 0
     for part, rows in parts_of(stage):
         for kind, count in part.kind_counts():
             for look in looks_of(kind, rows, architecture, layout, keys=keys, values=values, stored=stored):
@@ -78,6 +89,7 @@ def rank_model(
             work = pointwork_of(kind, rows, architecture, layout, element_bytes=element_bytes)
             pointwork[work] = pointwork.get(work, 0) + count
             reductions[rows] = reductions.get(rows, 0) + count * blocks_of(kind)
+            wide_norms += count * norms_widely(kind)
     pointwork[Pointwork("Small parameters", DECODER, 0.0, stored.small_bytes, kernels=0.0)] = 1
     dense, experts = stored.scaled(stage)
     return RankModel(
@@ -90,6 +102,7 @@ def rank_model(
         states=tuple(states.items()),
         pointwork=tuple(pointwork.items()),
         reductions=tuple(reductions.items()),
+        wide_norms=wide_norms,
         layers=stage.last - stage.first,
         encoder_tokens=next(
             (cache.fixed_tokens for kind in architecture.kinds for cache in kind.caches if cache.part == PROMPT), None

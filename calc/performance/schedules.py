@@ -44,7 +44,7 @@ class Schedule(NamedTuple):
     weights: Weights
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
-    experts: Factors
+    expert_launches: float
     links: float
     step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
     sequence_s: float  # of a step, for each sequence
@@ -87,9 +87,10 @@ class Schedule(NamedTuple):
 
     def grouped(self, kernel: str) -> Factors:
         """Return how an engine's products of a layer's experts compare with the law's."""
-        own, experts = self.product(kernel), self.experts
-        launches = own.launches if self.loops_experts else experts.launches
-        return Factors(own.reading * experts.reading, own.working * experts.working, launches)
+        own, kinds = self.product(kernel), (kernel, "")
+        reading, working = self.of("expert_reading_factor", kinds), self.of("expert_factor", kinds)
+        launches = own.launches if self.loops_experts else self.expert_launches
+        return Factors(own.reading * reading, own.working * working, launches)
 
     def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
@@ -140,7 +141,7 @@ def schedule_of(
         weights=weights,
         classes=classes,
         attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
-        experts=Factors(of("expert_reading_factor"), of("expert_factor"), values.get("expert_launches", 1.0)),
+        expert_launches=values.get("expert_launches", 1.0),
         links=of("links_factor"),
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),

@@ -36,11 +36,16 @@ class Item(NamedTuple):
     bucket: str  # engine, device class, format and kind of model
     measured: float
     predict: Callable[[Mapping[str, float]], float]
-    judged_alone: bool = False  # its prediction is too slow to be tried often: nothing is estimated from it
+    # Of a run that ends, what an estimate tries: to go through all its events each time would take too long.
+    in_place: Callable[[Mapping[str, float]], float] | None = None
 
     def error(self, values: Mapping[str, float]) -> float:
         """Return the logarithm of predicted over measured."""
         return math.log(self.predict(values) / self.measured)
+
+    def trial(self, values: Mapping[str, float]) -> float:
+        """Return the error by which coefficients are tried."""
+        return math.log((self.in_place or self.predict)(values) / self.measured)
 
 
 class Fit(NamedTuple):
@@ -58,8 +63,7 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return at most `MOST_ROWS` items of each group, the same ones each time: by their ids' digests."""
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
-        if not item.judged_alone:
-            groups.setdefault(item.group, []).append(item)
+        groups.setdefault(item.group, []).append(item)
     return tuple(
         item
         for _, group in sorted(groups.items())
@@ -113,7 +117,7 @@ class Search:
     def errors_under(self, places: Iterable[int]) -> list[float]:
         """Return the errors of the items at some places."""
         values = self.values()
-        return [self.items[place].error(values) for place in places]
+        return [self.items[place].trial(values) for place in places]
 
     def run(self, steps: Sequence[float]) -> None:
         """Try all steps on all coefficients, until none makes the errors less."""

@@ -1,11 +1,13 @@
 """Rows of inference speed as items of a fit: a demand is settled once, and an engine's coefficients are tried on it."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from calc import ScenarioError
 from calc.catalog import catalog
 from calc.catalog.records import Engine
+from calc.performance.arrivals import Arrivals
 from calc.performance.device_rates import device_class
 from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, kernel_of, schedule_of
@@ -94,6 +96,8 @@ OWN = {
     "sglang": SUSTAINED | {"expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
+# What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's.
+BY_LAW = {"sglang": ("weights_factor", "expert_reading_factor_w4a16")}
 PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
@@ -130,7 +134,7 @@ def start_of(engine: str) -> dict[str, float]:
             key=len,
             default="",
         )
-        if begins and value > 0:
+        if begins and value > 0 and not name.startswith(BY_LAW.get(engine, ())):
             found[name] = known[begins]
     return found
 
@@ -147,10 +151,14 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         raise SkipError("no engine")
     served = serve(serving, demand, question.layout, most=question.most)
     engine = serving.engine
-    burst = bool(asked.traffic and asked.traffic.arrivals.requests)
-    predictor = burst_predictor if burst else speed_predictor
+    arrivals = asked.traffic.arrivals if asked.traffic else None
+    predictor = burst_predictor if arrivals else speed_predictor
     predict = predictor(served, asked.output_tokens, asked.cached_tokens, figure)
     predict(engine.values)
+    in_place = None
+    if arrivals:
+        steady, begun = item_of(row, steadily(scenario, arrivals), figure, measured).predict, begun_with(engine.id)
+        in_place = scaled(steady, predict(begun) / steady(begun))
     device = question.accelerator
     kind = f"{device.vendor} {device_class(device)}" if device else ""
     group = (row["source_key"], figure, format_of(demand.weights), kind)
@@ -162,8 +170,27 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
         bucket=served_bucket(served),
         measured=measured,
         predict=predict,
-        judged_alone=burst,
+        in_place=in_place,
     )
+
+
+@cache
+def begun_with(engine: str) -> dict[str, float]:
+    """Return all coefficients of an engine, as they are before any row says otherwise."""
+    return {**catalog().engine(engine).values, **start_of(engine)}
+
+
+def steadily(scenario: Mapping[str, Any], arrivals: Arrivals) -> dict[str, Any]:
+    """Return the scenario of a run of requests as if it had neither a beginning nor an end."""
+    kept = arrivals.at_a_time or arrivals.requests
+    spread = arrivals.kinds[0].output.deviation
+    whole = {name: value for name, value in scenario.items() if name != "arrivals"}
+    return whole | {"concurrency": kept} | ({"length_spread": spread} if spread else {})
+
+
+def scaled(predict: Predict, factor: float) -> Predict:
+    """Return what predicts a multiple."""
+    return lambda values: factor * predict(values)
 
 
 def burst_predictor(served: Served, output_tokens: int, cached_tokens: int, figure: str) -> Predict:

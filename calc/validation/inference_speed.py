@@ -5,12 +5,14 @@ the contract's fields and goes through `calc.estimate`.
 """
 
 import re
+from collections.abc import Callable
 from math import exp
 from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog.records import version_numbers
-from calc.performance.arrivals import P95
+from calc.performance.arrivals import P95, Spread
+from calc.service.traffic import read_spread
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -64,7 +66,7 @@ CURRENT = {
 REPLICATED = re.compile(r"attention DP \+ EP")  # attention on data ranks
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
 TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
-SERVED = ("gpustack_perf_lab",)  # requests through a server, of many lengths
+SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
 ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
@@ -93,7 +95,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if way := attention_of(row, engine, version):
         found["attention"] = way
     found |= launched(row, devices) | lengths_of(row, engine)
-    if row["source_key"] in SERVED:
+    if SERVED.search(row["batch"]):
         found = served_at_once(row) | found
     else:
         found["sequences"] = batch_of(row)
@@ -137,28 +139,46 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 def served_at_once(row: Row) -> dict[str, Any]:
     """Return the requests that were in a server at a time; a few rounds of them are a burst, which ends.
 
-    A client that keeps so many requests in the server is a server of so many slots. Prompts and answers of ShareGPT
-    have the spread of its lengths about the mean that the row states.
+    Prompts and answers of ShareGPT have the spread of its lengths about the mean that the row states; random ones of
+    SGLang's client any length up to one, unless it is told otherwise.
     """
     if "a second" in row["batch"]:
         raise SkipError("requests came at a set rate, which is that of the tokens")
     kept = re.search(r"max_concurrency (\d+)", row["batch"])
     count = queued(row)
+    at_a_time = {"concurrency": int(kept.group(1))} if kept else {}
+    spread = spread_of(row)
     if kept and not (count and count < ROUNDS * int(kept.group(1))):
-        return {"concurrency": int(kept.group(1))}
+        answers = read_spread(spread(number(row, "output_len")), "output_len") if spread else Spread(1.0)
+        return at_a_time | ({"length_spread": answers.deviation} if spread else {})
     if count is None:
         raise SkipError("how many requests ran at a time is not stated")
-    arrivals: dict[str, Any] = {"requests": count}
-    if "ShareGPT" in row["notes"]:
+    arrivals: dict[str, Any] = {"requests": count} | at_a_time
+    if spread:
         means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}
-        arrivals["lengths"] = {name: spread_about(mean) for name, mean in means.items()}
-    return {"arrivals": arrivals} | ({"sequence_slots": int(kept.group(1))} if kept else {})
+        arrivals["lengths"] = {name: spread(mean) for name, mean in means.items()}
+    return {"arrivals": arrivals}
 
 
-def spread_about(mean: float) -> dict[str, int]:
+def lognormal_about(mean: float) -> dict[str, int]:
     """Return the median and what 95 % stay below of lengths of ShareGPT with a mean."""
     median = mean / exp(SPREAD**2 / 2)
     return {"median": round(median), "p95": round(median * exp(P95 * SPREAD))}
+
+
+def even_about(mean: float) -> dict[str, int]:
+    """Return the least and the most of lengths that are all as frequent, from one token on, with a mean."""
+    return {"least": 1, "most": max(round(2.0 * mean) - 1, 1)}
+
+
+Lengths = Callable[[float], dict[str, int]]
+
+
+def spread_of(row: Row) -> Lengths | None:
+    """Return how the lengths of a row's requests lie about their mean, None where they are alike."""
+    if "ShareGPT" in row["notes"]:
+        return lognormal_about
+    return even_about if "lengths uniform 1..N" in row["notes"] else None
 
 
 def batch_of(row: Row) -> object:

@@ -125,6 +125,16 @@ def test_every_message_is_of_a_group() -> None:
     assert len(messages) > 1 and {one.group for one in messages} == {TENSOR}
 
 
+@pytest.mark.parametrize(("model", "layers"), [("minimax-m2", 62), ("olmo-2-7b", 32), ("qwen3-8b", 0)])
+def test_norms_over_all_heads_are_a_message(model: str, layers: int) -> None:
+    """Each rank has some of the heads: two sums of squares in FP32 of each token. Norms of single heads need none."""
+    listed = forward(rank_of(model, tensor=4), Segment(1.0, 8, 0, 1.0))
+    found = [(one, count) for one, count in listed if isinstance(one, Collective) and one.message_bytes == 8 * 2 * 4]
+    assert sum(count for _, count in found) == layers
+    assert {(one.kind, one.ranks, one.group) for one, _ in found} == ({(ALL_REDUCE, 4, TENSOR)} if layers else set())
+    assert not [one for one, _ in forward(rank_of(model), Segment(1.0, 8, 0, 1.0)) if isinstance(one, Collective)]
+
+
 @pytest.mark.parametrize(("ranks", "between"), [(8, False), (16, True), (32, True)])
 def test_messages_between_machines_wait_for_the_network(ranks: int, between: bool) -> None:
     """Eight H100 stand in one machine, sixteen in two: a small message takes steps over the network then."""

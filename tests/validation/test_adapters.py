@@ -6,7 +6,7 @@ import pytest
 
 from calc import estimate
 from calc.validation import community_speed, inference_speed, serving_runs
-from calc.validation.inference_fitting import item_of
+from calc.validation.inference_fitting import item_of, start_of
 from calc.validation.launch_flags import WAITING, launched
 from calc.validation.models import entries, named
 from calc.validation.scores import SkipError, read_rows
@@ -165,11 +165,32 @@ def test_a_launch_command_is_read() -> None:
         launched({"notes": f"args: vllm x; median gap between tokens 0.00 ms: {WAITING}"}, 1)
 
 
+def test_random_lengths_of_sglang_lie_evenly() -> None:
+    """From one token on, so that their mean is half of the most: of one at a time a hundred are steady, of 16 a run."""
+    rows = {row["id"]: row for row in read_rows(inference_speed.FILE) if row["source_key"] == "wangjiachen"}
+    even = [inference_speed.scenario_of(row) for row in rows.values() if "lengths uniform 1..N" in row["notes"]]
+    steady = [asked for asked in even if "concurrency" in asked]
+    runs = [asked["arrivals"] for asked in even if "arrivals" in asked]
+    assert steady and all(asked["length_spread"] == pytest.approx(3**-0.5, rel=0.01) for asked in steady)
+    assert {(run["requests"], run["concurrency"]) for run in runs} == {(80, 16), (500, 100)}
+    for run in runs:
+        assert run["lengths"]["output_tokens"]["least"] == 1
+        assert run["lengths"]["output_tokens"]["most"] == pytest.approx(1000, rel=0.03)
+
+
+def test_what_its_code_decides_is_not_estimated() -> None:
+    """SGLang's plain products are libraries', as in the laws; its experts are Triton's, but those in 4 bit."""
+    estimated = set(start_of("sglang"))
+    assert {"matrix_factor", "expert_reading_factor", "expert_reading_factor@CDNA 3"} <= estimated
+    assert not {"weights_factor", "weights_factor_quantized", "expert_reading_factor_w4a16"} & estimated
+    assert "weights_factor" in start_of("vllm")
+
+
 def test_requests_of_a_few_rounds_are_a_burst() -> None:
     """GPUStack's thousand requests of 512 at a time are a run that ends; a hundred of four are a steady server."""
     rows = {row["id"]: row for row in read_rows(inference_speed.FILE)}
     burst, steady, drained = (inference_speed.scenario_of(rows[name]) for name in ("S0867", "S0923", "S0874"))
-    assert (burst["arrivals"], burst["sequence_slots"], burst["memory_fraction"]) == ({"requests": 1000}, 512, 0.85)
+    assert (burst["arrivals"], burst["memory_fraction"]) == ({"requests": 1000, "concurrency": 512}, 0.85)
     assert steady["concurrency"] == 4 and "arrivals" not in steady
     lengths = drained["arrivals"]["lengths"]["output_tokens"]
     assert lengths["median"] < 201.6 < lengths["p95"]

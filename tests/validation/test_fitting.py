@@ -51,6 +51,18 @@ def test_a_kernel_without_rows_is_as_the_plain_one() -> None:
     assert without(fitted, "c")["share_awq"] == pytest.approx(0.7, rel=0.05)
 
 
+def test_a_run_that_ends_is_tried_by_what_stands_in_its_place() -> None:
+    """Coefficients are those of what is tried, 0.7; the error is that of the run, which takes twice as long."""
+    tried = [*rows("a", 0.7, 0.005), *rows("b", 0.7, 0.005)]
+    runs = [
+        one._replace(predict=lambda values, one=one: one.predict(values) / 2, in_place=one.predict) for one in tried
+    ]
+    found = fit(runs, START, START).values
+    assert found["share"] == pytest.approx(0.7, rel=0.01)
+    assert runs[0].trial(found) == pytest.approx(0.0, abs=0.01)
+    assert runs[0].error(found) == pytest.approx(-math.log(2), abs=0.01)
+
+
 def test_names_of_what_stands_above() -> None:
     """Of a kernel on a generation first the kernel, then the plain coefficient."""
     names = ("weights_share", "weights_share_native", "weights_share_native@CDNA 3")

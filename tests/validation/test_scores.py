@@ -20,8 +20,8 @@ from calc.validation.speculation import gains
 
 # Medians over sources may not pass these; they are looser than what the scripts print.
 MEMORY_MEDIAN, MEMORY_COVERED = 0.05, (0.6, 0.95)
-SPEED_MEDIAN, SPEED_COVERED = 0.21, (0.7, 0.92)
-MEMORY_ROWS, SPEED_ROWS = 580, 1880
+SPEED_MEDIAN, SPEED_COVERED = 0.235, (0.7, 0.92)
+MEMORY_ROWS, SPEED_ROWS = 580, 2000
 
 
 def test_memory_is_predicted_as_well_as_it_was() -> None:
