@@ -13,7 +13,7 @@ from typing import NamedTuple
 from calc.catalog.entries import lookup_names
 
 WORD = re.compile(
-    r"\d+x\d+(?:\.\d+)?[bm]?|(?<![a-z])a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![a-z])|[a-z]+|\d+(?:\.\d+)?"
+    r"\d+x\d+(?:\.\d+)?[bm]?|(?:(?<![a-z])|(?<=\db))a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![b-z]|a(?!\d))|[a-z]+|\d+(?:\.\d+)?"
 )
 # How files store a model is no part of its name: NVFP4 says nothing of a fourth generation.
 STORED = re.compile(
@@ -121,7 +121,18 @@ class ModelNames:
     def later(self, entry_id: str, asked: frozenset[str]) -> bool:
         """Return whether a name says of a model what it is called itself, but for the version: Qwen4 is no Qwen3."""
         left = asked.difference(*self.own[entry_id])
-        return bool(left) and all(map(VERSION.fullmatch, left))
+        return asked not in self.every[entry_id] and bool(left) and all(map(VERSION.fullmatch, left))
+
+    @cached_property
+    def families(self) -> frozenset[str]:
+        """The words that the names of several models begin with, short ones left out."""
+        first = (re.match("[a-z]{5,}", str(entry["name"]).casefold()) for entry in self.entries.values())
+        return frozenset(word for word, models in Counter(found[0] for found in first if found).items() if models > 1)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words of all names."""
+        return frozenset[str]().union(*(words for known in self.every.values() for words in known))
 
     def of_one_size(self, asked: frozenset[str]) -> Reading | None:
         """Return the model of these words and a size, or the newest of one size with a version; None for several."""

@@ -14,6 +14,13 @@ BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b)")
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
 BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
 BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")
+IN_SERVING = {
+    "precision": "weights",
+    "base_weights": "weights",
+    "framework": "engine",
+    "sequence_tokens": "context_tokens",
+    "micro_batch": "sequences",
+}  # what a part is of training alone where the word for it stands on its side
 COUNTED = "accelerators"  # which may be said of one side alone
 Reading = dict[str, Any]
 
@@ -107,8 +114,9 @@ def numbers_at(text: str, match: re.Match[str]) -> Pair | None:
 
 
 def kinds(chips: list[Reading]) -> set[str]:
-    """Return the fields that parts give, but for how many devices there are."""
-    return {chip["field"] for chip in chips} - {COUNTED}
+    """Return the fields that parts give, but for how many devices there are: of training, those that serving has."""
+    fields = {str(chip["field"]) for chip in chips}
+    return {IN_SERVING.get(field, field) for field in fields} - {COUNTED}
 
 
 def beside_each_other(left: list[Reading], right: list[Reading], before: Reading, behind: Reading) -> bool:

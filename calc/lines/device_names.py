@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -62,6 +63,13 @@ def joined(line: Line, pieces: list[Piece], longest: int) -> Iterator[list[Piece
             window = pieces[first : first + length]
             if line.free(window[0].start, window[-1].end):
                 yield window
+
+
+def sizes_in(window: list[Piece]) -> int:
+    """Return how many sizes of a memory stand in words: the second one is the host's, or another card's."""
+    texts = [piece.text for piece in window]
+    apart = sum(before.isdigit() and bool(UNIT.fullmatch(word)) for before, word in pairwise(texts))
+    return apart + sum(bool(MEMORY_WORD.fullmatch(word)) for word in texts)
 
 
 def words(line: Line) -> list[Piece]:
@@ -135,7 +143,7 @@ class DeviceNames:
             )
             for end in range(first + length, first, -1):
                 window = pieces[first:end]
-                if self.names_device(window) and line.free(window[0].start, window[-1].end):
+                if sizes_in(window) < 2 and self.names_device(window) and line.free(window[0].start, window[-1].end):
                     yield window
 
     def spelled(self, word: str) -> str:

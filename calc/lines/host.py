@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
 
@@ -28,13 +29,16 @@ def read_alone(line: Line) -> tuple[int, int] | None:
     return match.span()
 
 
-def read_host(line: Line, names: Names, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
-    """Iterate over the host's memory in GiB and its processor, each with its place, claimed."""
+def read_processor(line: Line, names: Names) -> Name | None:
+    """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K."""
+    return next(names.listed(line, "processors", MOST_WORDS), None)
+
+
+def read_host(line: Line, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
+    """Iterate over the host's memory in GiB, with its place, claimed."""
     patterns = (MEMORY, ANY_MEMORY) if alone else (MEMORY,)
     match = next((match for pattern in patterns for match in line.found(pattern)), None)
     if match is not None:
         line.claim(*match.span())
         size, unit = [group for group in match.groups() if group][:2]
         yield *match.span(), "host_memory", int(size.replace(",", "")) * (1024 if unit == "t" else 1)
-    if processor := next(names.listed(line, "processors", MOST_WORDS), None):
-        yield processor.start, processor.end, "processor", processor.id

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import cast
 
 from calc.catalog import Catalog
-from calc.catalog.model_names import SIZE, SIZES, words_of
+from calc.catalog.model_names import SAID_LESS, SIZE, Reading, words_of
 from calc.errors import ScenarioError
 from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
-from calc.lines.line import Line, Piece
+from calc.lines.line import SILENT, Line, Piece
+from calc.lines.spelling import a_letter_off
 from calc.scenario.fields import PUBLISHED
 
 WITHIN = frozenset(
@@ -31,7 +32,9 @@ WITHIN = frozenset(
         "parameters",
     )
 )  # words in a model's name that say nothing
-TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")  # a way to train, and no part of a model's name
+TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")
+# Ways to train, and what else is said before a size, that are no part of a model's name.
+NO_NAMES = frozenset((*TUNINGS, "offload", "offloading", "offloaded", "nvlink", "laptop", "overnight"))
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
@@ -117,33 +120,57 @@ class Names(DeviceNames):
         return None
 
     def model(self, line: Line) -> Name | None:
-        """Return the model that has the words of a part of a line, claimed; without a size, if there is but one."""
+        """Return the model that has the words of a part of a line, claimed; without a size, if there is but one.
+
+        Where no name has them as they are written, the word that is a letter off a family's is read as that.
+        """
         pieces = words(line)
+        if found := self.of_words(line, pieces):
+            return found
+        if self.catalog.complete():
+            return self.listed_model(line) or self.model(line)
+        spelled = [piece._replace(text=self.family_meant(piece.text)) for piece in pieces]
+        return self.of_words(line, spelled) if spelled != pieces else None
+
+    def of_words(self, line: Line, pieces: list[Piece]) -> Name | None:
+        """Return the model that has neighbouring words in its name, or is called by them, claimed."""
         for window in joined(line, pieces, MOST_WORDS):
-            if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in TUNINGS:
+            if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in NO_NAMES:
                 continue
             sizes = frozenset[str]().union(*(words_of(piece.text) for piece in window))
-            if all(map(SIZES.fullmatch, sizes)) and self.belongs(line, pieces, window[0]):
+            if all(map(SAID_LESS.fullmatch, sizes)) and self.belongs(line, pieces, window[0]):
                 continue
             if found := self.words_of_model(line, window):
                 return found
-        return self.listed_model(line) or self.model(line) if self.catalog.complete() else None
+        return None
+
+    def family_meant(self, word: str) -> str:
+        """Return the one family whose name is a letter off a word that means nothing itself: llama for lama."""
+        if not re.fullmatch("[a-z]{4,}", word) or word in SILENT | NO_NAMES or self.known(word):
+            return word
+        names = self.catalog.model_names
+        near = [] if word in names.vocabulary else [family for family in names.families if a_letter_off(word, family)]
+        return near[0] if len(near) == 1 else word
 
     def words_of_model(self, line: Line, window: list[Piece]) -> Name | None:
         """Return the model that has these words in its name, claimed."""
         asked = frozenset[str]().union(*(words_of(piece.text) for piece in window if piece.text not in WITHIN))
         found = self.catalog.model_names.having(asked)
+        called = " ".join(piece.text for piece in window)
+        if found is None and called != line.small[window[0].start : window[-1].end]:
+            listed = self.catalog.lookup("models", called)  # spelled otherwise
+            found = Reading(listed, ()) if listed else None
         if found is None or LATER.match(line.small, window[-1].end):
             return None
         line.claim(window[0].start, window[-1].end)
         return Name(window[0].start, window[-1].end, "models", id=found.id, others=found.others)
 
     def belongs(self, line: Line, pieces: list[Piece], size: Piece) -> bool:
-        """Return whether a size stands behind a word that nobody knows, whose model is another one."""
+        """Return whether a size or a version stands behind a word that nobody knows, whose model is another one."""
         before = [piece for piece in pieces if piece.end <= size.start]
         if (
             not before
-            or before[-1].text in TUNINGS
+            or before[-1].text in NO_NAMES
             or self.catalog.lookup("frameworks", before[-1].text)  # which is read behind models: Mistral Nemo
             or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start])
         ):

@@ -12,14 +12,18 @@ from calc.units import read_count
 
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 COUNT = rf"{NUMBER}\s?([km])?\b"
-PER_SECOND = r"(?:tok(?:en)?s?|t)\s*(?:/|per|a)\s*s(?:ec(?:ond)?s?)?\b|tps\b|tokens?\s+per\s+sec\w*"
+PER_SECOND = (
+    r"(?:tok(?:en)?s?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"|tokens?\s+per\s+sec\w*"
+)
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
-    r"|conversations?|chats)"
+    r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
+    r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
 SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
-AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|parallel|active)"
+AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
     r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
@@ -27,6 +31,7 @@ CONTEXT = (
 WINDOW = r"(?:\s*(?:window|length|size))?"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?: an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
+NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 
 
@@ -64,8 +69,8 @@ def amount(match: re.Match[str]) -> object:
 
 def each_second(match: re.Match[str]) -> object:
     """Return how many come in a second, of a number of them in a second, a minute, an hour or a day."""
-    thousands = 1000 if match[2] else 1
-    return float(match[1].replace(",", "")) * thousands / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
+    several = {"k": 1000, "m": 1e6}.get(match[2], 1)
+    return float(match[1].replace(",", "")) * several / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
 
 
 def in_days(match: re.Match[str]) -> object:
@@ -109,11 +114,16 @@ RULES: tuple[Rule, ...] = (
     ("price_per_month", rf"\$?\s?{NUMBER}\s?(k)?\s*(?:\$|usd|dollars?)?\s*monthly(?:\s+budget)?\b", amount),
     ("price", rf"\$\s?{NUMBER}\s?(k)?\b", amount),
     ("price", rf"{NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b)", amount),
-    ("price", rf"\bbudget(?:\s+(?:of|is|around|about|under|up to))*\s*{NUMBER}\s?(k)?\b", amount),
+    (
+        "price",
+        rf"\bbudget(?:\s+(?:of|is|around|about|under|up to|von|de|um|bis))*\s*{NUMBER}\s?(k)?\b"
+        rf"(?![\d,.]*\s*{NO_DOLLARS})",
+        amount,
+    ),
     # Speeds: a number is a need, the unit alone a question.
     (
         "requests_per_s",
-        rf"\b{NUMBER}\s?(k)?\s*(?:requests?|queries|calls)\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
+        rf"\b{NUMBER}\s?([km])?\s*(?:req(?:uest)?s?|queries|calls)\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
         each_second,
     ),
     ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
@@ -129,7 +139,11 @@ RULES: tuple[Rule, ...] = (
         r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\bthroughput\b|\blatency\b",
         said("speed"),
     ),
-    ("asks", r"\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b", said("speed")),
+    (
+        "asks",
+        r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b",
+        said("speed"),
+    ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
     ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度", said("speed")),
     # How long a run takes, and how many tokens it reads.
@@ -178,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         tokens,
     ),
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
-    ("context_tokens", rf"\b{NUMBER}\s?(k)\b(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?:\s*tokens?\b)?", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
     (
@@ -245,7 +259,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("videos", r"\b(?:no|without) videos?\b", said(False)),
     # Number formats by their bits; names of formats are the catalogue's.
-    ("bits", r"\b(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
+    ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
 )
 # In ASCII a word ends where Chinese begins.

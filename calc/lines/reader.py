@@ -5,32 +5,14 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, Count, Name
-from calc.lines.host import read_alone, read_host
+from calc.lines.host import read_alone, read_host, read_processor
 from calc.lines.line import Line
-from calc.lines.names import TUNINGS, names_of
+from calc.lines.names import names_of
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
+from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAPTOP, LAST, SOMETHING, TUNED
 from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
-# What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
-FOR_MODELS = re.compile(
-    r"\b(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
-    r"|modell?[eo]?s?|modeles?)\b|模型"
-)
-FOR_HARDWARE = re.compile(
-    r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*|grafikkarten?|carte|tarjeta)\b|显[卡存]"
-)
-LAST = re.compile(r"\bhow many[\s?.!]*$")
-CACHES = (
-    re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
-    re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
-)
-APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
-SOMETHING = re.compile(
-    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
-)
-TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -55,6 +37,7 @@ class Reader:
         self.of_another_size = self.of_memory = False
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
+        self.processor = read_processor(self.line, self.names)
         self.amounts = list(quantities(self.line))
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
         self.read_program("engines", "engine")
@@ -124,24 +107,38 @@ class Reader:
         model = None
         if self.value("model") is None:
             model = self.names.listed_model(self.line)
+        device = None if self.alone else self.names.device(self.line)
+        if self.processor and not device and not BOUGHT.search(self.line.small):
+            self.alone = self.alone or (self.processor.start, self.processor.end)
         if self.alone:
             self.chips.append(Chip(*self.alone, field="gpu_layers", value=0))
-        elif device := self.names.device(self.line):
+        elif device:
             self.read_size(*device)
         else:
             self.read_memory()
-        device_id = self.value("accelerator")
-        if device_id is None or self.facts.accelerator(str(device_id)).segment != "soc":
-            host = read_host(self.line, self.names, alone=bool(self.alone))
-            self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
+        self.take_host()
         if apple := next(self.line.found(APPLE), None):
             self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
             self.add(model, "model", model.id, model.others)
 
+    def take_host(self) -> None:
+        """Take what the line says of the host, but for chips that are processor and device in one."""
+        device = self.value("accelerator")
+        of_chip = device is not None and self.facts.accelerator(str(device)).segment == "soc"
+        if not of_chip:
+            host = read_host(self.line, alone=bool(self.alone))
+            self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
+        if processor := self.processor:
+            chip = Chip(processor.start, processor.end, "processor", processor.id)
+            self.chips.append(chip)
+            if of_chip:
+                self.give_back(chip)
+
     def read_size(self, device: Name, count: Count | None) -> None:
         """Take a device, and a memory beside it that is its own, that of one with the same name, or that of all."""
+        device = self.in_laptop(device)
         for match in self.line.found(MEMORY):
             size = float(match[1].replace(",", ""))
             for name in (device.id, *device.others):
@@ -157,6 +154,15 @@ class Reader:
         self.add(device, "accelerator", device.id, device.others)
         if count:
             self.add(count, "accelerators", count.value)
+
+    def in_laptop(self, device: Name) -> Name:
+        """Return a laptop's chip where the line says elsewhere that it is one: a laptop with a 4080."""
+        said = next(self.line.found(LAPTOP), None)
+        read = self.facts.reading(f"{self.facts.accelerator(device.id).name} laptop") if said else None
+        if not said or not read or self.facts.accelerator(read.id).text("form") != "laptop":
+            return device
+        self.line.claim(*said.span())
+        return device._replace(id=read.id, others=(device.id, *read.others))
 
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""
@@ -188,8 +194,13 @@ class Reader:
         if before is None or before.end > first:
             return
         if " " in before.text or self.line.free(max(before.start - 2, 0), before.start):  # not a model's "qat"
-            for chip in taken:
-                self.give_back(chip)
+            self.give_back_memory()
+
+    def give_back_memory(self) -> None:
+        """Give back a device that was taken for its memory alone, and how many of them."""
+        self.of_memory = False
+        for chip in [chip for chip in self.chips if chip.field in ("accelerator", "accelerators")]:
+            self.give_back(chip)
 
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
@@ -241,15 +252,18 @@ class Reader:
 
     def asks_by_names(self, model: object, device: object) -> str | None:
         """Return the kind of question of a line whose words ask for nothing else, by what it names."""
+        paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
+        if model and paid and self.of_memory:
+            self.give_back_memory()
+            device = None
         if model and device:
             early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
             many = early or LAST.search(self.line.small)
             return "devices" if many and self.value("accelerators") is None else "fits"
         if device and not self.alone and self.asks_for(FOR_MODELS):
             return "models"
-        if model and self.asks_for(FOR_HARDWARE) and not self.macs():
+        if model and (paid or self.asks_for(FOR_HARDWARE)) and not self.macs():
             return "hardware"
-        paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
         if not model and self.macs() and self.asks_for(FOR_MODELS):
             self.missing = ["accelerator"]
             return None

@@ -14,7 +14,7 @@ from calc.catalog import catalog
 from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
 from calc.scenario.model import known_architecture
-from calc.units import GIB
+from calc.units import GIB, read_count
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
 LEAST_RIGHT = 0.95
@@ -89,7 +89,7 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
     if wanted.get("model", "")[:1].isdigit():
         size, model = wanted.pop("model"), found.pop("model", None)
         named = model and size in words_of(str(model))  # Llama 3.2 1B has 1.24 billion
-        near = model and abs(parameters(str(model)) / (float(size.removesuffix("b")) * 1e9) - 1) < 0.15
+        near = model and abs(parameters(str(model)) / (read_count(size, binary=False) or 1) - 1) < 0.15
         problems += [] if named or near else ["model"]
     for name in wanted.keys() | found.keys():
         one, other = wanted.get(name), found.get(name)

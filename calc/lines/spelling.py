@@ -1,0 +1,43 @@
+"""A typed line spelled plainly: small letters without marks, numbers and units as English has them; places stay."""
+
+import re
+from itertools import takewhile
+
+PLAIN = str.maketrans(
+    "äöüáéíóúàèìòùâêîôûëïçñß", "aouaeiouaeiouaeioueicns"
+)  # letters with marks, as they are typed without
+COUNTED = r"\s?(?:tok|kontext|context|ctx|€|£|\$|eur|usd|dollar|bucks)"  # what is counted in thousands
+RULES = (
+    (re.compile(r"\.(?=gguf|i?q\d)"), " "),  # a file, and its format, of what stands before them
+    (re.compile(r"\bml\.(?=\w+\.\d*x?(?:large|metal)\b)"), "ml "),  # a cloud's machine, as a service of it calls it
+    (re.compile(r"(?<=\d)(\s?)go\b"), r"\1gb"),  # French: gigaoctets
+    (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
+    (re.compile(r"(?<![\w.,])(\d{1,3})[ \u00a0\u202f](?=\d00\s?(?:€|£|\$|eur|usd|dollar))"), r"\1,"),  # French: 2 000 €
+    (re.compile(r"(?<![\d.,])(\d{1,3}),(?=\d\s?(?:[bmt]\b|bits?\b|[gt]b\b))"), r"\1."),  # both: 1,5b
+)
+
+
+def a_letter_off(word: str, other: str) -> bool:
+    """Return whether one letter is left out, put in, another, or two stand the other way round.
+
+    >>> [a_letter_off(word, "llama") for word in ("lama", "llamma", "llama", "lalma", "alma")]
+    [True, True, False, True, False]
+    """
+    same = len(list(takewhile(lambda letters: letters[0] == letters[1], zip(word, other, strict=False))))
+    mine, own = word[same:], other[same:]
+    turned = mine[:2] == own[1::-1] and mine[2:] == own[2:]
+    return mine != own and (turned or mine[1:] == own or mine == own[1:] or mine[1:] == own[1:])
+
+
+def plainly_spelled(text: str) -> str:
+    """Return a line in small letters, with the numbers and units of German and French as English writes them.
+
+    Every character stays in its place.
+
+    >>> plainly_spelled("Qwen2.5 1,5B auf 12 Go, 32.768 Token, 2 000 €")
+    'qwen2.5 1.5b auf 12 gb, 32,768 token, 2,000 €'
+    """
+    small = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text).translate(PLAIN)
+    for pattern, written in RULES:
+        small = pattern.sub(written, small)
+    return small

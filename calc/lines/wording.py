@@ -1,0 +1,28 @@
+"""The words by which a line says what kind of question it asks: patterns, and no names."""
+
+import re
+
+from calc.lines.names import TUNINGS
+
+# What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
+FOR_MODELS = re.compile(
+    r"(?<![-\w])(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
+    r"|modell?[eo]?s?|modeles?)\b|模型"
+)
+FOR_HARDWARE = re.compile(
+    r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*|grafikkarten?|carte|tarjeta)\b|显[卡存]"
+    r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
+)
+BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
+LAST = re.compile(r"\bhow many[\s?.!]*$")
+CACHES = (
+    re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
+    re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
+)
+LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
+APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
+SOMETHING = re.compile(
+    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
+)
+TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
