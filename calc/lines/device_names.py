@@ -32,6 +32,7 @@ UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(
     ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
 )
+OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
@@ -101,9 +102,16 @@ class DeviceNames:
             )
             if read is not None:
                 line.claim(window[0].start, window[-1].end)
+                self.leave_form(line, read.id, window)
                 count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
                 return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
         return None
+
+    def leave_form(self, line: Line, device_id: str, window: list[Piece]) -> None:
+        """Give back the word of a slower form of a chip where the device is not in it: RTX 2080 Max-Q."""
+        for piece in window:
+            if piece.text == OF_LAPTOPS and ITS_FORM not in self.catalog.market_names.forms(device_id):
+                line.taken[piece.start : piece.end] = [False] * (piece.end - piece.start)
 
     def machine(self, line: Line, pieces: list[Piece]) -> tuple[Name, Count] | None:
         """Return the devices of a machine that is named, claimed: GB200 NVL72, DGX H100; a number before counts them.
@@ -148,7 +156,7 @@ class DeviceNames:
 
     def spelled(self, word: str) -> str:
         """Return a word as the catalogue spells it: RTX 3090 for rtx3090s."""
-        one = self.singular(word)
+        one = ITS_FORM if word == OF_LAPTOPS else self.singular(word)
         found = None if one in self.device_words else self.catalog.lookup("accelerators", one)
         return self.catalog.accelerator(found).name if found else " ".join(self.apart(one) or (one,))
 
@@ -173,6 +181,7 @@ class DeviceNames:
         return (
             word in "()-/"
             or word in COMPUTERS
+            or word == OF_LAPTOPS
             or self.known(word)
             or bool(MEMORY_WORD.fullmatch(word) or SAID_BESIDE.fullmatch(word) or FORM.fullmatch(word))
             or bool(UNIT.fullmatch(word) or re.fullmatch(r"\d{1,3}", word))

@@ -31,6 +31,7 @@ CONTEXT = (
 WINDOW = r"(?:\s*(?:window|length|size))?"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?: an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
+DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b))"
 NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 
@@ -108,12 +109,13 @@ RULES: tuple[Rule, ...] = (
         r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*tok\w*",
         said("cost"),
     ),
-    ("price_per_hour", rf"\$?\s?{NUMBER}\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
-    ("price_per_month", rf"\$\s?{NUMBER}(k)?\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
-    ("price_per_month", rf"{NUMBER}(k)?\s*(?:usd|dollars?|bucks)\s*(?:/|per|an?)\s*mo(?:nth)?\b", amount),
-    ("price_per_month", rf"\$?\s?{NUMBER}\s?(k)?\s*(?:\$|usd|dollars?)?\s*monthly(?:\s+budget)?\b", amount),
-    ("price", rf"\$\s?{NUMBER}\s?(k)?\b", amount),
-    ("price", rf"{NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b)", amount),
+    # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
+    ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_month", rf"{DOLLARS}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
+    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
+    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
+    ("price", DOLLARS, amount),
     (
         "price",
         rf"\bbudget(?:\s+(?:of|is|around|about|under|up to|von|de|um|bis))*\s*{NUMBER}\s?(k)?\b"

@@ -100,8 +100,12 @@ def test_a_size_is_not_that_of_a_device_that_nobody_knows() -> None:
 
 
 def test_a_board_that_nobody_knows_is_no_card_of_its_memory() -> None:
-    """A size behind a name that the catalogue lacks is that of the named thing: a Raspberry Pi is no GeForce."""
-    assert "On which GPU?" in asked("Raspberry Pi 5 8GB llama 3.2 1b")["status"]
+    """A size behind a name that the catalogue lacks is that of the named thing; a Raspberry Pi is a host alone."""
+    assert "On which GPU?" in asked("Radxa Rock 5 8GB llama 3.2 1b")["status"]
+    assert (
+        "of 8.00 GiB on a host with Raspberry Pi 5 (BCM2712) alone"
+        in asked("Raspberry Pi 5 8GB llama 3.2 1b")["status"]
+    )
     assert "RTX 3090" in asked("gemma 3 27b qat 24gb card 32k context")["status"]  # where the word is of the model
 
 
