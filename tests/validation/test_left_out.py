@@ -12,8 +12,8 @@ from calc.validation.residuals import Residual
 
 # The median error of sources left out, each once, may not pass these: the goal of training speed, which is met, and a
 # little more than what is reached of memory, whose goals are 4 % and 6 %, and of inference speed. Its goal of 15 % was
-# met on thirty sources. The others, written down before anything was predicted of them, are harder: 24 of them are
-# servers started as a model's page says, whose kernels nobody tuned.
+# met on thirty sources. The others, written down before anything was predicted of them, are harder, servers as people
+# start them most of all.
 MEDIANS = {
     "inference-memory": 0.05,
     "inference-speed": 0.22,
