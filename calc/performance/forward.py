@@ -15,7 +15,6 @@ from calc.performance.rank_model import RankModel, rank_model
 TENSOR, PIPELINE, DATA, CONTEXT, EXPERT = "tensor", "pipeline", "data", "context", "expert"
 MOST_ABSORBED = 8  # new tokens of a sequence up to which latent attention looks at the cached vectors themselves
 LOGIT_BYTES = 6.0  # of one logit: written in 16 bit, read, and written as FP32
-SQUARES, SUM_BYTES = 2, 4  # sums of a token that norms over all heads need, of queries and of keys, each in FP32
 
 
 class Segment(NamedTuple):
@@ -197,23 +196,17 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
 def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, float]) -> list[Counted]:
     """Return what ranks send each other in a pass.
 
-    Tensor ranks add up hidden states after each block (Megatron-LM, arXiv:1909.08053), the squares of a token's queries
-    and keys where these are normed over all heads (SGLang's and vLLM's minimax_m2.py), and gather logits. Expert ranks
-    of several data ranks send each token to its experts and back (arXiv:2006.16668); within the tensor ranks, that sum
-    serves the experts too. Context ranks gather keys and values of a prompt, or add up what a decoding token found.
+    Tensor ranks add up what `reductions_of` lists and gather logits. Expert ranks of several data ranks send each token
+    to its experts and back (arXiv:2006.16668); within the tensor ranks, the sum after a block serves the experts too.
+    Context ranks gather keys and values of a prompt, or add up what a decoding token found.
     """
     layout, architecture = model.layout, model.architecture
     row = float(architecture.hidden_size * model.element_bytes)
     found: list[Counted] = []
     if layout.tensor > 1:
-        for rows, count in model.reductions:
-            if tokens[rows]:
-                item = Collective("Sum over tensor ranks", ALL_REDUCE, tokens[rows] * row, layout.tensor, group=TENSOR)
-                found.append(Counted(item, count))
-        if model.wide_norms and tokens[DECODER]:
-            size = tokens[DECODER] * SQUARES * SUM_BYTES
-            item = Collective("Squares of queries and keys", ALL_REDUCE, size, layout.tensor, group=TENSOR)
-            found.append(Counted(item, model.wide_norms))
+        for (name, rows, token_bytes), count in model.reductions:
+            if size := tokens[rows] * token_bytes:
+                found.append(Counted(Collective(name, ALL_REDUCE, size, layout.tensor, group=TENSOR), count))
         size = tokens[OUTPUTS] * architecture.output_size * model.element_bytes
         if size:
             found.append(

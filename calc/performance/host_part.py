@@ -52,7 +52,7 @@ def host_models(demand: Demand, placement: Placement, *, fuses: bool) -> tuple[R
     apart = placement.apart(Stage(architecture, away.last, architecture.layer_count))
     if apart.last > apart.first:
         model = rank_of(apart, demand, Layout(), fuses=fuses)
-        found.append(model._replace(matrices=(), looks=(), states=(), pointwork=(), reductions=(), wide_norms=0))
+        found.append(model._replace(matrices=(), looks=(), states=(), pointwork=(), reductions=()))
     return tuple(found)
 
 

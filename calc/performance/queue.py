@@ -111,7 +111,8 @@ class Queue:
         self.clock = 0.0
         self.steps = 0  # of decoding, so far
         self.coming = self.first_place = len(begun)  # the next request
-        self.sent = self.coming + (server.clients or len(asked))  # requests of which it is known when they come
+        # Requests of which it is known when they come: of clients, as many as there are, until one is answered.
+        self.sent = min(self.coming + (server.clients or len(asked)), len(self.asked))
         self.next_s = asked[0].at_s if asked else inf  # when it comes
         self.over = False
         self.waiting: deque[Reading] = deque()
@@ -172,7 +173,7 @@ class Queue:
             tokens = asked[self.coming].prompt_tokens
             waiting.append(Reading(self.coming, tokens, server.prefix.found(tokens)))
             self.coming += 1
-            self.next_s = asked[self.coming].at_s if self.coming < min(self.sent, len(asked)) else inf
+            self.next_s = asked[self.coming].at_s if self.coming < self.sent else inf
             if self.coming == len(asked):
                 self.came = self.clock, self.running_s, self.answered, self.answered_tokens
         active = len(self.reading) + len(self.writing)

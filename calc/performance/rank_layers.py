@@ -15,6 +15,7 @@ from calc.performance.rank_matrices import DECODER, ENCODED, ENCODER, Stored, is
 
 INDEXED_IN = "fp8"  # scores of an indexer that chooses single entries (DeepSeek-V3.2, arXiv:2512.02556)
 STATE_FLOPS = 6.0  # for each element of a state and token: forgetting, adding and reading, two operations each
+SQUARES, SUM_BYTES = 2, 4  # sums of a token that norms over all heads need, of queries and of keys, each in FP32
 
 
 class Look(NamedTuple):
@@ -152,6 +153,28 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
     if kind.recurrence is not None:
         elements, kernels = elements + 2.0 * kind.recurrence.width / layout.tensor, kernels + 1
     return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
+
+
+class Reduction(NamedTuple):
+    """What the tensor ranks add up of each token."""
+
+    name: str
+    rows: str  # the tokens that it is of
+    token_bytes: int
+
+
+def reductions_of(
+    kind: Layer, rows: str, architecture: Architecture, element_bytes: int
+) -> Iterator[tuple[Reduction, int]]:
+    """Yield what the tensor ranks add up in a layer, each with how often.
+
+    After each block that is the hidden state (Megatron-LM, arXiv:1909.08053), and before attention the squares of
+    queries and keys where these are normed over all heads (SGLang's and vLLM's minimax_m2.py).
+    """
+    hidden = architecture.hidden_size * element_bytes
+    yield Reduction("Sum over tensor ranks", rows, hidden), blocks_of(kind)
+    if norms_widely(kind):
+        yield Reduction("Squares of queries and keys", rows, SQUARES * SUM_BYTES), 1
 
 
 def norms_widely(kind: Layer) -> bool:

@@ -15,11 +15,11 @@ from calc.memory.weights import sixteen_bit
 from calc.performance.rank_layers import (
     Look,
     Pointwork,
+    Reduction,
     State,
-    blocks_of,
     looks_of,
-    norms_widely,
     pointwork_of,
+    reductions_of,
     states_of,
 )
 from calc.performance.rank_matrices import DECODER, ENCODER, OUTPUTS, ExpertMatrices, Matrix, Stored
@@ -36,8 +36,7 @@ class RankModel(NamedTuple):
     looks: tuple[tuple[Look, int], ...]
     states: tuple[tuple[State, int], ...]
     pointwork: tuple[tuple[Pointwork, int], ...]
-    reductions: tuple[tuple[str, int], ...]  # sums over the tensor ranks, by the tokens that they are of
-    wide_norms: int  # layers that norm queries and keys over all heads, which lie on different tensor ranks
+    reductions: tuple[tuple[Reduction, int], ...]
     layers: int
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
 
@@ -78,8 +77,7 @@ def rank_model(
     looks: dict[Look, int] = {}
     states: dict[State, int] = {}
     pointwork: dict[Pointwork, int] = {}
-    reductions: dict[str, int] = {}
-    wide_norms = 0
+    reductions: dict[Reduction, int] = {}
     for part, rows in parts_of(stage):
         for kind, count in part.kind_counts():
             for look in looks_of(kind, rows, architecture, layout, keys=keys, values=values, stored=stored):
@@ -88,8 +86,8 @@ def rank_model(
                 states[state] = states.get(state, 0) + count
             work = pointwork_of(kind, rows, architecture, layout, element_bytes=element_bytes)
             pointwork[work] = pointwork.get(work, 0) + count
-            reductions[rows] = reductions.get(rows, 0) + count * blocks_of(kind)
-            wide_norms += count * norms_widely(kind)
+            for reduction, times in reductions_of(kind, rows, architecture, element_bytes):
+                reductions[reduction] = reductions.get(reduction, 0) + count * times
     pointwork[Pointwork("Small parameters", DECODER, 0.0, stored.small_bytes, kernels=0.0)] = 1
     dense, experts = stored.scaled(stage)
     return RankModel(
@@ -102,7 +100,6 @@ def rank_model(
         states=tuple(states.items()),
         pointwork=tuple(pointwork.items()),
         reductions=tuple(reductions.items()),
-        wide_norms=wide_norms,
         layers=stage.last - stage.first,
         encoder_tokens=next(
             (cache.fixed_tokens for kind in architecture.kinds for cache in kind.caches if cache.part == PROMPT), None

@@ -59,7 +59,8 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
-    found: dict[str, Factors]
+    found: dict[str, Factors]  # of products, by their kernels, once they were asked for
+    found_grouped: dict[str, Factors]  # the same of experts' products
 
     @property
     def copies_products(self) -> bool:
@@ -87,10 +88,15 @@ class Schedule(NamedTuple):
 
     def grouped(self, kernel: str) -> Factors:
         """Return how an engine's products of a layer's experts compare with the law's."""
-        own, kinds = self.product(kernel), (kernel, "")
-        reading, working = self.of("expert_reading_factor", kinds), self.of("expert_factor", kinds)
-        launches = own.launches if self.loops_experts else self.expert_launches
-        return Factors(own.reading * reading, own.working * working, launches)
+        known = self.found_grouped.get(kernel)
+        if known is None:
+            own, kinds = self.product(kernel), (kernel, "")
+            known = self.found_grouped[kernel] = Factors(
+                own.reading * self.of("expert_reading_factor", kinds),
+                own.working * self.of("expert_factor", kinds),
+                own.launches if self.loops_experts else self.expert_launches,
+            )
+        return known
 
     def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
@@ -157,6 +163,7 @@ def schedule_of(
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
         found={},
+        found_grouped={},
     )
 
 

@@ -23,9 +23,8 @@ def burst_of(site: Site, traffic: Traffic, *, factors: tuple[float, float] = (1.
 
     Replicas take turns. Steps and prompts take longer by the factors given.
     """
-    server = site.server._replace(step_factor=factors[0], prompt_factor=factors[1])
-    each = ceil(traffic.arrivals.requests / site.replicas)
-    server = server._replace(clients=ceil(traffic.arrivals.at_a_time / site.replicas))
+    each, clients = (ceil(count / site.replicas) for count in (traffic.arrivals.requests, traffic.arrivals.at_a_time))
+    server = site.server._replace(step_factor=factors[0], prompt_factor=factors[1], clients=clients)
     run = run_queue(requests(traffic.arrivals, count=each, longest=site.longest), server=server, times=site.times)
     seconds, answers = max(answer.last_s for answer in run.served), run.served
     replicas = traffic.arrivals.requests / each

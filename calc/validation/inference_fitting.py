@@ -154,11 +154,11 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     arrivals = asked.traffic.arrivals if asked.traffic else None
     predictor = burst_predictor if arrivals else speed_predictor
     predict = predictor(served, asked.output_tokens, asked.cached_tokens, figure)
-    predict(engine.values)
-    in_place = None
+    begun, in_place = begun_with(engine.id), None
+    first = predict(begun)  # raises where no speed is known
     if arrivals:
-        steady, begun = item_of(row, steadily(scenario, arrivals), figure, measured).predict, begun_with(engine.id)
-        in_place = scaled(steady, predict(begun) / steady(begun))
+        steady = item_of(row, steadily(scenario, arrivals), figure, measured).predict
+        in_place = scaled(steady, first / steady(begun))
     device = question.accelerator
     kind = f"{device.vendor} {device_class(device)}" if device else ""
     group = (row["source_key"], figure, format_of(demand.weights), kind)

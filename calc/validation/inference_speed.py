@@ -11,7 +11,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog.records import version_numbers
-from calc.performance.arrivals import P95, Spread
+from calc.performance.arrivals import P95
 from calc.service.traffic import read_spread
 from calc.validation.inference import (
     accelerator_of,
@@ -149,8 +149,10 @@ def served_at_once(row: Row) -> dict[str, Any]:
     at_a_time = {"concurrency": int(kept.group(1))} if kept else {}
     spread = spread_of(row)
     if kept and not (count and count < ROUNDS * int(kept.group(1))):
-        answers = read_spread(spread(number(row, "output_len")), "output_len") if spread else Spread(1.0)
-        return at_a_time | ({"length_spread": answers.deviation} if spread else {})
+        if spread is None:
+            return at_a_time
+        answers = read_spread(spread(number(row, "output_len")), "output_len")
+        return at_a_time | {"length_spread": answers.deviation}
     if count is None:
         raise SkipError("how many requests ran at a time is not stated")
     arrivals: dict[str, Any] = {"requests": count} | at_a_time
