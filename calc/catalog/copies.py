@@ -16,6 +16,8 @@ BESIDE = re.compile(
 EDITED = re.compile(
     r"^huihui-|^faster-(?=whisper)|[-_.](abliterated|uncensored|obliterated|heretic|derestricted)([-_.]v\d+)?$"
 )
+# What Whisper does, which some write behind its name.
+HEARING = re.compile(r"(?<=^whisper-)(.+)-asr(?=-|$)")
 # Words of what a model was trained on for, which stand before its name.
 USE_BEFORE = re.compile(r"^((all|stsb|q?nli|quora|msmarco|twitter|sentiment|emotion|toxic|english)[-_])+")
 BITS = re.compile(r"[-_](\d)bit$")
@@ -25,7 +27,9 @@ GGUF = re.compile(r"[-_.]gguf$")
 # Words of what stands behind a known name that make it another model: a size or version of its own, what drafts or
 # adapts it, parts beside it, layers of another kind, fewer or more parameters; and number formats that are not known.
 VERSION = re.compile(r"v?\d+(\.\d+)?")
-TIER = re.compile(r"flash|pro|trm")  # of the words behind, the first alone: others' names follow in those of finetunes
+TIER = re.compile(
+    r"flash|pro|plus|ultra|max|long|trm"
+)  # of the words behind, the first alone: others' names follow in those of finetunes
 ANOTHER = re.compile(
     r"(\d+x|e|a)?\d+(\.\d+)?[bmk]|x*[sl]|mini|nano|micro|tiny|small|medium|base|large|huge|giant|patch\d+|reg\d|naflex"
     r"|(eagle|dflash|dspark|draft|drafter|speculator|medusa|mtp)\d*|assistant|q?lora|adapter|peft"
@@ -142,7 +146,7 @@ def without_end(bare: str, ends: Iterable[str]) -> str:
 def spelled(name: str) -> tuple[str, str]:
     """Return the owner and the name in a repository, in small letters, words joined by hyphens."""
     owner, _, bare = name.casefold().strip().rpartition("/")
-    return owner, GROUPS.sub(r"-\1-int\2", re.sub(r"\s+", "-", bare))
+    return owner, HEARING.sub(r"\1", GROUPS.sub(r"-\1-int\2", re.sub(r"\s+", "-", bare)))
 
 
 def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:

@@ -102,7 +102,7 @@ class ModelNames:
         besides, if all have one size: Mistral Small is the last.
         """
         if not any(map(SIZE.fullmatch, asked)):
-            return self.of_one_size(asked) if len(asked) > 1 else None
+            return self.of_one_size(asked, whole=whole) if len(asked) > 1 else None
         every = (entry_id for entry_id in matching(asked, self.every, whole) if not self.later(entry_id, asked))
         found = matching(asked, self.own, whole) or list(every)
         if not found:
@@ -134,9 +134,12 @@ class ModelNames:
         """The words of all names."""
         return frozenset[str]().union(*(words for known in self.every.values() for words in known))
 
-    def of_one_size(self, asked: frozenset[str]) -> Reading | None:
-        """Return the model of these words and a size, or the newest of one size with a version; None for several."""
-        for besides in (SIZE.fullmatch, lambda word: SIZE.fullmatch(word) or VERSION.fullmatch(word)):
+    def of_one_size(self, asked: frozenset[str], *, whole: bool) -> Reading | None:
+        """Return the model of these words and a size, or the newest of one size with a version; None for several.
+
+        `whole`: no version may stand besides, as in `having`: openbmb/MiniCPM-V is none that came later.
+        """
+        for besides in (SIZE.fullmatch, SAID_LESS.fullmatch)[: 1 if whole else 2]:
             found = {
                 entry_id: frozenset(filter(SIZE.fullmatch, words - asked))
                 for entry_id, known in self.own.items()

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from calc.catalog.entries import Entry, Tables, compared, fold, lookup_names
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -111,7 +111,7 @@ class Names:
         hint = nearest(name, known, leads_to=known)
         if not hint and len(self._tables[kind]) <= MOST_LISTED:
             hint = f"; there are {', '.join(self._tables[kind])}"
-        raise ScenarioError(field, f"{name!r:.80} is not in the catalogue of {where}{hint}")
+        raise WrongValueError(field, f"{name!r:.80} is not in the catalogue of {where}{hint}")
 
     def reading(self, name: str) -> "Reading | None":
         """Return which accelerator a market name is read as and which others it fits, None where it fits none."""

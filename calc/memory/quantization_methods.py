@@ -101,7 +101,7 @@ def fp8(quantization: Values, find: Find) -> Stated:
     base = find("fp8-block" if quantization.get("weight_block_size") else "fp8")
     tables = ((r"re:\.engram\.embed(\.|$)", find("mxfp8")),) if quantization.get("word_group_tables") else ()
     experts = MODELOPT.get(str(quantization.get("moe_quant_algo")))
-    if experts is None and quantization.get("expert_dtype") == "fp4":
+    if experts is None and "fp4" in str(quantization.get("expert_dtype") or quantization.get("store_dtype")):
         experts = "mxfp4-linear"
     if experts is None:
         return Stated(base, tables)

@@ -35,6 +35,9 @@ from calc.catalog import catalog
         ("GMKtec EVO-X2", "ryzen-ai-max-395-128gb"),
         ("HP ZBook Ultra G1a 128GB", "ryzen-ai-max-395-128gb"),
         ("ASUS Ascent GX10", "gb10"),
+        ("Dell Pro Max with GB10", "gb10"),
+        ("DGX Station GB300", "gb300-desktop-252gb"),
+        ("Apple M5 Max 36GB", "m5-max-36gb"),
     ],
 )
 def test_a_name_as_people_write_it_leads_to_a_device(name: str, found: str) -> None:
@@ -153,9 +156,12 @@ def test_a_copy_of_a_repository_is_the_model_of_that_name(workload: str, name: s
         "someone/-AWQ",
         "/",
         "openbmb/MiniCPM-2B-sft-bf16",  # no MiniCPM5
+        "openbmb/MiniCPM-V",  # the first, not the last
+        "zai-org/GLM-Air",  # says no version
         "kyutai/helium-1-2b",  # not the preview
         "TencentARC/LLaMA-Pro-8B",  # no Hermes 2 Pro
         "microsoft/Phi-4-mini-flash-reasoning",
+        "CohereLabs/command-a-plus-05-2026-bf16",
         "mmaaz60/LLaVA-7B-Lightening-v1-1",  # not what Ollama has as llava:7b
     ],
 )

@@ -22,18 +22,20 @@ def test_of_a_hundred_names_ninety_seven_are_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("draw", "first_sight", "now"), [(0, 67, 89), (1, 50, 79), (2, 50, 62), (3, 66, 93), (4, 63, 90)]
+    ("draw", "first_sight", "now"),
+    [(0, 67, 89), (1, 50, 80), (2, 50, 63), (3, 66, 93), (4, 63, 91), (5, 53, 74), (6, 36, 69)],
 )
 def test_of_a_hundred_drawn_names_most_are_answered(draw: int, first_sight: int, now: int) -> None:
     """Of 100 names drawn before they were asked 67 were known, and 50 where most are of images and speech.
 
     Of what the third draw has, a quarter is convolutional, and refused by what it is. The fourth is of Ollama's tags,
-    the fifth of what engines and hosts serve.
+    the fifth of what engines and hosts serve, the sixth of what is downloaded most, the seventh of what documentation
+    names. What is off is answered with a warning, and does not count.
     """
     rows = DRAWS[draw]["rows"]
     assert len(rows) == len({row["name"] for row in rows}) == 100
     assert sum(row["first_sight"] for row in rows) == first_sight
-    assert sum(row["model"] is not None for row in rows) == now
+    assert sum(row["model"] is not None and "off" not in row for row in rows) == now
 
 
 @pytest.mark.parametrize("row", [row for row in DRAWN + COUNTED if "parameters" in row], ids=lambda row: row["name"])
@@ -56,6 +58,12 @@ def test_what_is_not_modelled_is_refused_by_name(row: dict[str, Any]) -> None:
     assert row["reason"]
     with pytest.raises(ScenarioError, match=row["name"].partition("/")[0]):
         estimate({"model": row["name"]})
+
+
+@pytest.mark.parametrize("row", [row for row in DRAWN if "off" in row], ids=lambda row: row["name"])
+def test_what_is_off_is_said(row: dict[str, Any]) -> None:
+    """An answer that is known to be off by a little says that it is of another model than the one that was asked."""
+    assert "model-trained-on" in {warning["code"] for warning in estimate({"model": row["name"]})["warnings"]}
 
 
 @pytest.mark.parametrize("field", ["repositories", "finetunes", "variants"])

@@ -3,7 +3,7 @@
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
-from calc.architecture.families.encoder import BERT, bert_like, encoder, reader, text_feed, text_head
+from calc.architecture.families.encoder import BERT, HEADS, bert_like, encoder, labels_of, reader, text_feed, text_head
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
@@ -276,4 +276,13 @@ def modernbert(config: Config) -> Architecture:
         embeddings=norm("embed_layernorm", hidden, bias=norm_bias),
         norm_bias=norm_bias,
     )
-    return whole._replace(tied=False, output_size=0)
+    return whole._replace(tied=False, output_size=0, head=whole.head + modernbert_head(config, hidden, norm_bias))
+
+
+def modernbert_head(config: Config, hidden: int, norm_bias: bool) -> Tensors:
+    """Return what ModernBERT tells classes apart with, where its class does: a matrix, a norm and the classes."""
+    if not any(end in config.classes for end in HEADS):
+        return ()
+    head = linear("head.dense", "other", hidden, hidden, bias=config.flag("classifier_bias", default=False))
+    head += norm("head.norm", hidden, bias=norm_bias, block="final_norm")
+    return head + linear("classifier", "head", labels_of(config), hidden, bias=True)

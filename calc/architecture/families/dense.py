@@ -3,6 +3,7 @@
 from calc.architecture.blocks import dense
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, LLAMA_NORMS, SLIDING, every, heads_of, llama_like
+from calc.architecture.families.forerunners import first_chatglm
 from calc.architecture.families.registry import family
 from calc.architecture.layers import (
     BESIDE,
@@ -149,7 +150,9 @@ def smollm3(config: Config) -> Architecture:
 
 @family("chatglm")
 def chatglm(config: Config) -> Architecture:
-    """ChatGLM 2 and 3, and the first GLM 4, under the names of their own code: GLM's layout."""
+    """ChatGLM 2 and 3, and the first GLM 4, under the names of their own code: GLM's layout; the first had another."""
+    if config.has("inner_hidden_size"):
+        return first_chatglm(config)
     config.refuse("add_bias_linear", (False,), "no published ChatGLM 2 or later has biases there")
     config.refuse("multi_query_attention", (True,), "all published ones share KV heads")
     renamed = {

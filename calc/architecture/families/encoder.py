@@ -38,6 +38,14 @@ def encoder(
     return whole._replace(tied=False, output_size=0)
 
 
+# Norms more than BERT's, by the name that a config gives of where it is from: Jina's code for embeddings of code, which
+# text-embeddings-inference tells apart by this name, too; and Spanish ones, whose files have two norms more a layer.
+NORMED = {
+    "jinaai/jina-bert-v2-qk-post-norm": ("q_norm", "k_norm", "out_norm"),
+    "jinaai/jina-embeddings-v2-base-es": ("q_norm", "k_norm"),
+}
+
+
 def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
     """Read an encoder in BERT's layout (arXiv:1810.04805): learned positions, LayerNorms after the blocks, biases."""
     hidden, layers = config.hidden("hidden_size", "dim"), config.layers("num_hidden_layers", "n_layers")
@@ -45,6 +53,9 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
     heads, _, size = heads_of(config, hidden, "n_heads")
     seen = Attention(heads, heads, size, causal=False, rotary=False, wide_softmax=False)
     attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    for name in NORMED.get(config.text("_name_or_path", ""), ()):
+        more = norm(f"self_attn.{name}", hidden, bias=True, block="attention")
+        attention = attention._replace(tensors=attention.tensors + more)
     dropout = config.number("dropout" if config.has("dropout") else "hidden_dropout_prob", default=0.1, most=1)
     activation = config.text("activation" if config.has("activation") else "hidden_act", "gelu")
     table: Tensors = ()
@@ -66,8 +77,20 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
             style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
-        last=text_head(config, hidden, pooled=pooled),
+        last=words_head(config, hidden) or text_head(config, hidden, pooled=pooled),
     )
+
+
+def words_head(config: Config, hidden: int) -> Tensors:
+    """Return what tells words behind an encoder, as those of sparse vectors have (SPLADE, arXiv:2107.05720).
+
+    A matrix, a norm and a bias for each word; the words are those of the embedding.
+    """
+    if "ForMaskedLM" not in config.classes:
+        return ()
+    head = linear("lm_head.dense", "head", hidden, hidden, bias=True)
+    head += norm("lm_head.norm", hidden, bias=True, block="head")
+    return (*head, Tensor("lm_head.bias", "head", (config.integer("vocab_size"),)))
 
 
 def text_feed(config: Config, hidden: int, width: int, activation: str) -> FeedForward:

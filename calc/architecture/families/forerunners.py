@@ -1,4 +1,4 @@
-"""Families from before GPT-2's and BERT's layouts were settled: GPT-1 and XLNet."""
+"""Families from before their successors' layouts were settled: GPT-1, XLNet and the first ChatGLM."""
 
 from calc.architecture.blocks import Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -62,4 +62,24 @@ def xlnet(config: Config) -> Architecture:
         block=layer(reader(mixer), feed, *around, style=Style(LAYER_NORM, AFTER, True)),
         embeddings=(Tensor("mask_emb", "other_embedding", (1, 1, hidden)),),
         last=(Tensor("lm_loss.bias", "head", (config.integer("vocab_size"),)),),
+    )
+
+
+def first_chatglm(config: Config) -> Architecture:
+    """ChatGLM 6B, before its second: GLM's layers (arXiv:2210.02414) with LayerNorms and biases, rotary positions.
+
+    How it weighs what stands beside a layer has no parameters.
+    """
+    hidden, layers = config.hidden(), config.layers("num_layers")
+    context = config.integer("max_sequence_length", default=0, least=0) or None
+    return gpt_like(
+        config.completed({"max_position_embeddings": context, "num_hidden_layers": layers}),
+        hidden=hidden,
+        layers=layers,
+        heads=heads_of(config, hidden),
+        width=config.integer("inner_hidden_size"),
+        tied=True,
+        activation="gelu",
+        rotary=True,
+        joined=True,
     )

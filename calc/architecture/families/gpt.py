@@ -184,9 +184,30 @@ def falcon(config: Config) -> Architecture:
     return whole._replace(files=FileRules(falcon=True))
 
 
-@family("nemotron")
+@family("nemotron", "jais2")
 def nemotron(config: Config) -> Architecture:
-    """Nemotron 4 and Minitron: LayerNorms with biases, a plain MLP with squared ReLU, an output matrix of its own."""
+    """Nemotron 4, Minitron, Jais 2: LayerNorms with biases, a plain MLP with squared ReLU, an output matrix apart."""
+    hidden, biased = config.hidden(), config.text("model_type", "") == "jais2"
+    attention_bias = config.flag("attention_bias", default=biased)
+    return gpt_like(
+        config,
+        hidden=hidden,
+        layers=config.layers(),
+        heads=heads_of(config, hidden),
+        width=config.integer("intermediate_size"),
+        tied=False,
+        activation=config.text("hidden_act", "relu2"),
+        rotary=True,
+        joined=True,
+        qkv_bias=attention_bias,
+        out_bias=attention_bias,
+        mlp_bias=config.flag("mlp_bias", default=biased),
+    )
+
+
+@family("persimmon")
+def persimmon(config: Config) -> Architecture:
+    """Persimmon: GPT-NeoX's parts one behind the other, squared ReLU and a norm on each query and key head."""
     hidden = config.hidden()
     return gpt_like(
         config,
@@ -198,9 +219,8 @@ def nemotron(config: Config) -> Architecture:
         activation=config.text("hidden_act", "relu2"),
         rotary=True,
         joined=True,
-        qkv_bias=config.flag("attention_bias", default=False),
-        out_bias=config.flag("attention_bias", default=False),
-        mlp_bias=config.flag("mlp_bias", default=False),
+        fused=True,
+        qk_norm="head" if config.flag("qk_layernorm", default=True) else "",
     )
 
 

@@ -8,7 +8,7 @@ from calc.architecture.decoders import FULL, LLAMA_NORMS, SPARSE, assemble, deco
 from calc.architecture.families.mixture import MOST_EXPERTS, after_first, expert_counts, shared_experts
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Attention, TokenCache
-from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, linear, norm
+from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensors, linear, norm
 
 INDEXED = "indexed_attention"
 
@@ -51,12 +51,20 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
     return Mixer(tensors, attention, caches=caches)
 
 
-def deepseek_like(config: Config, mixers: Sequence[str], dense_layers: int | None = None) -> Architecture:
-    """Read a decoder of latent attention with a few dense layers and then experts; some layers may have an indexer."""
+def deepseek_like(
+    config: Config, mixers: Sequence[str], dense_layers: int | None = None, after: Tensors = ()
+) -> Architecture:
+    """Read a decoder of latent attention with a few dense layers and then experts; some layers may have an indexer.
+
+    `after` stands behind the experts of a layer.
+    """
     hidden = config.hidden()
 
     def feed(kind: str) -> FeedForward:
-        return shared_experts(config) if kind == SPARSE else dense(hidden, config.integer("intermediate_size"))
+        if kind != SPARSE:
+            return dense(hidden, config.integer("intermediate_size"))
+        experts = shared_experts(config)
+        return experts._replace(tensors=experts.tensors + after)
 
     return decoder(
         config,
@@ -72,6 +80,12 @@ def deepseek_like(config: Config, mixers: Sequence[str], dense_layers: int | Non
 def deepseek(config: Config) -> Architecture:
     """DeepSeek V2, V3 and R1, Kimi K2, GLM 4.7 Flash, Mistral 4. Multi-token-prediction layers are not part of it."""
     return deepseek_like(config, [FULL] * config.layers())
+
+
+@family("axk1", defaults={"first_k_dense_replace": 1})
+def axk1(config: Config) -> Architecture:
+    """A.X K1 (arXiv:2601.09200): DeepSeek V3 with a norm behind the experts."""
+    return deepseek_like(config, [FULL] * config.layers(), after=norm("post_mlp_layernorm", config.hidden()))
 
 
 @family("minicpm3")

@@ -151,6 +151,22 @@ def paligemma(config: Config) -> Architecture:
     return with_tower(config, text, tower + linear("projector", BLOCK, outputs, hidden, bias=True))
 
 
+@with_towers("colpali")
+def colpali(config: Config) -> Architecture:
+    """ColPali (arXiv:2407.01449): PaliGemma with a narrow vector of each token in place of words.
+
+    All tokens see each other, as those of a prompt do in PaliGemma.
+    """
+    vlm = config.nested("vlm_config")
+    whole, size = paligemma(vlm), config.integer("embedding_dim", default=128)
+    head = whole.head + linear("embedding_proj_layer", "head", size, whole.hidden_size, bias=True)
+    kinds = tuple(
+        kind._replace(attention=kind.attention and kind.attention._replace(causal=False), caches=())
+        for kind in whole.kinds
+    )
+    return whole._replace(family="colpali", kinds=kinds, tied=False, output_size=0, head=head)
+
+
 @with_towers("mistral3")
 def mistral3(config: Config) -> Architecture:
     """Mistral Small 3.1 and Ministral 3: Pixtral's tower, and a merger of two by two patches."""

@@ -1,8 +1,9 @@
-"""Families of dense decoders in Llama's layout whose norms stand after blocks, around them, or once for two of them."""
+"""Families of decoders in Llama's layout whose norms stand after blocks, around them, or once for two of them."""
 
-from calc.architecture.blocks import dense
+from calc.architecture.blocks import dense, mixture
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, LLAMA_NORMS, LLAMA_STYLE, SLIDING, every, llama_like
+from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.registry import family
 from calc.architecture.layers import AROUND, BESIDE, ON_OUTPUT, WIDE_RMS, Architecture, Style
 
@@ -89,4 +90,27 @@ def glm(config: Config) -> Architecture:
         mlp=dense(config.hidden(), config.integer("intermediate_size"), fused=True),
         layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm") if both else LLAMA_NORMS,
         style=Style(place=AROUND) if both else LLAMA_STYLE,
+    )
+
+
+KOLIBRI = {"num_experts": 384, "num_experts_per_tok": 6, "shared_expert_intermediate_size": 512}
+
+
+@family("kolibri1", defaults={**KOLIBRI, "moe_intermediate_size": 512, "sliding_window": 513})
+def kolibri1(config: Config) -> Architecture:
+    """Kolibri 1: norms around each block and on query and key heads, narrow experts beside a shared one everywhere.
+
+    One layer in five sees everything and has no positions.
+    """
+    before, after = LLAMA_NORMS
+    experts, active = expert_counts(config, "num_experts", "num_local_experts")
+    width, shared = config.integer("moe_intermediate_size"), config.integer("shared_expert_intermediate_size")
+    return llama_like(
+        config,
+        qk_norm="head",
+        rotated=(SLIDING,),
+        layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm"),
+        style=Style(place=AROUND),
+        pattern=every(config, lambda layer: (layer + 1) % 5 != 0),
+        experts=mixture(config.hidden(), width, experts=experts, active=active, shared_width=shared),
     )

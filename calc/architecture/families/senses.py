@@ -1,6 +1,6 @@
-"""Families whose language model serves several senses: ERNIE 4.5 VL, where images have experts, and Qwen's Omni."""
+"""Families whose language model serves several senses: ERNIE 4.5 VL, where images have experts, Qwen's Omni, MiMo."""
 
-from calc.architecture.blocks import mixture
+from calc.architecture.blocks import dense, mixture, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
@@ -8,9 +8,16 @@ from calc.architecture.families.registry import family
 from calc.architecture.families.seeing import QWEN3_ASR, audio_of, qwen3_ear, whisper_layers
 from calc.architecture.families.shared_mixture import ERNIE, ernie4_5_moe
 from calc.architecture.families.towers import AUDIO
-from calc.architecture.families.vision import BLOCK, qwen2_5_tower, qwen3_tower, transformer
-from calc.architecture.layers import Architecture
-from calc.architecture.tensors import Tensor, Tensors, linear, norm
+from calc.architecture.families.vision import (
+    BLOCK,
+    merged_patches,
+    patches,
+    qwen2_5_tower,
+    qwen3_tower,
+    transformer,
+)
+from calc.architecture.layers import Architecture, Attention
+from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
 OF_IMAGES = "vision_expert"  # the block of experts that stand in the layers, and that text does not pass
 
@@ -106,3 +113,58 @@ def qwen3_omni_moe(config: Config) -> Architecture:
     text = text_of(inner, "qwen3_moe").replaced({"model_type": "qwen3_moe"}).completed({"tie_word_embeddings": False})
     ear = qwen3_ear(audio_of(inner).completed(QWEN3_ASR), text.hidden())
     return with_tower(config, text, qwen3_tower(vision_of(inner), deep=True) + ear)
+
+
+def mimo_tower(vision: Config) -> Tensors:
+    """Return MiMo V2.5's tower: heads share keys, and layers with a window have a sink for each head."""
+    hidden, outputs, depth = vision.hidden(), vision.integer("out_hidden_size"), vision.layers("depth")
+    heads, shared = vision.integer("num_heads", most=2**20), vision.integer("num_key_value_heads", most=2**20)
+    attention = Attention(heads, shared, vision.integer("qk_channels", default=64))
+    layer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True).tensors
+    layer += dense(hidden, vision.integer("intermediate_size"), bias=True).tensors + norms(hidden, "norm1", "norm2")
+    tower = patches(vision, bias=False, frames=vision.integer("temporal_patch_size", most=64))
+    tower += tuple(part._replace(name=f"vision.layers.{part.name}", block=BLOCK, copies=depth) for part in layer)
+    if vision.flag("use_sink", default=False):
+        whole = vision.integers("fullatt_block_indexes") or ()
+        windowed = sum(index not in whole for index in range(depth))
+        tower += (Tensor("vision.layers.sinks", BLOCK, (heads,), copies=windowed),)
+    merged = hidden * merged_patches(vision)
+    tower += norm("vision.merger.norm", hidden, block=BLOCK)
+    tower += linear("vision.merger.linear_fc1", BLOCK, merged, merged, split=SPLIT_OUT)
+    return tower + linear("vision.merger.linear_fc2", BLOCK, outputs, merged, split=SPLIT_IN)
+
+
+def mimo_ear(audio: Config) -> Tensors:
+    """Return what hears in MiMo V2.5: a table for each code of a moment of sound, Qwen 2's layers, two matrices."""
+    audio.refuse("projection_layers", (2,), "no published one projects by another number of matrices")
+    audio.refuse("add_post_norm", (True,), "no published one ends without a norm")
+    hidden, outputs = audio.integer("input_local_dim"), audio.integer("out_hidden_size")
+    heads, size = audio.integer("input_local_attn_heads", most=2**20), audio.integer("input_local_head_dim")
+    layer = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True).tensors
+    layer += dense(hidden, audio.integer("input_local_intermediate_size")).tensors + norms(hidden, "norm1", "norm2")
+    depth = audio.layers("input_local_layers")
+    tower: Tensors = (Tensor("audio.speech_embeddings.weight", AUDIO, (code_rows(audio), hidden)),)
+    tower += tuple(part._replace(name=f"audio.layers.{part.name}", block=AUDIO, copies=depth) for part in layer)
+    tower += norm("audio.norm", hidden, block=AUDIO)
+    together = hidden * audio.integer("group_size", most=64)
+    tower += linear("projector.audio.0", AUDIO, 4 * together, together, split=SPLIT_OUT)
+    return tower + linear("projector.audio.2", AUDIO, outputs, 4 * together, split=SPLIT_IN)
+
+
+def code_rows(audio: Config) -> int:
+    """Return the rows of all tables of codes: the config writes one number for all, or each between hyphens."""
+    name, channels = "speech_vocab_size", audio.integer("audio_channels", most=2**10)
+    sizes = str(audio.values.get(name)).split("-")
+    if len(sizes) not in (1, channels) or not all(size.isdecimal() and len(size) < 8 for size in sizes):
+        raise audio.error(name, f"must be a number, or one for each of {channels} channels between hyphens")
+    return sum(map(int, sizes)) * (channels if len(sizes) == 1 else 1)
+
+
+@with_towers("mimo_v2")
+def mimo_v2(config: Config) -> Architecture:
+    """MiMo V2.5 and 2.6: MiMo V2 Flash's layers, and towers that see and hear where the config gives them."""
+    text = text_of(config, "mimo_v2_flash")
+    tower = mimo_tower(config.nested("vision_config")) if config.has("vision_config") else ()
+    if config.has("audio_config"):
+        tower += mimo_ear(config.nested("audio_config"))
+    return with_tower(config, text, tower)

@@ -104,8 +104,9 @@ def dots(config: Config) -> Architecture:
 
 @family("exaone_moe", "hy_v3", defaults={"first_k_dense_replace": 1})
 def exaone_moe(config: Config) -> Architecture:
-    """K-EXAONE and Hunyuan 3: norms on each query and key head; EXAONE has windows in three layers of four."""
+    """K-EXAONE and Hunyuan 3: norms on each query and key head; EXAONE's last layer of each four sees everything."""
     windowed = config.text("model_type", "") == "exaone_moe" and config.has("sliding_window")
+    last = config.layers() - 1
     bias = config.flag("attention_bias", default=False)
     return llama_like(
         config,
@@ -114,7 +115,7 @@ def exaone_moe(config: Config) -> Architecture:
         qk_norm="head",
         experts=shared_experts(config, shared="num_shared_experts", bias=config.flag("mlp_bias", default=False)),
         sparse=after_first(config),
-        pattern=every(config, lambda layer: windowed and (layer + 1) % 4 != 0),
+        pattern=every(config, lambda layer: windowed and (last - layer) % 4 != 0),
     )
 
 

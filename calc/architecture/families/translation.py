@@ -166,9 +166,10 @@ def m2m_100(config: Config) -> Architecture:
 T5 = {"vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8}
 
 
-@family("t5", "mt5", defaults=T5)
+@family("t5", "mt5", "longt5", defaults=T5)
 def t5(config: Config) -> Architecture:
-    """T5 and Flan-T5 (arXiv:1910.10683), or the encoder alone: learned distances, no biases, a gate from 1.1 on."""
+    """T5, Flan-T5 (arXiv:1910.10683) and LongT5, or the encoder alone: learned distances, a gate from 1.1 on."""
+    config.refuse("encoder_attention_type", ("local",), "what sees summaries of the whole text has tables of its own")
     hidden, heads = config.hidden("d_model"), config.integer("num_heads", most=2**20)
     attention = Attention(heads, heads, config.integer("d_kv"), rotary=False)
     layers = config.layers("num_layers")

@@ -26,14 +26,10 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     if not check.fields(where, entry, MODEL_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    context = entry["context_tokens"]
-    if not isinstance(context, int) or not 128 <= context <= 10**8:
-        check.problem(f"{where}.context_tokens", f"must be from 128 to 100,000,000 tokens, not {context}")
-    elif odd_length(context, entry["config"]):
-        check.problem(f"{where}.context_tokens", f"{context} is neither the config's length nor one that models have")
+    check_context(check, f"{where}.context_tokens", entry["context_tokens"], entry["config"])
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)
-    check_variants(check, where, entry.get("variants", {}), tables)
+    check_variants(check, where, entry, tables)
     published = entry.get("published", {})
     assert isinstance(published, dict)
     for repository, item in published.items():
@@ -46,9 +42,18 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check_reference(check, f"{place}.source", item["source"], tables)
 
 
-def check_variants(check: Check, where: str, variants: object, tables: Tables) -> None:
-    """Check repositories that have other classes or words than their model: what their configs say, and its source."""
-    assert isinstance(variants, dict)
+def check_context(check: Check, place: str, context: object, config: object) -> None:
+    """Check how many tokens a model is made for, by what its config says of lengths."""
+    if not isinstance(context, int) or not 128 <= context <= 10**8:
+        check.problem(place, f"must be from 128 to 100,000,000 tokens, not {context}")
+    elif odd_length(context, config):
+        check.problem(place, f"{context} is neither the config's length nor one that models have")
+
+
+def check_variants(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check repositories with other classes, words or lengths than their model: what their configs say, its source."""
+    variants, config = entry.get("variants", {}), entry["config"]
+    assert isinstance(variants, dict) and isinstance(config, dict)
     for repository, item in variants.items():
         place = f"{where}.variants.{repository}"
         if not isinstance(item, dict) or not said_otherwise(item):
@@ -57,6 +62,8 @@ def check_variants(check: Check, where: str, variants: object, tables: Tables) -
             check_reference(check, f"{place}.source", item["source"], tables)
             for path, key, value in leaves(place, item):
                 check_setting(check, path, key, value)
+            if "context_tokens" in item:
+                check_context(check, f"{place}.context_tokens", item["context_tokens"], {**config, **item})
 
 
 def odd_length(context: int, config: object) -> bool:
