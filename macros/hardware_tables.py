@@ -8,6 +8,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.sizes import size, size_gb
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
+from calc.lines.device_names import CURRENT
 from calc.units import GIB, show_dollars, show_gb, show_gib, show_number, show_times
 from macros.facts import device_link
 from macros.filtered import filtered, missing, sortable
@@ -78,9 +79,13 @@ def link_text(record: Accelerator) -> str:
 
 
 def accelerator_table() -> str:
-    """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source."""
+    """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source.
+
+    Those come first that one can have today, new or by the hour, the newest of them ahead.
+    """
     rows = []
-    for record in sorted(catalog().accelerators(), key=lambda record: record.released, reverse=True):
+    listed = catalog().accelerators()
+    for record in sorted(listed, key=lambda record: (record.availability in CURRENT, record.released), reverse=True):
         rows.append(
             [
                 device_link(record),

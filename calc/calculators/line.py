@@ -9,7 +9,7 @@ from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import parts_html, verdict_html
+from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
@@ -81,7 +81,7 @@ def render_line(examples: Sequence[str]) -> str:
 def example(line: str) -> str:
     """Return an example as a link that asks it, with its answer in a sentence."""
     link = element("a", text(line), href=f"?ask={escaped(line)}")
-    return element("li", f"{link} {element('span', text(answer_line(line)['status']))}")
+    return element("li", f"{link} {element('span', unbroken(answer_line(line)['status']))}")
 
 
 def answer_line(typed: str) -> dict[str, Any]:

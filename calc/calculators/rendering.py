@@ -3,6 +3,7 @@
 The same functions write the answer at build time and in the reader's browser.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ COMPARED_OF_TRAINING = (
     *("model", "method", "framework", "precision", "optimizer", "checkpointing", "cross_entropy", "micro_batch"),
     *("gradient_accumulation", "sequence_tokens", "accelerator", "accelerators", "sharding"),
 )
+WHOLE = re.compile(r"\d[\d,]* × [\w,]*\w|\(?\d+-way")
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
@@ -198,11 +200,16 @@ def source_html(source_id: str) -> str:
     return f"{text(source.publisher)}: {link}" if source.publisher else link
 
 
+def unbroken(said: str) -> str:
+    """Return a sentence as escaped text in which no line ends within a count of something, or before its "-way"."""
+    return WHOLE.sub(lambda found: element("span", found[0], class_="calc-whole"), text(said))
+
+
 def verdict_html(fits: bool | None, headline: str, rest: str, *, asked: str = "") -> str:
     """Return the answer in a sentence; the sign, the word and the colour say the same. Below it is what was asked."""
     state = {True: "yes", False: "no", None: "unknown"}[fits]
     sign = {True: "✓ ", False: "✗ ", None: ""}[fits]
-    inner = element("strong", text(sign + headline)) + " " + text(rest)
+    inner = element("strong", unbroken(sign + headline)) + " " + unbroken(rest)
     question = element("small", text(asked), class_="calc-question") if asked else ""
     return element("p", inner + question, class_="calc-verdict", data_fits=state)
 

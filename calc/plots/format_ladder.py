@@ -25,8 +25,8 @@ def draw(**scenario: object) -> Plot:
             {"bar": name, "from": 0, "to": used / GIB, "colour": colour(used, limit), "shown": said}
             for (name, used), said in zip(steps, words, strict=True)
         ],
-        "names": [{"bar": name, **beside(0, -15), "label": said} for (name, _), said in zip(steps, words, strict=True)],
-        "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {size_gib(limit)}"}] if limit else [],
+        "names": [{"bar": name, **beside(0, -20), "label": said} for (name, _), said in zip(steps, words, strict=True)],
+        "limit": [{"gib": limit / GIB, **beside(0, -9), "label": f"limit: {size_gib(limit)}"}] if limit else [],
     }
     where = f"{own.asked.model_name}{own.where()}"
     return Plot(

@@ -54,10 +54,10 @@ def sensitivity(
             for end in ends
         ],
         "names": [
-            {"line": line, **beside(0, -15), "label": words_of}
+            {"line": line, **beside(0, -20), "label": words_of}
             for (line, _, _), words_of in zip(lines, said, strict=True)
         ],
-        "own": [{"value": own, **beside(share, -4), "label": f"yours: {quantity.show(own)}"}],
+        "own": [{"value": own, **beside(share, -9), "label": f"yours: {quantity.show(own)}"}],
         "limit": [{"value": limit}] if limit else [],
     }
     return Plot(

@@ -38,6 +38,16 @@ def test_every_accelerator_has_its_row_and_what_its_name_opens() -> None:
     assert "checked 20" not in body
 
 
+def test_what_one_can_have_today_comes_first() -> None:
+    """Devices that are sold or rented out stand before those that are announced, left over or changed, newest first."""
+    html = accelerator_table()
+    listed = sorted(catalog().accelerators(), key=lambda device: html.index(f"facts/{device.id}.html"))
+    current = [device.availability in ("sold", "rented") for device in listed]
+    assert current == sorted(current, reverse=True) and not all(current)
+    released = [device.released for device, today in zip(listed, current, strict=True) if today]
+    assert released == sorted(released, reverse=True)
+
+
 def test_named_cards_stand_in_their_sizes() -> None:
     """80 GB is not more than 80: an H100 has a row of its own size, and an MI300X one above it."""
     html = memory_option_table()
