@@ -18,6 +18,7 @@ from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.measured_output.comparison import Run
 from calc.measured_output.terms import SERVED, Reading
+from calc.service.traffic import MOST_REQUESTS
 
 LENGTHS, ENGINE = "Lengths", "Engine"
 MEASURED_NAMES = names_of(SERVED)
@@ -55,6 +56,15 @@ INPUTS: tuple[Input, ...] = (
         "",
         least=1,
         most=1_000_000,
+        topic=LENGTHS,
+    ),
+    Amount(
+        "requests",
+        "Requests in all",
+        "Of a test that ends, so many at a time or all at once. Empty: it goes on.",
+        "",
+        least=1,
+        most=MOST_REQUESTS,
         topic=LENGTHS,
     ),
     Amount(
@@ -109,7 +119,8 @@ INPUTS: tuple[Input, ...] = (
     *hosting.INPUTS,
 )
 NAMES = {field.name for field in INPUTS}
-WHOLE = ("concurrency", "sequence_slots", "batched_tokens")  # numbers that may be left empty
+REQUESTS = ("concurrency", "requests", "requests_per_s")  # how they came
+WHOLE = ("concurrency", "requests", "sequence_slots", "batched_tokens")  # numbers that may be left empty
 PRESETS = (
     Preset("Nothing measured yet: Llama 3.1 8B on an RTX 4090", {}),
     Preset(
@@ -148,6 +159,7 @@ PRESETS = (
             "prompt_tokens": "512",
             "output_tokens": "1024",
             "concurrency": "4",
+            "requests": "20",
             "measured_output_tokens_per_s": "481.95",
             "measured_time_to_first_token_s": "2.731",
         },
@@ -158,17 +170,31 @@ PRESETS = (
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return what a form holds: the run's scenario, whether its parts were measured apart, and what was measured."""
     plain = {name: value for name, value in values.items() if name not in MEASURED_NAMES.values()}
-    apart, division, rate = plain.pop("apart") == "yes", plain.pop("division", None), plain.pop("requests_per_s", None)
+    apart, division = plain.pop("apart") == "yes", plain.pop("division", None)
     for name in WHOLE:
         if name in plain:
             plain[name] = round(amount(plain, name))
     if division:
         plain["parallelism"] = {division: plain.pop("accelerators")}
+    return {"scenario": hosting.scenario(served(plain)), "apart": apart, "measured": measured_of(values, SERVED)}
+
+
+def served(plain: dict[str, object]) -> dict[str, object]:
+    """Return a scenario with its requests as they came: at a rate, in a test that ends, or so many at a time."""
+    rate, requests = plain.pop("requests_per_s", None), plain.pop("requests", None)
     if rate:
-        plain["arrivals"] = {"requests_per_s": rate}
-    if rate or "concurrency" in plain:
+        return asked_of_server(plain, {"requests_per_s": rate})
+    if requests:
+        kept = plain.pop("concurrency", None)
+        return asked_of_server(plain, {"requests": requests} | ({"concurrency": kept} if kept else {}))
+    if "concurrency" in plain:
         del plain["sequences"]
-    return {"scenario": hosting.scenario(plain), "apart": apart, "measured": measured_of(values, SERVED)}
+    return plain
+
+
+def asked_of_server(plain: dict[str, object], arrivals: dict[str, object]) -> dict[str, object]:
+    """Return a scenario whose requests come by themselves, in place of so many sequences at once."""
+    return {name: value for name, value in plain.items() if name != "sequences"} | {"arrivals": arrivals}
 
 
 def answer(asked: dict[str, object]) -> Report:
@@ -186,7 +212,7 @@ def pasted(text: str, present: Mapping[str, str]) -> tuple[Values, str]:
     """
     found, said = read_pasted(text)
     fields = measured_fields(found.terms, SERVED)
-    fields |= {"concurrency": "", "requests_per_s": "", "sequences": "1", "cached_tokens": "0", "apart": "no"}
+    fields |= dict.fromkeys(REQUESTS, "") | {"sequences": "1", "cached_tokens": "0", "apart": "no"}
     fields |= {name: str(value) for name, value in run_fields(found, present).items() if name in NAMES}
     return fields, said
 

@@ -29,13 +29,31 @@ def corrections(run: Run, plain: Mapping[str, Figure], measured: Mapping[str, fl
 
     Times of prompts and of steps depend on each other in a server, so that both are sought in turns. Where only the
     whole time is known, both take the same factor. `plain` is what is computed without any. A run of requests that come
-    on their own takes too long to be sought through.
+    on their own takes too long to be sought through; one that ends is sought through by its steady state.
     """
-    if mismatched(plain, measured) or "arrivals" in run.scenario:
+    if mismatched(plain, measured) or "requests_per_s" in run.scenario.get("arrivals", {}):
         return {}
-    found = {**memory_factor(run, plain, measured), **speed_factors(run, measured)}
+    found = {**memory_factor(run, plain, measured), **speed_factors(*steady(run, plain, measured))}
     kept = {name: round(factor, 4) for name, factor in found.items() if abs(factor - 1) > CLOSE}
     return kept if all(LEAST < factor < MOST for factor in kept.values()) else {}
+
+
+def steady(run: Run, plain: Mapping[str, Figure], measured: Mapping[str, float]) -> tuple[Run, Mapping[str, float]]:
+    """Return a run that ends as a server with as many requests that goes on, and what would be measured of that.
+
+    By how much the two differ is taken from what is computed of both without factors.
+    """
+    if "arrivals" not in run.scenario:
+        return run, measured
+    others = {name: value for name, value in run.scenario.items() if name != "arrivals"}
+    asked = run.scenario["arrivals"]
+    going = Run({**others, "concurrency": asked.get("concurrency", asked["requests"])}, run.apart)
+    own = going.figures()
+    return going, {
+        name: value * own[name].value / plain[name].value
+        for name, value in measured.items()
+        if name in own and name in plain
+    }
 
 
 def speed_factors(run: Run, measured: Mapping[str, float]) -> dict[str, float]:

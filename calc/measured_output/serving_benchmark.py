@@ -3,8 +3,10 @@
 import re
 
 from calc.catalog import Catalog
+from calc.errors import ScenarioError
 from calc.measured_output.names import model_fields
 from calc.measured_output.terms import Reading
+from calc.service.traffic import MOST_REQUESTS
 
 WHAT = "a serving benchmark"
 TITLE = re.compile(r"=+ Serving Benchmark Result =+")
@@ -38,21 +40,20 @@ def read(text: str, catalog: Catalog) -> Reading | None:
         notes += unknown
     if ranks := RANKS.search(text):
         fields |= {"accelerators": int(ranks[1]), **({"division": "tensor"} if int(ranks[1]) > 1 else {})}
-    terms = {"output_tokens_per_s": number(said, "Output token throughput (tok/s)")}
+    terms = {
+        "output_tokens_per_s": number(said, "Output token throughput (tok/s)"),
+        "time_to_first_token_s": number(said, "Mean TTFT (ms)") / 1000,
+        "time_per_output_token_s": (number(said, "Mean TPOT (ms)") or number(said, "Mean ITL (ms)")) / 1000,
+    }
     limit, rate = last(LIMIT, text), last(INTERVAL, text)
-    if limit or rate:
-        first = number(said, "Mean TTFT (ms)") / 1000
-        each = (number(said, "Mean TPOT (ms)") or number(said, "Mean ITL (ms)")) / 1000
-        terms |= {"time_to_first_token_s": first, "time_per_output_token_s": each}
-    if limit:
-        fields["concurrency"] = min(int(limit), round(requests))
-    elif rate:
+    if rate and not limit:
         fields["requests_per_s"] = float(rate)
     else:
-        fields["sequences"] = round(requests)
-        notes.append(
-            "All requests came at once, and no number at a time is said: their whole time is compared, not that of one"
-        )
+        fields |= {"concurrency": min(int(limit), round(requests))} if limit else {}
+        if requests <= MOST_REQUESTS:
+            fields["requests"] = round(requests)
+        elif not limit:
+            raise ScenarioError("text", f"has more than {MOST_REQUESTS:,} requests at once, which are not gone through")
     return Reading(WHAT, fields, {name: value for name, value in terms.items() if value}, tuple(notes))
 
 

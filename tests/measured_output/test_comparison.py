@@ -49,6 +49,20 @@ def test_corrected_answers_are_what_was_measured(run: Run, measured: dict[str, f
         assert figures[name].value == pytest.approx(value, rel=0.005), name
 
 
+@pytest.mark.parametrize("arrivals", [{"requests": 100, "concurrency": 16}, {"requests": 64}])
+def test_a_run_that_ends_is_corrected_by_a_server_that_goes_on(arrivals: dict[str, int]) -> None:
+    """The factors are sought through its steady state: nearly, its own figures are then as they were measured."""
+    run = Run({name: value for name, value in SERVER.items() if name != "concurrency"} | {"arrivals": arrivals})
+    plain = run.figures()
+    slower = {"time_to_first_token_s": 1.3, "time_per_output_token_s": 1.3}
+    measured = {name: plain[name].value * factor for name, factor in slower.items()}
+    figures = run.figures(corrections(run, plain, measured))
+    for name, value in measured.items():
+        assert plain[name].value < figures[name].value == pytest.approx(value, rel=0.1)
+    coming = Run({**run.scenario, "arrivals": {"requests_per_s": 4}})
+    assert corrections(coming, coming.figures(), measured) == {}
+
+
 def test_other_weights_correct_nothing() -> None:
     """A speed with a file a third of the size is no statement about the device."""
     run = Run({**BENCH, **LENGTHS})

@@ -128,3 +128,17 @@ def test_a_text_cut_anywhere_breaks_nothing(text: str, cut: int, end: int) -> No
     except ScenarioError:
         return
     assert all(value > 0 for value in found.terms.values())
+
+
+def test_a_test_longer_than_is_gone_through_goes_on() -> None:
+    """Of more than ten thousand requests so many at a time are kept in the server; all at once they are refused."""
+    plain = pasted("sglang-bench-gpt-oss").replace(
+        "requests:                     20 ", "requests:                     20000 "
+    )
+    found = read_output(plain, catalog())
+    assert "requests" not in found.fields and found.fields["concurrency"] == 4
+    at_once = pasted("vllm-bench-8b").replace(
+        "Successful requests:                     1000", "Successful requests: 20000"
+    )
+    with pytest.raises(ScenarioError, match="10,000 requests at once"):
+        read_output(at_once, catalog())
