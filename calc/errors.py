@@ -27,6 +27,10 @@ class ScenarioError(ValueError):
         self.problems: list[Problem] = [(field, message)]
 
 
+class WrongValueError(ScenarioError):
+    """A value that its field has in no scenario, whatever else that says: no word, no name or no number for it."""
+
+
 def read_whole(read: Callable[[Scenario], T], scenario: Scenario, stand_ins: Mapping[str, tuple[object, ...]]) -> T:
     """Return what `read` makes of a scenario; the ScenarioError that it raises names all problems.
 

@@ -11,7 +11,7 @@ from calc.planner.account import Ledger
 from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.need import Share
-from calc.planner.options import Option, energy_of, tokens_a_second, tokens_per_s
+from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
@@ -127,11 +127,11 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
         "margin": ("bytes left", option.spare_bytes, "B"),
         "energy": ("energy of a million output tokens", energy_of(option), "kWh"),
     }
-    speed = report["speed"] or {}
-    written = "tokens a second of each answer" if question.need.mean_rate is not None else "decode tokens per s"
-    rate = tokens_per_s(question.need, option.candidate, option.typical) if "decode_tokens_per_s" in speed else None
-    known["speed"] = (written, rate, "/s")
-    known["latency"] = ("time per output token s", (speed.get("time_per_output_token_s") or {}).get("typical"), "s")
+    spread, writes = question.need.mean_rate is not None, "decode_tokens_per_s" in option.typical
+    written = "tokens a second of each answer" if spread else "decode tokens per s"
+    read = "passes a second" if spread else "texts a second"
+    known["speed"] = (written if writes else read, rate_of(question.need, option.candidate, option.typical), "/s")
+    known["latency"] = ("time per output token s" if writes else "time of a pass s", time_of(option.typical), "s")
     if question.trains:
         known |= trained(question, option, devices)
     words, value, unit = known[question.rank_by]
@@ -142,7 +142,8 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
     first = f"{words}: {said} {unit if value is not None else ''}".strip()
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else "fewer sequences or bits"
+    change = "shorter sequences" if question.trains else "fewer sequences or bits"
+    change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else change
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 
@@ -163,16 +164,12 @@ def frontier(question: Question, search: Search, options: list[Option]) -> list[
     """Return the options that no other beats in both cost and speed; what is not known is worst."""
     points = []
     for option in options:
-        price, speed = search.price(option.candidate), option.report["speed"] or {}
+        price = search.price(option.candidate)
         if question.trains:
             rate, rent = tokens_a_second(option), option.candidate.devices.rent_per_hour
             price = price if question.limits.buys or not rate or rent is None else rent / rate
         else:
-            rate = (
-                tokens_per_s(question.need, option.candidate, option.typical)
-                if "decode_tokens_per_s" in speed
-                else None
-            )
+            rate = rate_of(question.need, option.candidate, option.typical)
         points.append((inf if price is None else price, -rate if rate else inf))
     return [
         index

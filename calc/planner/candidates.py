@@ -39,7 +39,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     if question.want == "layout":
         yield from layouts(question, facts)
         return
-    shared = {"sequences": 1} if question.need.waiting else {}  # until it is known what a replica is given
+    shared = {str(model): one_request(question, model, facts) for model in question.models}
     order = 0
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
@@ -47,7 +47,8 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
             several = one.together(count)
             for model in question.models:
                 for engine, formats in found:
-                    base = {**question.fields, **shared, **placed(question, accelerator, count), "engine": engine}
+                    asked = {**question.fields, **shared[str(model)]}
+                    base = {**asked, **placed(question, accelerator, count), "engine": engine}
                     group = accelerator.id if question.want == "hardware" else str(model)
                     most = most_replicas(question, count)
                     for divided in (*attended_apart(question, facts, several, model=model, engine=engine), {}):
@@ -56,6 +57,18 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                         )
                         yield Candidate(group, several, scenarios, order, most_replicas=most)
                         order += 1
+
+
+def one_request(question: Question, model: object, facts: Catalog) -> dict[str, object]:
+    """Return the field of what a replica is given, until that is known; none where nothing is shared.
+
+    What comes at random is in a server at a time; a model that writes no text has no answers to follow there.
+    """
+    if question.need.waiting:
+        return {"sequences": 1}
+    if question.need.mean_rate is None:
+        return {}
+    return {"concurrency": 1} if read_model(model, facts).architecture.writes else {"sequences": 1}
 
 
 def attended_apart(
@@ -145,7 +158,8 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
         if question.need.shared and question.want == "models":
             return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
-    most = (question.limits.devices or USUAL_DEVICES) if sold_in_multiples(accelerator) else 1
+    usual = CLUSTERS[-1] if question.need.days is not None else USUAL_DEVICES  # as many as end a run in its days
+    most = (question.limits.devices or usual) if sold_in_multiples(accelerator) else 1
     tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
     if question.trains:
         tried = tuple(sorted({*tried, *CLUSTERS}))
@@ -224,7 +238,8 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
     count = counts(question, accelerator)[0]
     if "parallelism" in question.fields:
         raise ScenarioError("parallelism", 'does not apply: want "layout" looks for it')
-    base = {**question.fields, **placed(question, accelerator, count), "model": question.models[0]}
+    shared = one_request(question, question.models[0], facts)
+    base = {**shared, **question.fields, **placed(question, accelerator, count), "model": question.models[0]}
     architecture = read_asked(Reader({"model": question.models[0]})).demand.architecture
     own = devices(question, facts, accelerator).together(count)
     found = [

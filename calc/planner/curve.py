@@ -1,5 +1,6 @@
 """How a server runs by the number of sequences that it decodes: up to where it is full, and a little beyond."""
 
+from collections.abc import Callable
 from math import exp, log
 
 from calc.performance.load import State, bursts_s, held, state
@@ -73,17 +74,23 @@ class Curve:
         piece_s = found.extra_s + (found.decoding.total if load.mixes else 0.0)
         return found.share / load.ranks * piece_s / (found.step_s * self.server.passes.expected)
 
-    def most_in_time(self, need: Need, most_per_s: float) -> float:
-        """Return the requests a second, up to a number, of which the share asked for has its first token in time."""
+    def most_in_time(self, need: Need, most_per_s: float, kept: Callable[[float], float]) -> float:
+        """Return the requests a second, up to a number, of which the share asked for keeps every time.
+
+        Of so many a second `kept` are answered fast enough. Whether a request waits behind prompts hardly depends on
+        what comes while it is answered: both are kept by the product of their shares.
+        """
         if need.ttft_s is None:
             return most_per_s
         allowed, ttft_s = 1 - need.percentile / 100, need.ttft_s
 
         def strained(decoding: float) -> float:
-            return log(max(self.late(decoding, ttft_s), RARE) / allowed) / log(allowed / RARE) + 1
+            missed = 1 - (1 - self.late(decoding, ttft_s)) * kept(self.state(decoding).requests_per_s)
+            return log(max(missed, RARE) / allowed) / log(allowed / RARE) + 1
 
         end = self.decoding_at(most_per_s)
-        return most_per_s if strained(end) <= 1 else self.state(where(strained, 1.0, NONE, end)).requests_per_s
+        found = where(strained, 1.0, NONE, end)
+        return min(self.state(found).requests_per_s, most_per_s)
 
     def decoding_at(self, requests_per_s: float) -> float:
         """Return the sequences that decode where so many are answered a second, between those that were worked out."""

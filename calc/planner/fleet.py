@@ -4,6 +4,7 @@ A replica is given so many requests that the share asked of them keeps its times
 and then, request by request, as the run says that a report shows.
 """
 
+from collections.abc import Iterator
 from math import ceil, inf, sqrt
 
 from calc.catalog import catalog
@@ -20,6 +21,7 @@ from calc.question import read_question
 from calc.units import show_number
 
 CLEAR = 0.75  # of what a replica could be given by the chances: so much keeps its times in any run
+FEW = 8  # requests in a rank: where it keeps its times with fewer alone, chances are too coarse for that
 LEAST_MEAN = 0.5  # requests in a server: one that has fewer most of the time gets no faster with fewer still
 WIDER = 1.25  # times as many replicas are tried after what was too few, and more each time
 FINE = 24  # up to twice as many replicas are added one by one, then more
@@ -54,7 +56,11 @@ class Fleet:
             return self.too_slow()
         answered = curve.answered_per_s()
         each = most_per_s(answered_per_s=answered, most=most, share=self.share)
-        capacity = self.server.ranks * curve.most_in_time(need, each)
+
+        def kept(requests_per_s: float) -> float:
+            return Occupancy(requests_per_s=requests_per_s, answered_per_s=answered).kept(most)
+
+        capacity = self.server.ranks * curve.most_in_time(need, each, kept)
         return self.of(ceil(self.rate / capacity * (1 - ALIKE)), most=most, capacity_per_s=capacity)
 
     def of(self, replicas: int, *, most: int, capacity_per_s: float) -> Share:
@@ -73,10 +79,11 @@ class Fleet:
     def confirmed(self, share: Share) -> Share | Miss:
         """Return the same if the run that a report with `arrivals` shows keeps the times, else more replicas.
 
-        What was too much for a replica is then what it could be given at most. Far below that no run is needed.
+        What was too much for a replica is then what it could be given at most. Far below that no run is needed, unless
+        a single request more or less decides.
         """
         each, most = share.requests_per_s or self.rate, share.capacity_per_s or self.rate
-        if each <= CLEAR * most:
+        if each <= CLEAR * most and share.most >= FEW:
             return share._replace(confirmed=True)
         if self.keeps(each):
             return share._replace(confirmed=True)
@@ -130,6 +137,13 @@ class Spread:
         self.candidate, self.people = candidate, people
         self.too_few, self.wider = 0, 1.0
         self.enough: Candidate | None = None
+        self.surely = False  # what serves has to fit surely: it was tight on fewer
+
+    def surer(self) -> Iterator[Candidate]:
+        """Iterate over the candidate on more replicas than were tight, where there are people left to divide."""
+        if self.enough and self.enough.replicas < min(self.people, self.candidate.most_replicas):
+            self.too_few, self.enough, self.surely = self.enough.replicas, None, True
+            yield self.candidate._replace(share=Share(self.too_few + 1))
 
     def next(self, least: int) -> int:
         """Return how many replicas to try, of which so many are needed at least.

@@ -1,21 +1,22 @@
 """What numbers alone say of a candidate, before there is a report of it: limits, bounds, whether it fits, its speed."""
 
 from collections.abc import Mapping
-from math import inf
 
 from calc.catalog import Catalog
-from calc.errors import ScenarioError
+from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import runs_of
 from calc.planner.candidate import Candidate
-from calc.planner.options import Miss, cannot_be, does_not_run, short, slow, too_heavy
+from calc.planner.options import SURE, Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
-from calc.planner.surer import bytes_left, is_sure
+from calc.planner.surer import bytes_left, chance_of
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
+from calc.planning.support import is_served, place_of
 from calc.question import Question as Scenario
 from calc.question import read_question
+from calc.scenario.fields import USUAL
 
 Fitting = tuple[Scenario, Served]
 
@@ -60,7 +61,7 @@ class Inspection(Ranking):
         if isinstance(found, Miss) or candidate.after() is None:
             return found if isinstance(found, Miss) else self.timed(candidate, found)
         self.fitted[candidate.place] = found
-        return candidate._replace(sure=is_sure(found[1]))
+        return candidate._replace(sure=chance_of(found[1]) >= SURE)
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
@@ -116,7 +117,14 @@ class Inspection(Ranking):
         return Miss("context", f"it is made for {longest:,} tokens", tokens / longest)
 
     def fitting(self, candidate: Candidate) -> Fitting | Miss:
-        """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks."""
+        """Return a candidate's first scenario on its fullest device, as `estimate` has it, or what it lacks.
+
+        Of a device on which no engine runs one is read, which says what is wrong with the question, if anything is.
+        """
+        place = place_of(candidate.devices.accelerator)
+        usual = candidate.scenario.get("engine") == USUAL and not candidate.devices.unlike
+        if self.asked and usual and not is_served(facts=self.facts, place=place):
+            return no_engine()
         try:
             found = self.held(read_question(candidate.scenario))
         except ScenarioError as error:
@@ -125,7 +133,13 @@ class Inspection(Ranking):
         return found
 
     def cannot_be(self, error: ScenarioError) -> Miss:
-        """Return that a scenario cannot be asked: a field that others may have, or that is wrong with all of them."""
+        """Return that a scenario cannot be asked: a field that others may have, or that is wrong with all of them.
+
+        Raises ScenarioError for a value of the question that none may have.
+        """
+        own = error.field.split(".")[0]
+        if isinstance(error, WrongValueError) and (own in self.question.fields or own in self.question.have):
+            raise self.of_question(error) from error
         miss = cannot_be(error)
         if miss.reason == "field" and self.refused is None:
             self.refused = error
@@ -135,15 +149,18 @@ class Inspection(Ranking):
         """Raise ScenarioError where no scenario could be asked: it is the question that is wrong."""
         if self.refused is None or self.asked:
             return
-        field = self.refused.field
-        within = "have." if field.split(".")[0] in self.question.have else ""
-        raise ScenarioError(within + field, self.refused.message) from self.refused
+        raise self.of_question(self.refused) from self.refused
+
+    def of_question(self, error: ScenarioError) -> ScenarioError:
+        """Return what is wrong with a scenario by the question's field."""
+        within = "have." if error.field.split(".")[0] in self.question.have else ""
+        return ScenarioError(within + error.field, error.message)
 
     def held(self, read: Scenario) -> Fitting | Miss:
         """Return a scenario on its fullest device, or what it lacks."""
         serving = read.serving()
         if serving is None:
-            return Miss("engine", "no engine is known to run it", inf)
+            return no_engine()
         works = runs_of(read)
         if works.runs is False:
             return does_not_run(serving.engine.id, works)

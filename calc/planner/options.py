@@ -8,9 +8,11 @@ from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate
 from calc.planner.need import Need
 from calc.planning.support import Runs
-from calc.units import show_gib, show_number
+from calc.units import GIB, show_gib, show_number
 
 SURE = 0.95  # of fitting
+HUNDREDTH = GIB // 100  # what sizes are shown to
+MOST_DIGITS = 12  # of two times that differ
 # Fields of a scenario that are looked for, or that each candidate has its own of.
 OPEN = ("accelerators", "parallelism", "weights", "kv_cache", "kv_cache_v", "engine")
 
@@ -49,34 +51,47 @@ def does_not_run(engine: str, works: Runs) -> Miss:
     return Miss("runs", f"{engine}: {'; '.join(message for message, _ in works.because)}", inf)
 
 
+def no_engine() -> Miss:
+    """Return that no engine is known to run it."""
+    return Miss("engine", "no engine is known to run it", inf)
+
+
 def cannot_be(error: ScenarioError) -> Miss:
     """Return that a scenario cannot be asked of this model, device or engine."""
     if error.field == "concurrency":
-        return Miss("engine", "no engine is known to run it", inf)
+        return no_engine()
     reason = "layout" if error.field.split(".")[0] in OPEN else "field"
     return Miss(reason, f"{error.field}: {error.message}", inf)
 
 
 def short(lacking: int, capacity: int) -> Miss:
     """Return how much more memory the fullest device would have to have."""
+    if 2 * lacking < HUNDREDTH:
+        return Miss("memory", "it lacks less than 0.01 GiB on the fullest device", 1 + lacking / max(capacity, 1))
     lacks = f"it lacks {show_gib(lacking)} on the fullest device"
     return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 
 def tight(chance: float) -> Miss:
     """Return that it is likely to fit, and not certain."""
-    return Miss("tight", f"it fits with a chance of {show_number(100 * chance, 2)} %", 1 / chance)
+    return Miss("tight", f"it fits with a chance of {int(100 * chance)} %", 1 / chance)
 
 
 def too_heavy(held: int, room: int) -> Miss:
     """Return that the weights by themselves are more than all devices hold."""
+    if show_gib(held) == show_gib(room):
+        return Miss(
+            "memory", f"the weights alone need a little more than {show_gib(room)}", held / max(room, 1), (room,)
+        )
     lacks = f"the weights alone need {show_gib(held)} of {show_gib(room)}"
     return Miss("memory", lacks, held / max(room, 1), (held, room))
 
 
 def slow(value: float, most: float) -> str:
     """Return that a time is too long."""
-    return f"{show_number(value * 1000, 3)} ms is more than {show_number(most * 1000, 3)} ms"
+    shown = ((show_number(value * 1000, digits), show_number(most * 1000, digits)) for digits in range(3, MOST_DIGITS))
+    first, second = next((pair for pair in shown if pair[0] != pair[1]), ("a little more", show_number(most * 1000)))
+    return f"{first} ms is more than {second} ms"
 
 
 def room_of(memory: dict[str, Any]) -> tuple[int, int]:
@@ -104,10 +119,25 @@ def tokens_a_second(option: Option) -> float | None:
     return speed["tokens_per_s_per_device"]["typical"] * option.candidate.devices.number if speed else None
 
 
-def tokens_per_s(need: Need, candidate: Candidate, speed: Mapping[str, float]) -> float:
-    """Return the tokens a second that rank a way: of all who are counted, or of each answer where requests come."""
-    share = candidate.share
-    if need.mean_rate is not None:
-        return 1 / speed["time_per_output_token_s"]
-    rate = speed["decode_tokens_per_s"]
+def rate_of(need: Need, candidate: Candidate, speed: Mapping[str, float]) -> float | None:
+    """Return what ranks a way by speed: tokens a second of all who are counted, or of each answer where requests come.
+
+    Of a model that writes no text, texts a second, or passes where requests come; None where it is not known.
+    """
+    share, texts = candidate.share, candidate.scenario.get("sequences", 1)
+    if "decode_tokens_per_s" in speed:
+        if need.mean_rate is not None:
+            return 1 / speed["time_per_output_token_s"]
+        rate = speed["decode_tokens_per_s"]
+    elif "time_to_first_token_s" in speed and isinstance(texts, int):
+        if need.mean_rate is not None:
+            return 1 / speed["time_to_first_token_s"]
+        rate = texts / speed["time_to_first_token_s"]
+    else:
+        return None
     return rate if share is None else rate * (need.waiting or 1) / share.requests
+
+
+def time_of(speed: Mapping[str, float]) -> float | None:
+    """Return what ranks a way by latency: the time for each token, or of a pass where no text is written."""
+    return speed.get("time_per_output_token_s", speed.get("time_to_first_token_s"))

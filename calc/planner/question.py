@@ -223,7 +223,6 @@ def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict
     if need.mean_rate is not None:
         if given["want"] == "limit" and given["of"] != "model":
             raise ScenarioError(asked, "does not apply: the most of something is asked of one server")
-        fields["concurrency"] = 1  # until it is known what a replica is given
     elif need.waiting is not None:
         fields["sequences"] = need.waiting
     return fields

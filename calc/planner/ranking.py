@@ -10,7 +10,7 @@ from calc.catalog import Catalog
 from calc.planner.bound import Bound, Bounds, alike
 from calc.planner.candidate import Candidate, Own
 from calc.planner.devices import Devices
-from calc.planner.options import Miss, Option, tokens_per_s
+from calc.planner.options import Miss, Option, rate_of, time_of
 from calc.planner.question import Question
 from calc.planning.fit import MOST_SEQUENCES
 from calc.scenario.model import known_architecture
@@ -115,11 +115,10 @@ class Ranking:
         if rank == "energy":
             watts = candidate.devices.power_w
             return (True, 0.0) if rate is None or not watts or candidate.devices.unlike else (False, watts / rate)
-        if "decode_tokens_per_s" not in speed:
+        time, fast = time_of(speed), rate_of(self.question.need, candidate, speed)
+        if time is None or fast is None:
             return True, 0.0
-        if rank == "latency":
-            return False, speed["time_per_output_token_s"]
-        return False, -tokens_per_s(self.question.need, candidate, speed)
+        return False, time if rank == "latency" else -fast
 
     def price(self, candidate: Candidate) -> float | None:
         """Return what devices cost: their price where the reader buys, else their rent of a month."""

@@ -3,7 +3,7 @@
 Whatever is shown went through `estimate` itself. What is not shown was tried too, or could not have come before.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import count as counting
 from math import ceil, inf
@@ -13,14 +13,15 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
+from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, room_of, short, tight
+from calc.planner.options import SURE, Miss, Option, room_of, short, tight
 from calc.planner.question import Question
 from calc.planner.ranking import OF_SPEED
 from calc.planner.steps import Steps, finished
-from calc.planner.surer import surely_fits
+from calc.planner.surer import likely_fits
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.serving_load import server_of
 
@@ -34,7 +35,7 @@ class Search(Inspection):
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
         self.rejected: dict[str, dict[str, Any]] = {}
-        self.fleets = dict[tuple[int, int], Fleet]()  # of candidates that share requests
+        self.fleets = dict[tuple[int, int], Fleet | Readers]()  # of candidates that share requests
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
         self.ended = False  # where a limit is asked for: at the end of what is looked for, before anything was too much
@@ -64,8 +65,8 @@ class Search(Inspection):
                 heappush(
                     line, (self.is_last(answer), self.value(answer), order, next(self.turn), answer.candidate, answer)
                 )
-                if not answer.is_sure and (rest := candidate.after()):
-                    heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
+                for other in self.instead(answer):
+                    heappush(line, (open_, self.at_best(other), order, next(self.turn), other, None))
             elif isinstance(answer, Candidate):
                 self.remember(answer)
                 heappush(line, (open_ or answer.tight, self.standing(answer), order, next(self.turn), answer, None))
@@ -75,6 +76,15 @@ class Search(Inspection):
                     heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
+
+    def instead(self, option: Option) -> Iterator[Candidate]:
+        """Iterate over what may surely fit where an option is tight: another scenario, and people on more replicas."""
+        if option.is_sure:
+            return
+        if rest := option.candidate.after():
+            yield rest
+        if spread := self.spreads.get(option.candidate.place):
+            yield from spread.surer()
 
     def in_line(self, tried: Iterable[Candidate]) -> Line:
         """Return candidates in the order of what they can at best be, as a heap."""
@@ -146,7 +156,7 @@ class Search(Inspection):
             return miss
         if (share := sized.share) is None or not share.requests:
             return sized
-        sized = sized._replace(sure=surely_fits(sized.scenario)) if sized.after() else sized
+        sized = sized._replace(sure=likely_fits(sized.scenario) >= SURE) if sized.after() else sized
         ranked = self.question.rank_by in OF_SPEED and self.question.need.mean_rate is not None
         return self.paced(sized, share) if ranked else sized
 
@@ -175,21 +185,23 @@ class Search(Inspection):
         share = fleet.fewest()
         return share if isinstance(share, Miss) else candidate.given(share)
 
-    def fleet_of(self, candidate: Candidate) -> Fleet | Miss:
+    def fleet_of(self, candidate: Candidate) -> Fleet | Readers | Miss:
         """Return the replicas of a candidate's first scenario, of which it is open how many there are."""
         found = self.fitting(candidate)
         if isinstance(found, Miss):
             return found
         asked, served = found[0].asked, found[1]
-        writes = served.demand.architecture.writes
-        server = server_of(served, asked.output_tokens, asked.cached_tokens) if writes else None
+        if not served.demand.architecture.writes:
+            return Readers(served, self.question.need)
+        server = server_of(served, asked.output_tokens, asked.cached_tokens)
         if server is None:
             return Miss("speed", "its speed is not known", inf)
         return Fleet(candidate.scenario, served, server, self.question.need)
 
     def confirmed(self, candidate: Candidate, share: Share) -> Candidate | Miss:
         """Return a candidate whose replicas keep the times in a run of requests at random, or one with more of them."""
-        found = self.fleets[candidate.place].confirmed(share)
+        fleet = self.fleets[candidate.place]
+        found = fleet.confirmed(share) if isinstance(fleet, Fleet) else share
         return found if isinstance(found, Miss) else self.within(candidate.given(found))
 
     def shared_by_people(self, candidate: Candidate) -> Candidate | Miss:
@@ -197,7 +209,10 @@ class Search(Inspection):
         people = self.question.need.waiting or 1
         spread = self.spreads.setdefault(candidate.place, Spread(candidate, people))
         tried = spread.next(candidate.replicas)
-        found = self.timed(candidate.given(Share(tried, ceil(people / tried))))
+        given = candidate.given(Share(tried, ceil(people / tried)))
+        found = self.timed(given)
+        if spread.surely and isinstance(found, Candidate) and (chance := likely_fits(given.scenario)) < SURE:
+            found = tight(chance)
         if isinstance(found, Miss) and (found.reason == "runs" or candidate.most_replicas == 1 or tried == people):
             return found
         return spread.after(tried, found)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 
 from calc.memory.runtime import Runtime
-from calc.planner.options import SURE, Option, room_of
+from calc.planner.options import Option, room_of
 from calc.planning.bounds import END, chance_of_fitting
 from calc.planning.served import Served, serve
 from calc.planning.serving_report import pool_range, total_range
@@ -15,23 +15,23 @@ STEP = 256  # tokens: a context is a multiple of it
 LEAST_SHARE = 4  # a context is not cut to less than this part of it
 
 
-def surely_fits(scenario: Mapping[str, object]) -> bool:
-    """Return whether a scenario that fits does so surely, by the numbers of its report and without making one."""
+def likely_fits(scenario: Mapping[str, object]) -> float:
+    """Return how likely a scenario fits, by the numbers of its report and without making one."""
     read = read_question(scenario)
     serving = read.serving()
-    return serving is not None and is_sure(serve(serving, read.demand, read.layout, most=False))
+    return chance_of(serve(serving, read.demand, read.layout, most=False)) if serving else 0.0
 
 
-def is_sure(served: Served) -> bool:
-    """Return whether what is served surely fits."""
+def chance_of(served: Served) -> float:
+    """Return how likely what is served fits."""
     runtime, free = served.runtime, free_pool(served.runtime)
     if runtime.capacity is None:
-        return False
+        return 0.0
     if free is not None:
         spare, upper = free, pool_range(served, free)[1] - free
     else:
         spare, upper = runtime.capacity - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
-    return chance_of_fitting(room_bytes=runtime.capacity, spare_bytes=spare, upper_bytes=upper) >= SURE
+    return chance_of_fitting(room_bytes=runtime.capacity, spare_bytes=spare, upper_bytes=upper)
 
 
 def free_pool(runtime: Runtime) -> int | None:

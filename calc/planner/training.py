@@ -10,51 +10,34 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.estimate import estimate
-from calc.memory.training.plan import Plan
-from calc.memory.training.reserve import Total, totals
-from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, devices
-from calc.planner.options import SURE, Miss, Option, short, tokens_a_second, too_heavy
+from calc.planner.options import SURE, Miss, Option, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
-from calc.planner.search import LEAST_CHANCE, Search
+from calc.planner.search import LEAST_CHANCE
 from calc.planner.steps import Steps
+from calc.planner.training_sizing import Sizing
 from calc.planner.training_ways import CHECKPOINTING, methods, of_number, stopped, training_candidates, ways
-from calc.planning.bounds import chance_of_fitting, least
-from calc.planning.training_fit import fullest_within
-from calc.question import read_asked
-from calc.scenario.fields import OF_ACCELERATOR
-from calc.scenario.reader import Reader, whole
-from calc.training.reading import read_training
+from calc.planning.bounds import least
+from calc.scenario.reader import whole
 from calc.units import DAY_S, HOUR_S, show_number
 
 WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"])  # in the host's memory
 SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
+LEANER = 1.01  # times the memory that a way needs at most which recomputes more than another
 MICRO_BATCHES = (2, 4, 8, 16, 32)
 MOST_BATCH = MICRO_BATCHES[-1]
 GROWN = ("sharding", "checkpointing", "offload", "micro_batch")  # what is found for a number of devices
-PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
-OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
-VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
 
 
-class TrainingSearch(Search):
+class TrainingSearch(Sizing):
     """A question about training, asked of one candidate after the other."""
-
-    def __init__(self, question: Question, facts: Catalog) -> None:
-        super().__init__(question, facts)
-        self.plans: dict[tuple[object, ...], Plan | ScenarioError] = {}
-        self.known: dict[str, Architecture] = {}
-        self.rates: dict[tuple[object, ...], float] = {}
-        self.needs: dict[tuple[object, ...], Total] = {}
-        self.beyond: dict[tuple[object, ...], int] = {}  # the largest capacity known to be too little for what stays
 
     def at_best(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate, no worse than that of any way to train on its devices; less is better."""
@@ -81,16 +64,6 @@ class TrainingSearch(Search):
         each = fleet.rent_per_hour if rank == "cost" else fleet.power_w
         return rate is None or each is None, fleet.number if rate is None or each is None else each / rate
 
-    def most_per_s(self, candidate: Candidate) -> float | None:
-        """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
-        device, scenario = candidate.devices.accelerator, candidate.scenario
-        rate = most_products_per_s(device, self.facts.training_step.values)
-        fast = device.quantity("fp8") if scenario.get("precision") == "fp8-mixed" else None
-        used = least(self.architecture(candidate), self.facts.number_format("bf16")).multiplied
-        if rate is None or not used:
-            return None
-        return candidate.devices.number * max(rate, fast or 0.0) / (2 * PASSES[str(scenario["method"])] * used)
-
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: the fastest way that fits, then its report."""
         if candidate.ideal is not None:
@@ -115,20 +88,47 @@ class TrainingSearch(Search):
             return too_heavy(held, room)
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
-        grows, misses = "micro_batch" not in base and not candidate.tight, list[Miss]()
+        grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
         waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
         waiting = [scenarios for scenarios in waiting if scenarios]
-        for scenarios in waiting:
-            answer = self.of_ways(candidate, scenarios, LEAST_CHANCE if candidate.tight else SURE)
+        leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])
+        if lacking := self.all_lack(leanest, device, LEAST_CHANCE):
+            return lacking
+        chance = LEAST_CHANCE if candidate.tight else SURE
+        unsure = self.all_lack(leanest, device, chance)
+        misses = [unsure] if unsure else list[Miss]()
+        for scenarios in waiting if not unsure else []:
+            answer = self.of_ways(candidate, scenarios, chance)
             if isinstance(answer, Candidate):
                 best = self.with_ideal(self.larger(answer)) if grows else answer
                 return self.too_long(best) or best
             misses.append(answer)
         if not candidate.tight:
-            likely = [self.likely(candidate._replace(scenarios=(one,))) for scenarios in waiting for one in scenarios]
-            misses += [found for found in likely if isinstance(found, Miss)]
-            if len(misses) < len(waiting) + len(likely):
+            leaner = (one for scenarios in reversed(waiting) for one in reversed(scenarios))
+            if any(isinstance(self.likely(candidate._replace(scenarios=(one,))), Candidate) for one in leaner):
                 return candidate._replace(tight=True)
+        return min(misses, key=lambda miss: miss.ratio)
+
+    @staticmethod
+    def leanest(scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
+        """Return of the ways of each sharding the last, which recomputes most and leaves most in the host's memory."""
+        return list({scenario.get("sharding"): scenario for scenario in scenarios}.values())
+
+    def all_lack(self, leanest: list[dict[str, object]], device: Accelerator, chance: float) -> Miss | None:
+        """Return what the nearest of the leanest ways lacks where none fits, so that no other of their sharding does.
+
+        A way that recomputes less may need a little less at the end of a step: that is left open here.
+        """
+        misses = list[Miss]()
+        try:
+            for scenario in leanest:
+                miss = self.short_of(scenario, device.capacity_bytes, chance)
+                if miss is None or self.short_of(scenario, int(LEANER * device.capacity_bytes), chance) is None:
+                    return None
+                misses.append(miss)
+        except ScenarioError as error:
+            self.cannot_be(error)  # raises what no way may have; what this one may not have is said where it is tried
+            return None
         return min(misses, key=lambda miss: miss.ratio)
 
     def waiting(self, every: list[dict[str, object]], parts: list[str]) -> list[dict[str, object]]:
@@ -159,13 +159,6 @@ class TrainingSearch(Search):
             return Miss("rent", f"{show_number(costs, 4)} is more than {show_number(money, 4)}", costs / money)
         return None
 
-    def architecture(self, candidate: Candidate) -> Architecture:
-        """Return the architecture of what is trained, read once."""
-        model = candidate.scenario["model"]
-        if (key := str(model)) not in self.known:
-            self.known[key] = read_asked(Reader({"model": model})).demand.architecture
-        return self.known[key]
-
     def of_ways(self, candidate: Candidate, scenarios: list[dict[str, object]], chance: float) -> Candidate | Miss:
         """Return the candidate with the fastest scenario that fits with a chance, or what they lack.
 
@@ -174,8 +167,11 @@ class TrainingSearch(Search):
         best: Candidate | None = None
         misses, device = list[Miss](), candidate.devices.accelerator
         fitting: set[object] = set()
+        leanest = self.leanest(scenarios) if len(scenarios) > 1 else []
+        lacking = {one.get("sharding"): self.all_lack([one], device, chance) for one in leanest}
+        misses += [miss for miss in lacking.values() if miss]
         for scenario in scenarios:
-            if (shards := scenario.get("sharding")) in fitting:
+            if (shards := scenario.get("sharding")) in fitting or lacking.get(shards):
                 continue
             try:
                 miss = self.short_of(scenario, device.capacity_bytes, chance)
@@ -237,95 +233,6 @@ class TrainingSearch(Search):
             least = 2 * size if recomputed(one) >= recomputed(own) else 1
             if least <= MOST_BATCH and self.surely_fits(one, least, candidate):
                 yield one
-
-    def surely_fits(self, scenario: dict[str, object], size: int, candidate: Candidate) -> bool:
-        """Return whether a way surely fits with a micro-batch."""
-        try:
-            capacity = candidate.devices.accelerator.capacity_bytes
-            return self.short_of({**scenario, "micro_batch": size}, capacity, SURE) is None
-        except ScenarioError:
-            return False
-
-    def rate_at(self, scenario: dict[str, object], size: int, candidate: Candidate) -> float:
-        """Return the tokens a second with a micro-batch, whether or not it fits; 0 where they are not known."""
-        device = candidate.devices.accelerator
-        key = key_of(scenario), size, device.id
-        if key not in self.rates:
-            self.rates[key] = self.rate({**scenario, "micro_batch": size}, device) or 0.0
-        return self.rates[key]
-
-    def read(self, scenario: dict[str, object]) -> Plan:
-        """Return a scenario's plan, read once for all kinds of devices; raises ScenarioError."""
-        key = key_of(scenario)
-        if key not in self.plans:
-            self.plans[key] = self.plan_of(scenario)
-        known = self.plans[key]
-        if isinstance(known, ScenarioError):
-            raise known
-        self.asked = True
-        return known
-
-    def plan_of(self, scenario: dict[str, object]) -> Plan | ScenarioError:
-        """Return a scenario's plan, or what is wrong with it."""
-        try:
-            return read_training({name: scenario[name] for name in scenario if name not in OF_DEVICE}, self.facts).plan
-        except ScenarioError as error:
-            return error
-
-    def cannot_be(self, error: ScenarioError) -> Miss:
-        """Return that a scenario cannot be asked; of what is looked for, others can."""
-        if (name := error.field.split(".")[0]) in VARIED and name not in self.question.fields:
-            return Miss("layout", f"{error.field}: {error.message}", inf)
-        return super().cannot_be(error)
-
-    def likely(self, candidate: Candidate) -> Candidate | Miss:
-        """Return a candidate whose scenario more likely fits than not."""
-        try:
-            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LEAST_CHANCE)
-        except ScenarioError as error:
-            return self.cannot_be(error)
-        return miss or candidate
-
-    def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
-        """Return what the fullest device lacks, None where it fits with a chance."""
-        key = key_of(scenario)
-        if key not in self.needs:
-            kind = tuple(item for item in key if item[0] != "checkpointing")  # with any of which as much stays
-            if capacity <= self.beyond.get(kind, 0):
-                return short(capacity, capacity)
-            plan = self.read(scenario)
-            found = fullest_within(plan, capacity)
-            if found is None:
-                self.beyond[kind] = capacity
-                return short(capacity, capacity)
-            self.needs[key] = totals(plan, found[0], self.facts).device
-        needed = self.needs[key]
-        spare, upper = capacity - needed.typical, needed.high - needed.typical
-        if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
-            return None
-        return short(max(-spare, 0), capacity)
-
-    def rate_of(self, scenario: dict[str, object], accelerator: Accelerator) -> float | None:
-        """Return the same, or 0 where it is not known and nothing is asked of it."""
-        rate = self.rate(scenario, accelerator)
-        asked = self.question.need.days is not None or self.question.limits.price_per_run is not None
-        return 0.0 if rate is None and not asked else rate
-
-    def rate(self, scenario: dict[str, object], accelerator: Accelerator) -> float | None:
-        """Return the tokens a second of all devices; None where the device's rates are not known."""
-        plan = self.read(scenario)
-        network = scenario.get("network_gbit_per_s")
-        share = float(network) * 1e9 / 8 if isinstance(network, int | float) else None
-        prepared = prepare(plan, accelerator, share)
-        if prepared is None:
-            return None
-        tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
-        return tokens / step_time(prepared, self.facts.training_step.values).total
-
-
-def key_of(scenario: dict[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return what is the same of scenarios that differ in their kind of device alone."""
-    return tuple(sorted((name, str(scenario[name])) for name in scenario if name not in OF_DEVICE))
 
 
 def recomputed(scenario: dict[str, object]) -> int:

@@ -64,8 +64,7 @@ def bare_fit(answer: Answer) -> Report:
     sequences = demand.sequences_on(answer.layout)
     sequence = (budget.kv_cache + (sequences - 1) * budget.shared) // sequences
     room = max(capacity - budget.total + budget.kv_cache, 0)
-    found = devices_needed(demand, capacity)
-    needed = found[1] if found else None
+    needed = devices_needed(demand, capacity)
     if budget.total <= capacity and (needed is None or needed.devices > answer.layout.devices):
         needed = answer.layout
     return {

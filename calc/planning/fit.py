@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from calc.memory.budget import Budget, Demand, Layout, load_budget
+from calc.memory.budget import Demand, Layout, load_budget
 from calc.planning.layout import MOST_DEVICES, best_layout, fullest, loads, tensor_degrees
 
 MOST_SEQUENCES = 10**7
 T = TypeVar("T")
 
 
-def devices_needed(demand: Demand, capacity_bytes: int) -> tuple[int, Layout, Budget] | None:
-    """Return the fewest devices of a capacity that hold the demand, with the layout; None if `MOST_DEVICES` do not.
+def devices_needed(demand: Demand, capacity_bytes: int) -> Layout | None:
+    """Return the layout of the fewest devices of a capacity that hold the demand; None if `MOST_DEVICES` do not.
 
     Only tensor and pipeline parallelism are searched: data parallelism repeats the weights, so it
     never needs fewer devices.
@@ -21,27 +21,26 @@ def devices_needed(demand: Demand, capacity_bytes: int) -> tuple[int, Layout, Bu
     least = max(1, single.held // max(capacity_bytes, 1))
     most = min(demand.architecture.layer_count * max(tensor_degrees(demand.architecture)), MOST_DEVICES)
 
-    def fitting(count: int) -> tuple[Layout, Budget] | None:
+    def fitting(count: int) -> Layout | None:
         found = best_layout(demand, count)
-        return found if found is not None and found[1].total <= capacity_bytes else None
+        return found[0] if found is not None and found[1].total <= capacity_bytes else None
 
-    found = fewest(least, most, fitting)
-    return (found[0], *found[1]) if found else None
+    return fewest(least, most, fitting)
 
 
-def fewest(least: int, most: int, fitting: Callable[[int], T | None]) -> tuple[int, T] | None:
-    """Return the fewest devices, from `least` to `most`, with what `fitting` finds on them; None if it finds nothing.
+def fewest(least: int, most: int, fitting: Callable[[int], T | None]) -> T | None:
+    """Return what `fitting` finds on the fewest devices, from `least` to `most`, where it finds anything; else None.
 
     Numbers are doubled until one is enough; then each is tried from the last one that was not.
 
-    >>> fewest(3, 100, lambda count: "enough" if count >= 17 else None)
-    (17, 'enough')
+    >>> fewest(3, 100, lambda count: f"enough on {count}" if count >= 17 else None)
+    'enough on 17'
     """
     low, high = least - 1, least
     while low < most and fitting(high) is None:
         low, high = high, min(2 * high, most)
-    between = ((count, fitting(count)) for count in range(low + 1, high + 1)) if low < most else ()
-    return next(((count, found) for count, found in between if found is not None), None)
+    between = (fitting(count) for count in range(low + 1, high + 1)) if low < most else ()
+    return next((found for found in between if found is not None), None)
 
 
 def most_sequences(demand: Demand, layout: Layout, capacity_bytes: int) -> int:

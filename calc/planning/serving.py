@@ -212,8 +212,8 @@ class Serving:
         budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
         return any(budget.weights + budget.kv_cache > capacity for budget in budgets)
 
-    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> tuple[int, Layout] | None:
-        """Return the fewest devices that serve the demand, with the layout; None if `MOST_DEVICES` do not.
+    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> Layout | None:
+        """Return the layout of the fewest devices that serve the demand; None if `MOST_DEVICES` do not.
 
         Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
         whether it serves.
@@ -227,8 +227,7 @@ class Serving:
             most = min(most, 1)
         held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
-        found = fewest(least, most, lambda count: self.fitting(demand, count))
-        return found or ((own.devices, own) if own else None)
+        return fewest(least, most, lambda count: self.fitting(demand, count)) or own
 
     def fitting(self, demand: Demand, devices: int) -> Layout | None:
         """Return the first of the engine's usual divisions over so many devices that serves the demand."""

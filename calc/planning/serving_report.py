@@ -192,8 +192,8 @@ def serving_fit(served: Served) -> Report:
         "kv_pool_tokens": tokens,
         "max_sequences": bounded(served),
         "sequence_limit": fewer_sequences(served.case),
-        "devices_needed": needed[0] if needed else None,
-        "devices_needed_parallelism": division(needed[1]) if needed else None,
+        "devices_needed": needed.devices if needed else None,
+        "devices_needed_parallelism": division(needed) if needed else None,
     }
 
 

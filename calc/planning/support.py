@@ -242,6 +242,16 @@ def runs_on(*, facts: Catalog, engine: str, place: Place | None) -> bool:
     return of_device(facts=facts, engine=engine, place=place) != NO
 
 
+@lru_cache(maxsize=1024)
+def is_served(*, facts: Catalog, place: Place | None) -> bool:
+    """Return whether any engine is known to run on a device, with some model at least."""
+    told = (fact for engine in facts.engines() for fact in facts.support(engine.id))
+    return place is not None and any(
+        fact.about == DEVICE and fact.runs == YES and fact.rank(place.vendor, place.architecture, place.segment)
+        for fact in told
+    )
+
+
 def of_device(*, facts: Catalog, engine: str, place: Place | None) -> str:
     """Return what facts say of an engine on a device, empty where none does."""
     known = [fact for fact in facts.support(engine) if fact.about == DEVICE and fact.holds_in("")]

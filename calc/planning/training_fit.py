@@ -53,8 +53,8 @@ def divided(plan: Plan, devices: int, part: Layout) -> Plan | None:
     )
 
 
-def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int, Layout] | None:
-    """Return the fewest devices on which the run fits, with the layout; None if `MOST_DEVICES` do not.
+def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> Layout | None:
+    """Return the layout of the fewest devices on which the run fits; None if `MOST_DEVICES` do not.
 
     The devices are divided as `divided` says; where the model is divided otherwise in the plan, in that way too.
     """
@@ -71,10 +71,7 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> tuple[int
     if fits(plan):
         found.append(plan.layout)
     layouts = [layout for layout in found if layout is not None]
-    if not layouts:
-        return None
-    layout = min(layouts, key=lambda layout: layout.devices)
-    return layout.devices, layout
+    return min(layouts, key=lambda layout: layout.devices, default=None)
 
 
 def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Layout | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Layout
 from calc.scenario.fields import DEGREES, MOST_DEGREE
 from calc.scenario.reader import Reader, whole
@@ -17,11 +17,11 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
     if given is None:
         return (None, devices) if devices else (Layout(), 1)
     if not isinstance(given, Mapping):
-        raise ScenarioError("parallelism", f"must be an object with {', '.join(DEGREES)}, not {given!r:.60}")
+        raise WrongValueError("parallelism", f"must be an object with {', '.join(DEGREES)}, not {given!r:.60}")
     for name in given:
         if name not in DEGREES:
             hint = nearest(str(name), DEGREES)
-            raise ScenarioError(
+            raise WrongValueError(
                 f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
             )
     degrees = {

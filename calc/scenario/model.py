@@ -43,7 +43,9 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         said_there = {**model.variants.get(name, {}), **model.published.get(value, {})}
         written = value if value in model.published else name or model.id
         architecture = known_architecture(catalog, model.id, name)
-        config, context = {**model.config, **said_there}, model.context_tokens
+        config = {**model.config, **said_there}
+        told = model.variants.get(name, {}).get("context_tokens")
+        context = told if isinstance(told, int) else model.context_tokens
         return ReadModel(model.id, model.name, architecture, context, config=config, written=written, said=said)
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
         given = Config(value["config"])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.scenario.fields import DEFAULTS, FIELDS, MOST_TOKENS
 from calc.units import read_count
 
@@ -45,7 +45,7 @@ class Reader:
         value = self.take(name, default)
         if value not in allowed:
             hint = nearest(str(value), allowed)
-            raise ScenarioError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
+            raise WrongValueError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
@@ -67,7 +67,8 @@ def whole(value: object, field: str, least: int, most: int, instead: tuple[int, 
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         message = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
-        raise ScenarioError(field, message, instead=instead)
+        never = isinstance(value, bool) or not isinstance(value, int) or value < least  # `most` may be another field's
+        raise (WrongValueError if never else ScenarioError)(field, message, instead=instead)
     return value
 
 
@@ -114,6 +115,6 @@ def read_price(reader: Reader, field: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_PRICE:
-        raise ScenarioError(field, f"must be a number from 0 to {MOST_PRICE:,}, not {value!r:.60}")
+        raise WrongValueError(field, f"must be a number from 0 to {MOST_PRICE:,}, not {value!r:.60}")
     reader.filled[field] = value
     return float(value)

@@ -7,7 +7,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Processor
 from calc.derivation import INFO, WRONG, Warn
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Host, Placement, kept_bytes
 from calc.scenario.device import read_rate, read_size
@@ -96,11 +96,11 @@ def read_host(
     if "cache_offload" not in reader.given and (engine is None or engine.id != HOST_ENGINE):
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
     if not isinstance(value, Mapping) or not value:
-        raise ScenarioError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
+        raise WrongValueError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
     for name in value:
         if name not in FIELDS:
             hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"host.{name}", f"is not a field of a host{hint}; fields are {', '.join(FIELDS)}")
+            raise WrongValueError(f"host.{name}", f"is not a field of a host{hint}; fields are {', '.join(FIELDS)}")
     filled: dict[str, object] = {}
     if "processor" in value:
         processor = named_processor(value["processor"], catalog)
@@ -150,7 +150,7 @@ def host_of(processor: Processor) -> Host:
 def named_processor(value: object, catalog: Catalog) -> Processor:
     """Return a processor by its id, or by its name as people and systems write it."""
     if not isinstance(value, str):
-        raise ScenarioError("host.processor", f"must be the name of a processor, not {value!r:.60}")
+        raise WrongValueError("host.processor", f"must be the name of a processor, not {value!r:.60}")
     plain = REMARKS.sub(" ", value)
     for name in (value, plain, MAKERS.sub(" ", plain)):
         if found := catalog.lookup("processors", name.strip()):

@@ -7,7 +7,7 @@ from calc.architecture.drafters import eagle, predicting
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Engine, Mixture, StoredWeights, Weights
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.drafts import DRAFT, EAGLE, METHODS, MTP, Draft
 from calc.scenario.fields import OF_HOST, PUBLISHED
 from calc.scenario.formats import chosen_weights
@@ -25,11 +25,11 @@ def read_speculation(
     """Return how tokens are drafted."""
     value = reader.given["speculation"]
     if not isinstance(value, Mapping):
-        raise ScenarioError("speculation", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
+        raise WrongValueError("speculation", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
     for name in value:
         if name not in FIELDS:
             hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"speculation.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
+            raise WrongValueError(f"speculation.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
     method = read_method(value, engine, architecture)
     for name in OF_HOST:
         if name in reader.given:
@@ -72,7 +72,7 @@ def read_method(value: Mapping[str, object], engine: Engine | None, architecture
     method, field = value.get("method"), "speculation.method"
     if method not in METHODS:
         hint = nearest(str(method), METHODS)
-        raise ScenarioError(field, f"must be {' or '.join(METHODS)}, not {method!r:.60}{hint}", instead=METHODS)
+        raise WrongValueError(field, f"must be {' or '.join(METHODS)}, not {method!r:.60}{hint}", instead=METHODS)
     if not architecture.writes or architecture.has_encoder:
         raise ScenarioError("speculation", "does not apply: it is modelled for decoders alone")
     if engine is not None and method not in engine.drafters:

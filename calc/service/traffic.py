@@ -56,11 +56,12 @@ def read_traffic(
 
 
 def read_pace(value: Mapping[str, object]) -> tuple[dict[str, object], Arrivals]:
-    """Return when requests come, as it is filled in and as it is meant: at a rate without end, or all at once."""
+    """Return when requests come, as it is filled in and as it is meant: at a rate without end, or so many in all."""
     if "requests" in value:
+        when = "come as others are answered" if "concurrency" in value else "all come at once"
         for name in ("requests_per_s", "burstiness"):
             if name in value:
-                raise ScenarioError(f"arrivals.{name}", "does not go together with requests, which all come at once")
+                raise ScenarioError(f"arrivals.{name}", f"does not go together with requests, which {when}")
         count = whole(value["requests"], "arrivals.requests", 1, MOST_REQUESTS)
         found = Arrivals(inf, 1.0, (), count)
         if "concurrency" not in value:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.training.run import Adapters
 from calc.scenario.reader import whole
 from calc.training.fields import (
@@ -25,11 +25,11 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         return None
     values = reader.take("lora", {"rank": LORA_RANK, "targets": ALL_LINEAR})
     if not isinstance(values, Mapping):
-        raise ScenarioError("lora", f"must be an object with {', '.join(LORA_FIELDS)}, not {values!r:.60}")
+        raise WrongValueError("lora", f"must be an object with {', '.join(LORA_FIELDS)}, not {values!r:.60}")
     for name in values:
         if name not in LORA_FIELDS:
             hint = nearest(str(name), LORA_FIELDS)
-            raise ScenarioError(f"lora.{name}", f"is not a field{hint}; fields are {', '.join(LORA_FIELDS)}")
+            raise WrongValueError(f"lora.{name}", f"is not a field{hint}; fields are {', '.join(LORA_FIELDS)}")
     rank = whole(values.get("rank", LORA_RANK), "lora.rank", 1, MOST_RANK)
     names = matrix_names(architecture)
     targets = read_targets(values.get("targets", ALL_LINEAR), names, "lora.targets")
@@ -41,10 +41,10 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
     saved = read_saved(values.get("modules_to_save"), architecture)
     dora = values.get("dora", False)
     if not isinstance(dora, bool):
-        raise ScenarioError("lora.dora", f"must be true or false, not {dora!r:.60}")
+        raise WrongValueError("lora.dora", f"must be true or false, not {dora!r:.60}")
     dropout = values.get("dropout", reader.presets.get("lora.dropout", 0))
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
-        raise ScenarioError("lora.dropout", f"must be a number from 0 to below 1, not {dropout!r:.60}")
+        raise WrongValueError("lora.dropout", f"must be a number from 0 to below 1, not {dropout!r:.60}")
     reader.filled["lora"] = {
         "rank": rank,
         "targets": list(targets),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from calc.architecture.stages import EVEN
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     GRADIENTS,
@@ -115,7 +115,7 @@ class TrainingReader(Reader):
         for name in self.given:
             if name not in FIELDS:
                 hint = nearest(str(name), FIELDS)
-                raise ScenarioError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
+                raise WrongValueError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
 
     def take(self, name: str, default: object = None) -> object:
         """Return the field's value, what its framework does, or its default, and note which."""
@@ -126,7 +126,7 @@ class TrainingReader(Reader):
         """Return the field as true or false."""
         value = self.take(name, default)
         if not isinstance(value, bool):
-            raise ScenarioError(name, f"must be true or false, not {value!r:.60}")
+            raise WrongValueError(name, f"must be true or false, not {value!r:.60}")
         return value
 
     def open_flag(self, name: str, word: str) -> bool | None:
@@ -139,5 +139,5 @@ class TrainingReader(Reader):
         if value not in allowed:
             hint = nearest(str(value), allowed)
             words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-            raise ScenarioError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
+            raise WrongValueError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)

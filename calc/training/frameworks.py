@@ -5,7 +5,7 @@ from math import prod
 
 from calc.catalog import Catalog
 from calc.catalog.frameworks import Framework, Preset
-from calc.errors import ScenarioError
+from calc.errors import WrongValueError
 from calc.training.fields import DEFAULTS, USUAL, TrainingReader
 
 NESTED = "."  # between a field and a part of it, as in "parallelism.tensor"
@@ -17,7 +17,7 @@ def follow_framework(reader: TrainingReader, facts: Catalog) -> None:
     if name is None:
         return
     if not isinstance(name, str):
-        raise ScenarioError("framework", f"must be the name of a framework of training, not {name!r:.60}")
+        raise WrongValueError("framework", f"must be the name of a framework of training, not {name!r:.60}")
     framework = facts.framework(name)
     reader.filled["framework"] = framework.id
     for preset in presets_of(framework, facts):

@@ -7,7 +7,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.stages import COST, EVEN
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
 from calc.memory.training.loss import CHUNKED, COMPILED, FUSED, NARROW
@@ -174,7 +174,7 @@ def read_network(reader: TrainingReader) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_NETWORK <= value <= MOST_NETWORK:
         message = f"must be a device's share in Gb/s, from {LEAST_NETWORK:g} to {MOST_NETWORK:,}, not {value!r:.60}"
-        raise ScenarioError("network_gbit_per_s", message)
+        raise WrongValueError("network_gbit_per_s", message)
     reader.filled["network_gbit_per_s"] = value
     return value * 1e9 / 8
 
@@ -282,10 +282,10 @@ def read_offload(reader: TrainingReader) -> tuple[str, ...]:
     """Return what is kept in host memory."""
     value = reader.take("offload")
     if not isinstance(value, list | tuple):
-        raise ScenarioError("offload", f"must be a list out of {', '.join(OFFLOADS)}, not {value!r:.60}")
+        raise WrongValueError("offload", f"must be a list out of {', '.join(OFFLOADS)}, not {value!r:.60}")
     for item in value:
         if item not in OFFLOADS:
-            raise ScenarioError(
+            raise WrongValueError(
                 "offload", f"has {item!r:.60}{nearest(str(item), OFFLOADS)}; allowed are {', '.join(OFFLOADS)}"
             )
     return tuple(dict.fromkeys(str(item) for item in value))

@@ -117,6 +117,6 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
         report["fits"] = sizes.device.typical <= capacity
         report["headroom_bytes"] = capacity - sizes.device.typical
         needed = devices_needed(plan, capacity, facts)
-        report["devices_needed"] = needed[0] if needed else None
-        report["devices_needed_parallelism"] = needed[1]._asdict() if needed else None
+        report["devices_needed"] = needed.devices if needed else None
+        report["devices_needed_parallelism"] = needed._asdict() if needed else None
     return report

@@ -27,6 +27,8 @@ START = {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm"}
 LARGE = {"want": "hardware", "model": "llama-3.3-70b", "context_tokens": 8192}
 PAIR = {"want": "models", "have": {"accelerator": "rtx-3090", "accelerators": 2}, "context_tokens": 16384}
 TUNED = {"workload": "training", "training_tokens": 50_000_000, "sequence_tokens": 2048}
+EIGHT = {"accelerator": "tpu-v5e", "accelerators": 8}
+TEXTS = {"want": "hardware", "model": "bge-m3", "prompt_tokens": 256, "need": {"requests_per_s": 2000, "ttft_s": 0.2}}
 SERVICE = {"users": 100, "requests_each_hour": 10, "peak_over_mean": 3, "ttft_s": 2, "tokens_per_s_each": 10}
 
 
@@ -40,7 +42,7 @@ class Asked(NamedTuple):
 
 QUESTIONS = (
     Asked("Hardware for a 70B, by rent", LARGE, ONE_MODEL),
-    Asked("… for five people with 128k each", LARGE | {"context_tokens": 131072, "need": {"users": 5}}, ONE_MODEL),
+    Asked("… for five people with 127k each", LARGE | {"context_tokens": 130_000, "need": {"users": 5}}, ONE_MODEL),
     Asked("… by speed", LARGE | {"rank_by": "speed"}, ONE_MODEL),
     Asked("… by the time for a token", LARGE | {"rank_by": "latency"}, ONE_MODEL),
     Asked("… by energy", LARGE | {"rank_by": "energy"}, ONE_MODEL),
@@ -52,8 +54,10 @@ QUESTIONS = (
         PAIR | {"have": {"accelerator": "m4-max-64gb"}, "need": {"tokens_per_s_each": 10}},
         ALL_MODELS,
     ),
+    Asked("Models on eight TPU v5e, which no engine serves", PAIR | {"have": EIGHT}, ALL_MODELS),
     Asked("A service for a hundred people, 70B in FP8", LARGE | {"weights": "fp8", "need": SERVICE}),
     Asked("… in any format", LARGE | {"weights": "any", "need": SERVICE}),
+    Asked("Hardware to embed 2,000 texts a second", TEXTS),
     Asked(
         "Layouts of DeepSeek-V3 on eight H200",
         {

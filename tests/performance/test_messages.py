@@ -75,3 +75,13 @@ def test_training_computes_three_times_a_forward_pass(sharing: str, devices: int
     assert found is not None
     forward = 2 * linear_weights(architecture) * tokens
     assert found.flops == pytest.approx({TENSOR: forward / devices, STAGES: forward}.get(sharing, 3 * forward))
+
+
+@pytest.mark.parametrize(("devices", "tokens"), [(4, 4096), (32, 4096)])
+def test_expert_ranks_compute_with_their_share_of_the_tokens(devices: int, tokens: int) -> None:
+    """Each has a share of the tokens, of which each is multiplied with all that it is multiplied with elsewhere."""
+    architecture, card = known_architecture(catalog(), "qwen3-30b-a3b"), catalog().accelerator("h100-sxm-80gb")
+    found = arithmetic(EXPERTS, architecture=architecture, accelerator=card, devices=devices, tokens=tokens)
+    alone = arithmetic(STAGES, architecture=architecture, accelerator=card, devices=1, tokens=tokens)
+    assert found is not None and alone is not None
+    assert found.flops == pytest.approx(alone.flops / devices)

@@ -222,6 +222,15 @@ def test_every_engine_serves_arrivals(engine: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kept", "when"), [({}, "all come at once"), ({"concurrency": 4}, "come as others are answered")]
+)
+def test_when_so_many_come_is_said(kept: dict[str, int], when: str) -> None:
+    """A rate is refused beside so many requests: they come at once, or as a client's others are answered."""
+    with pytest.raises(ScenarioError, match=when):
+        estimate({**SERVED, "arrivals": {"requests": 10, "requests_per_s": 1, **kept}})
+
+
+@pytest.mark.parametrize(
     ("arrivals", "field"),
     [
         (5, "arrivals"),

@@ -80,11 +80,15 @@ def test_requests_at_random_keep_the_promise(percentile: int, more: dict[str, ob
         assert report["speed"]["within_objective"]["typical"] >= percentile / 100
 
 
-def test_chances_are_those_of_a_long_run() -> None:
-    """What a replica takes by the chances alone, a long run keeps for the share asked, to an eighth of them."""
+@pytest.mark.parametrize("accelerator", ["rtx-6000-ada", "l40s-48gb", "a100-sxm-80gb", "h100-sxm-80gb"])
+def test_chances_are_those_of_a_long_run(accelerator: str) -> None:
+    """What a replica takes by the chances alone, a long run keeps for the share asked, within 7 of 100.
+
+    Of long prompts and short answers some wait too long behind prompts, and others are answered too slowly.
+    """
     need = read_question({**SERVICE, "need": {**PROMISE, "requests_per_s": 1000}}, catalog()).need
     for lengths in ({"prompt_tokens": 1000, "output_tokens": 300}, {"prompt_tokens": 4000, "output_tokens": 100}):
-        served = {"model": "llama-3.1-8b", "accelerator": "rtx-6000-ada", "engine": "vllm", **lengths}
+        served = {"model": "llama-3.1-8b", "accelerator": accelerator, "engine": "vllm", **lengths}
         scenario = {**served, "concurrency": 1}
         alone = read_scenario(scenario)
         engine, asked = alone.serving(), alone.asked
@@ -102,7 +106,7 @@ def test_chances_are_those_of_a_long_run() -> None:
         held = serve(engine, read.demand, read.layout, most=False)
         site = site_of(held, asked.traffic, asked.output_tokens, asked.cached_tokens)
         assert site
-        assert run_of(site, asked.traffic, count=6000).kept == pytest.approx(0.95, abs=0.125)
+        assert run_of(site, asked.traffic, count=6000).kept == pytest.approx(0.95, abs=0.07)
 
 
 def test_more_takes_more() -> None:
@@ -167,6 +171,22 @@ def test_people_who_wait_are_spread() -> None:
         assert option["speed"]["time_per_output_token_s"]["typical"] <= 1 / 25
         assert option["load"] is None
     assert max(option["replicas"] for option in answer["options"]) > 1
+
+
+def test_one_more_who_waits_is_never_cheaper() -> None:
+    """Where one replica may not fit, two that surely do come before dearer devices: nine people paid more than ten."""
+    question = {**SERVICE, "engine": "llama.cpp", "context_tokens": 8192, "limits": {"accelerators": ["p40", "a40"]}}
+    question = {name: question[name] for name in question if name not in ("prompt_tokens", "output_tokens")}
+    prices, sure = [], []
+    for users in (8, 9, 10, 16, 17, 18):
+        answer: Any = plan({**question, "need": {"users": users}})
+        first = answer["options"][0]
+        prices.append(first["cost"]["rent_per_month"])
+        sure.append(first["chance"] >= 0.95)
+    assert prices == sorted(prices) and all(sure)
+    assert prices[1] == prices[2] == pytest.approx(2 * prices[0])
+    alone: Any = plan({**question, "need": {"users": 9}, "limits": {"accelerators": ["p40"], "devices": 1}})
+    assert [option["chance"] < 0.95 for option in alone["options"]] == [True]  # there is no second one
 
 
 def test_what_there_is_may_not_be_enough() -> None:

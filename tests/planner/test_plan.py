@@ -17,10 +17,11 @@ from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share
-from calc.planner.options import SURE, Option
+from calc.planner.options import SURE, Option, short, slow, tight, too_heavy
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
 from calc.planner.search import Search
+from calc.question import read_question as read_scenario
 from calc.scenario.model import known_architecture
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
@@ -462,6 +463,10 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": PAIR, "need": {"requests_each_hour": 6}}, "need.users"),
         ({"want": "models", "have": PAIR, "need": {"users": 3, "requests_per_s": 6}}, "need.requests_per_s"),
         ({"want": "models", "have": PAIR, "need": {"requests_per_s": 6}, "concurrency": 4}, "need.requests_per_s"),
+        ({"want": "models", "have": PAIR, "concurrency": "many"}, "concurrency"),
+        ({"want": "models", "have": PAIR, "parallelism": {"tensr": 2}}, "parallelism.tensr"),
+        ({"want": "models", "have": PAIR | {"host": "epyc"}}, "have.host"),
+        ({"want": "models", "have": PAIR, "speculation": {"method": "guess"}}, "speculation.method"),
         (
             {
                 "want": "limit",
@@ -498,7 +503,7 @@ def test_nothing_serves() -> None:
         ({"want": "layout", "model": "llama-3.1-8b", "have": PAIR, "parallelism": {"tensor": 2}}, "parallelism"),
         ({"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "have": PAIR, "sequences": 2}, "sequences"),
         ({"want": "models", "have": PAIR, "need": {"users": 2}, "sequences": 2}, "need.users"),
-        ({"want": "models", "have": {**PAIR, "host": {"processor": "no-such-one"}}}, "have.host"),
+        ({"want": "models", "have": {**PAIR, "host": {"processor": "no-such-one"}}}, "have.host.processor"),
         ({"want": "models", "have": PAIR, "model": "llama-3.1-8b", "experts_on_host": "all"}, "experts_on_host"),
     ],
 )
@@ -690,3 +695,32 @@ def test_candidates_that_are_ranked_alike_are_taken_in_turn() -> None:
     question = {"want": "hardware", "model": "llama-3.1-8b", "weights": "any", "need": {"users": 1000}}
     answer: Any = plan({**question, "prompt_tokens": 2000, "output_tokens": 500})
     assert answer["options"] and all(option["replicas"] >= 1 for option in answer["options"])
+
+
+def test_what_lacks_little_is_said_so() -> None:
+    """No miss says that it lacks nothing, or that a number is more than the same number."""
+    assert short(10**6, 10**9).lacks == "it lacks less than 0.01 GiB on the fullest device"
+    assert short(2**30, 2**33).lacks == "it lacks 1.00 GiB on the fullest device"
+    assert too_heavy(2**33 + 5, 2**33).lacks == "the weights alone need a little more than 8.00 GiB"
+    assert slow(0.0500004, 0.05) == "50.0004 ms is more than 50.0000 ms"
+    assert slow(0.06, 0.05) == "60.0 ms is more than 50.0 ms"
+    assert tight(0.9499).lacks == "it fits with a chance of 94 %"
+
+
+def test_a_device_that_nothing_serves_is_known_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight TPU v5e one model is read, by which a wrong field is refused; of all it is said that no engine runs."""
+    read: list[object] = []
+
+    def counted(scenario: Any) -> Any:
+        read.append(scenario)
+        return read_scenario(scenario)
+
+    monkeypatch.setattr("calc.planner.inspection.read_question", counted)
+    own = {"want": "models", "have": {"accelerator": "tpu-v5e", "accelerators": 8}}
+    answer: Any = plan(own)
+    assert answer["options"] == [] and answer["rejected"]["engine"]["count"] > 1000
+    assert len(read) == 1
+    with pytest.raises(ScenarioError, match="kv_cache"):
+        plan({**own, "kv_cache": "fp9"})
+    named: Any = plan({**own, "engine": "vllm"})
+    assert len(read) > 2 and named["rejected"]

@@ -9,15 +9,18 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.memory.training.phases import stays_bytes
+from calc.memory.training.reserve import totals
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
-from calc.planner.training import MICRO_BATCHES, TrainingSearch
+from calc.planner.training import LEANER, MICRO_BATCHES, WAITING, TrainingSearch
 from calc.planner.training_ways import CHECKPOINTING, training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
+from calc.planning.training_fit import fullest
 from calc.scenario.model import known_architecture
+from calc.training.reading import read_training
 from calc.units import DAY_S
 
 TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}
@@ -327,6 +330,36 @@ def test_wrong_questions(question: dict[str, object], field: str) -> None:
     assert error.value.field == field
 
 
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ({"optimizer": "adamm"}, "optimizer"),
+        ({"compile": 3}, "compile"),
+        ({"offload": ["everything"]}, "offload"),
+        ({"base_weights": "nf5"}, "base_weights"),
+        ({"lora": {"ranks": 8}}, "lora.ranks"),
+        ({"micro_batch": 0}, "micro_batch"),
+        ({"price_per_hour": "cheap"}, "price_per_hour"),
+        ({"network_gbit_per_s": "fast"}, "network_gbit_per_s"),
+        ({"want": "models", "have": HAVE | {"host": "epyc"}, "limits": {}}, "have.host"),
+    ],
+)
+def test_wrong_words_are_refused_at_once(
+    question: dict[str, object], field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no scenario may have is refused as the first one is read, before others are looked at."""
+    read: list[object] = []
+
+    def counted(*asked: Any) -> Any:
+        read.append(asked)
+        return read_training(*asked)
+
+    monkeypatch.setattr("calc.planner.training_sizing.read_training", counted)
+    with pytest.raises(ScenarioError) as error:
+        plan({**CARDS, **question})
+    assert error.value.field == field and len(read) <= 1
+
+
 def test_the_longest_sequence_is_of_the_way_that_leaves_most_room() -> None:
     """A 70B trains by QLoRA on four cards of 24 GB, on none of which it fits whole: what can be divided is."""
     question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "method": "qlora"}
@@ -343,3 +376,34 @@ def test_a_rank_that_some_models_cannot_have_leaves_out_these_alone() -> None:
     answer: Any = plan(question)
     assert [option["scenario"]["method"] for option in answer["options"]].count("qlora") == 2
     assert {option["scenario"]["method"] for option in answer["options"]} == {"lora", "qlora"}
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_what_recomputes_most_needs_least(method: str) -> None:
+    """A way that recomputes more, or keeps more in the host's memory, needs at most a hundredth more: none is cut."""
+    facts = catalog()
+    for model in ("llama-3.1-8b", "jamba-v0.1", "qwen3-30b-a3b", "gemma-2-2b", "t5-11b"):
+        for sharding, ranks, tokens in (("none", 1, 512), ("none", 1, 8192), ("zero-3", 8, 128)):
+            scenario = {"model": model, "method": method, "accelerators": ranks, "sharding": sharding}
+            needed = []
+            for parts in WAITING[: 3 if sharding == "zero-3" else 2]:
+                for checkpointing in CHECKPOINTING:
+                    way = {**scenario, "sequence_tokens": tokens, "offload": parts, "checkpointing": checkpointing}
+                    plan = read_training({"workload": "training", **way}, facts).plan
+                    needed.append(totals(plan, fullest(plan)[0], facts).device.high)
+            assert needed[-1] <= LEANER * min(needed)
+            for first in range(0, len(needed), len(CHECKPOINTING)):
+                assert needed[first + 2] <= LEANER * min(needed[first : first + 3])
+
+
+def test_as_many_devices_as_end_a_run_in_its_days() -> None:
+    """A trillion tokens in a month had no answer: no more than eight devices were tried unasked."""
+    asked = {**TRAINING, "want": "hardware", "model": "llama-3.1-8b", "method": "full", "sequence_tokens": 4096}
+    limits = {"accelerators": ["h100-sxm-80gb"]}
+    answer: Any = plan({**asked, "training_tokens": 10**12, "limits": limits, "need": {"days": 30}})
+    (option,) = answer["options"]
+    assert option["scenario"]["accelerators"] > 8
+    rate = option["speed"]["tokens_per_s_per_device"]["typical"] * option["scenario"]["accelerators"]
+    assert 10**12 / rate <= 30 * DAY_S
+    plain: Any = plan({**asked, "limits": limits})
+    assert all(one["scenario"]["accelerators"] <= 8 for one in plain["options"])

@@ -8,11 +8,12 @@ import pytest
 
 from calc import estimate
 from calc.memory.budget import Layout
+from calc.memory.placement import ON_DEVICES
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
 from calc.performance.load import Load, State
 from calc.performance.queue import Begun, Run, Served, Server
 from calc.performance.schedules import PassTime
-from calc.planning import serving_arrivals, serving_run
+from calc.planning import serving, serving_arrivals, serving_report, serving_run
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_burst import burst_figures, burst_steps
 from calc.planning.serving_load import Server as LoadedServer
@@ -28,8 +29,8 @@ ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vll
 
 def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
     """Return a server under an engine with so many slots."""
-    serving = SimpleNamespace(engine=ENGINE, most_running=slots, length_spread=None)
-    return SimpleNamespace(serving=serving, layout=Layout(**degrees), most=most)
+    held = SimpleNamespace(engine=ENGINE, most_running=slots, length_spread=None)
+    return SimpleNamespace(serving=held, layout=Layout(**degrees), most=most)
 
 
 def question(prompt_tokens: int = 100, output_tokens: int = 11) -> Any:
@@ -409,3 +410,48 @@ def test_arrivals_of_two_lengths_are_bounded_by_the_cache() -> None:
     assert small["speed"]["most_requests_per_s"]["typical"] < wide["speed"]["most_requests_per_s"]["typical"]
     few: Any = estimate({**asked, "sequence_slots": 2})
     assert few["speed"]["running_sequences"] <= 2
+
+
+def test_what_stays_is_more_than_a_device_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights and cache of a stage behind the first, 60 and 40 bytes, are too much for a device of 99 bytes."""
+    sizes = {"first": (500, 500), "second": (60, 40), "third": (70, 29)}
+    monkeypatch.setattr(serving, "loads", lambda *_: list(sizes))
+
+    def budget(load: str, **_: object) -> Any:
+        return SimpleNamespace(weights=sizes[load][0], kv_cache=sizes[load][1])
+
+    monkeypatch.setattr(serving, "load_budget", budget)
+    demand: Any = None
+
+    def of(capacity: int, **more: Any) -> Any:
+        fields = {"accelerator": SimpleNamespace(capacity_bytes=capacity), "devices": (), "placement": ON_DEVICES}
+        return SimpleNamespace(**{**fields, **more})
+
+    two, one = Layout(pipeline=2), Layout(tensor=2)
+    overfull = serving.Serving.overfull
+    assert overfull(of(99), demand, two) and not overfull(of(100), demand, two)
+    assert not overfull(of(99), demand, one)
+    for more in ({"accelerator": None}, {"devices": (1, 2)}, {"placement": SimpleNamespace(on_host=True)}):
+        assert not overfull(of(99, **more), demand, two)
+
+
+def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages have room for 900 bytes with 30 tokens, 800 with 40, and one without a cache for none."""
+    pools = {"first": (900, 30), "second": (800, 40), "last": (0, 0)}
+    monkeypatch.setattr(serving_report, "run", lambda case: f"run of {case}")
+
+    def pool_of(served: Any) -> tuple[int, int]:
+        assert served.runtime == f"run of {served.case}"
+        return pools[served.case]
+
+    monkeypatch.setattr(serving_report, "stage_pool", pool_of)
+
+    def of(stages: list[str], pipeline: int) -> Any:
+        own = SimpleNamespace(case=lambda _demand, _layout, stage: stage, stages=lambda *_: stages)
+        fields = {"serving": own, "demand": None, "layout": Layout(pipeline=pipeline)}
+        alone = {"case": "second", "runtime": "run of second"}
+        return SimpleNamespace(**fields, **alone, _replace=lambda **changes: SimpleNamespace(**changes))
+
+    assert serving_report.cache_pool(of(["first", "second", "last"], 3)) == (900, 30)
+    assert serving_report.cache_pool(of(["last"], 2)) == (0, 0)
+    assert serving_report.cache_pool(of(["first", "second"], 1)) == (800, 40)

@@ -1,6 +1,7 @@
 """Every change that is offered was computed: made, it fits by as much as it says, and runs."""
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from calc import estimate
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
-from calc.planning.changes import Wanted
-from calc.planning.placed_repairs import MOST_OTHERS, of_devices, of_other_devices, room_on
+from calc.memory.budget import Layout
+from calc.planning import placed_repairs
+from calc.planning.changes import Repair, Wanted
+from calc.planning.placed_repairs import MOST_OTHERS, of_devices, of_layout, of_other_devices, room_on
 from calc.planning.support import sold_in_multiples
 from calc.question import read_question
 
@@ -271,3 +274,72 @@ def test_a_computer_of_one_memory_leaves_nothing_in_another() -> None:
     left: Any = estimate({**asked, "experts_on_host": 22})
     assert left["memory"]["headroom_bytes"] > 0 and not left["memory"]["fits"]  # 194 GiB of the 128 that remain
     assert "host-memory-short" in {warning["code"] for warning in left["warnings"]}
+
+
+ON_FOUR = Layout(tensor=4)
+
+
+def doubled(layout: Layout = ON_FOUR, *, experts: int, rooms: dict[Layout, int]) -> Any:
+    """Return what stands in for a wish: so many experts, and the room that each division leaves."""
+    return SimpleNamespace(
+        demand=SimpleNamespace(architecture=SimpleNamespace(experts=experts), weights=None),
+        layout=layout,
+        engine=None,
+        serving=None,
+        able=lambda *_, layout: layout in rooms,
+        room=lambda _, layout: rooms[layout],
+    )
+
+
+@pytest.mark.parametrize(
+    ("experts", "expert"), [(3, None), (4, 4), (128, 4)], ids=["fewer than ranks", "one each", "many"]
+)
+def test_whole_experts_are_offered_where_each_rank_gets_one(
+    experts: int, expert: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four ranks take whole experts where there are four; otherwise two stages of two ranks are left, by their room."""
+    fewer = Layout(tensor=2, pipeline=2)
+    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: (fewer, None))
+    whole = ON_FOUR._replace(expert=4)
+    found = list(of_layout(doubled(experts=experts, rooms={whole: 7, fewer: 9})))
+    last = Repair({"parallelism": fewer._asdict()}, "Divide it over 2 tensor ranks and 2 pipeline stages", 9, "nothing")
+    first = Repair({"parallelism": whole._asdict()}, "Leave experts whole, on ranks of their own", 7, "nothing")
+    assert found == ([first, last] if expert else [last])
+
+
+def test_no_division_is_offered_that_is_asked_for_or_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the own one, none that lacks a byte, none of one device, none that the engine refuses."""
+    own, whole = ON_FOUR, ON_FOUR._replace(expert=4)
+    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: (own, None))
+    assert list(of_layout(doubled(experts=8, rooms={own: 5, whole: -1}))) == []
+    assert [repair.headroom_bytes for repair in of_layout(doubled(experts=8, rooms={own: 5, whole: 0}))] == [0]
+    assert list(of_layout(doubled(experts=8, rooms={}))) == []
+    alone = Layout()
+    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: None)
+    assert list(of_layout(doubled(alone, experts=8, rooms={alone._replace(expert=1): 3}))) == []
+
+
+@pytest.mark.parametrize("engine", ["none", "llama.cpp", "vllm"])
+def test_room_on_another_device(engine: str) -> None:
+    """It is the room that the same question has there, by the mathematics and under an engine."""
+    case = {"model": "llama-3.1-8b", "weights": "fp8", "engine": engine, "accelerator": "rtx-4070"}
+    case |= {"weights": "q8_0"} if engine == "llama.cpp" else {}
+    for other in ("rtx-4070", "rtx-4090"):
+        there: Any = estimate({**case, "accelerator": other}, repairs=False)
+        assert room_on(wanted_of(case), catalog().accelerator(other)) == there["memory"]["headroom_bytes"]
+
+
+def test_llama_cpp_takes_any_number_of_devices() -> None:
+    """A 70B in 8 bit needs four cards of 24 GB: who has three is offered one more."""
+    case = {"model": "llama-3.3-70b", "weights": "q8_0", "engine": "llama.cpp", "accelerator": "rtx-3090"}
+    (more,) = of_devices(wanted_of({**case, "accelerators": 3}))
+    assert more.change["accelerators"] == 4
+
+
+def test_what_is_able_to_run_is_asked_of_the_device_at_hand() -> None:
+    """vLLM starts with Volta: its own device is meant unless another is named."""
+    wanted = wanted_of({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-3090"})
+    old = catalog().accelerator("p40-24gb")
+    weights = wanted.demand.weights
+    assert wanted.able(wanted.engine, weights) and not wanted.able(wanted.engine, weights, old)
+    assert not wanted._replace(accelerator=old).able(wanted.engine, weights)

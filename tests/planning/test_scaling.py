@@ -76,6 +76,7 @@ def test_published_operations_are_6nd() -> None:
         ("usage", {"amount": 1, "usage": 0.5}),
         ("parameters", {"amount": 1, "given": "run"}),
         ("price_per_hour", {"amount": 1, "given": "money", "accelerator": "v100-sxm-32gb"}),
+        ("accelerator", {"amount": 1, "accelerator": "m4-32gb"}),
         ("budgt", {"amount": 1, "budgt": 2}),
     ],
 )

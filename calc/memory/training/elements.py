@@ -134,7 +134,7 @@ class Inventory(NamedTuple):
         return next(group for layer, group in self.layers if layer is kind)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)  # a plan asks for every kind of layer of every model, with each method
 def held_together(
     tensors: Same[tuple[Tensor, ...]],
     method: Method,

@@ -1,0 +1,87 @@
+"""Replicas of a model that reads each text in one pass: how many share requests that come at random.
+
+What waits when a pass ends is read together in the next one. So a request waits for what is left of the pass in which
+it comes, and then for its own: where passes follow each other the first lies evenly between nothing and a pass.
+"""
+
+from math import ceil, exp, inf, lgamma, log
+
+from calc.planner.fleet import ALIKE
+from calc.planner.need import Need, Share
+from calc.planner.options import Miss, slow
+from calc.planning.served import Served
+from calc.planning.serving_speed import typical_speed
+
+CLOSE = 1e-4  # relative, of a mean that is looked for
+
+
+class Readers:
+    """Replicas of a server that reads texts together, of which so many come in a pass as the last one took time."""
+
+    def __init__(self, served: Served, need: Need) -> None:
+        self.served, self.need = served, need
+        self.rate, self.share = need.peak_rate or 0.0, need.percentile / 100
+        self.times = dict[int, float]()
+
+    def pass_s(self, texts: int) -> float:
+        """Return the seconds in which so many texts are read together."""
+        if texts not in self.times:
+            alone = self.served
+            demand = alone.demand._replace(sequences=texts)
+            case, runtime = alone.serving.fullest(demand, alone.layout)
+            speed = typical_speed(alone._replace(demand=demand, case=case, runtime=runtime), 0, 0)
+            self.times[texts] = speed.get("time_to_first_token_s", inf)
+        return self.times[texts]
+
+    def waits_s(self, texts: int) -> float:
+        """Return the seconds that the share asked for stays below: of the rest of a pass, and of its own."""
+        return (1 + self.share) * self.pass_s(texts)
+
+    def most_per_s(self, texts: int) -> float:
+        """Return the requests a second of which no more come in a pass over so many, in the share asked of passes."""
+        return mean_of(texts, self.share) / self.pass_s(texts)
+
+    def at_least(self) -> int | Miss:
+        """Return the replicas that are needed at least; how many there are is found at once."""
+        return 1
+
+    def fewest(self) -> Share | Miss:
+        """Return what each of the fewest replicas is given that keep the time, or which time not one keeps."""
+        allowed = self.need.ttft_s or inf
+        if self.pass_s(1) == inf:
+            return Miss("speed", "its speed is not known", inf)
+        if self.waits_s(1) > allowed:
+            return Miss("speed", slow(self.waits_s(1), allowed), self.waits_s(1) / allowed)
+        serving, demand, layout = self.served.serving, self.served.demand, self.served.layout
+        most = min(serving.most_running, serving.most_sequences(demand, layout) or serving.most_running)
+        low, high = 1, int(most) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.waits_s(middle) <= allowed else (low, middle)
+        capacity = self.most_per_s(low)
+        replicas = max(ceil(self.rate / capacity * (1 - ALIKE)), 1)
+        each = self.rate / replicas
+        least, texts = 0, low
+        while texts - least > 1:
+            middle = (least + texts) // 2
+            least, texts = (least, middle) if self.most_per_s(middle) >= each else (middle, texts)
+        mean = each * (1.5 * self.pass_s(texts))  # as Little says
+        return Share(replicas, requests=texts, mean=mean, requests_per_s=each, capacity_per_s=capacity)
+
+
+def mean_of(most: int, share: float) -> float:
+    """Return the mean of a Poisson distribution of which a share is no more than a number.
+
+    >>> round(mean_of(0, 0.5), 2)
+    0.69
+    """
+    low, high = 0.0, 2.0 * most + 10.0
+    while high - low > CLOSE * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if no_more(most, middle) >= share else (low, middle)
+    return low
+
+
+def no_more(most: int, mean: float) -> float:
+    """Return the share of a Poisson distribution that is no more than a number."""
+    return sum(exp(count * log(mean) - mean - lgamma(count + 1)) for count in range(most + 1))
