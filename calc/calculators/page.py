@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from calc.calculators.calculator import Calculator
+from calc.calculators.form import fields_html
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html
-from calc.calculators.inputs import Values, fields_html
+from calc.calculators.inputs import Values
 from calc.calculators.rendering import Report
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError, nearest

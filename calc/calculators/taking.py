@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from calc.calculators.calculator import Calculator
-from calc.calculators.inputs import SEARCHED, Choice, Input, Values, label_of, options_of
+from calc.calculators.form import SEARCHED, label_of, options_of
+from calc.calculators.inputs import Choice, Input, Values
 from calc.calculators.rendering import SEVERITIES, by_severity
 from calc.catalog import catalog
 from calc.errors import ScenarioError

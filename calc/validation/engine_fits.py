@@ -8,8 +8,8 @@ import re
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
+from calc.validation.engine_starts import start_of
 from calc.validation.fitting import fit
-from calc.validation.inference_fitting import start_of
 from calc.validation.left_out import STIFF, inference_items
 
 DIGITS = 3

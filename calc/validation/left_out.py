@@ -25,8 +25,9 @@ from calc.validation import (
     training_left_out,
     training_speed,
 )
+from calc.validation.engine_starts import memory_start_of, start_of
 from calc.validation.fitting import HOLD, Item, fit, without
-from calc.validation.inference_fitting import item_of, memory_item_of, memory_start_of, start_of
+from calc.validation.inference_fitting import item_of, memory_item_of
 from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, known_rows
 from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest

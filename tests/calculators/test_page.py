@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
-from calc.calculators.inputs import Choice, Number, stops_of
+from calc.calculators.form import stops_of
+from calc.calculators.inputs import Choice, Number
 from tests.calculators.asking import ask
 
 PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]

@@ -6,7 +6,8 @@ import pytest
 
 from calc import estimate
 from calc.validation import community_speed, inference_speed, serving_runs
-from calc.validation.inference_fitting import item_of, start_of
+from calc.validation.engine_starts import start_of
+from calc.validation.inference_fitting import item_of
 from calc.validation.launch_flags import WAITING, launched
 from calc.validation.models import entries, named
 from calc.validation.scores import SkipError, read_rows

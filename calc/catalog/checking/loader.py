@@ -115,7 +115,7 @@ def read_file(check: Check, shown: str, path: Path, table: dict[str, Entry], fil
 
 @cache
 def parsed(text: str) -> bytes:
-    """Return what TOML says, pickled: a server reads all files again where one was edited, and checks change entries."""
+    """Return what TOML says, pickled: checks change entries, and where one file was edited all are read again."""
     return pickle.dumps(tomllib.loads(text))
 
 
