@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
-from calc.validation.inference import accelerator_of, model_of, number, weights_of
+from calc.validation.inference import accelerator_of, model_of, number, trusted, version_then, weights_of
 from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
@@ -30,6 +30,7 @@ OUTPUT = 128  # tokens written where a row measures the prompt alone, or decodin
 
 def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    trusted(row)
     if row["kind"] == DRAFTED:
         raise SkipError("tokens are drafted ahead: its gain is compared in a table of its own")
     if "repacked" in row["notes"]:
@@ -53,11 +54,23 @@ def scenario_of(row: Row) -> dict[str, Any]:
             found["batched_tokens"] = number(row, "ubatch")
     if row["kv_dtype"]:
         found["kv_cache"] = row["kv_dtype"]
-    if version := VERSION.search(row["engine_version"]):
-        found["engine_version"] = version.group()
+    found |= version_of(row, found["engine"])
     if "--enforce-eager" in row["notes"]:
         found["graphs"] = False
     return found | offload_of(row)
+
+
+def version_of(row: Row, engine: str) -> dict[str, str]:
+    """Return the version of the engine that a row states, or that was current when it was measured.
+
+    Those who measure llama.cpp ask for flash attention, whatever a build of that day did by itself.
+    """
+    if stated := VERSION.search(row["engine_version"]):
+        return {"engine_version": stated.group()}
+    version = version_then(row, engine)
+    if not version:
+        return {}
+    return {"engine_version": version} | ({"attention": "flash"} if engine == "llama.cpp" else {})
 
 
 def host_of(row: Row) -> dict[str, str]:

@@ -82,6 +82,15 @@ ACCELERATORS = {
 UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**30}
 
 
+MEASURED_ON = re.compile(r"measured (20\d\d-\d\d(?:-\d\d)?)")  # in the notes of rows
+
+
+def trusted(row: Row) -> None:
+    """Raise SkipError for a row that is not to be believed, as its notes say."""
+    if row["confidence"] == "low":
+        raise SkipError("low confidence: its notes say why")
+
+
 def model_of(row: Row) -> str:
     """Return the catalogue's id of a row's model, or the repository whose weights ran as it publishes them."""
     try:
@@ -122,6 +131,12 @@ def weights_of(row: Row) -> str:
         return catalog().weights_format(name).id
     except ScenarioError:
         raise SkipError(f"no number format {row['quant']}") from None
+
+
+def version_then(row: Row, engine: str) -> str:
+    """Return the first version of the era that an engine was in when a row was measured, empty where it says no day."""
+    found = MEASURED_ON.search(row["notes"])
+    return catalog().engine(engine).current_on(found.group(1)) if found else ""
 
 
 def number(row: Row, field: str) -> int:

@@ -27,7 +27,8 @@ from calc.validation.summed_passes import SummedPasses
 
 Predict = Callable[[Mapping[str, float]], float]
 
-PHASES = {"prefill_tokens_per_s": "prefill", "time_to_first_token_s": "prefill"}  # of a figure; all others decode
+# Of a figure; all others decode.
+PHASES = dict.fromkeys(("prefill_tokens_per_s", "time_to_first_token_s", "time_to_first_token_p50_s"), "prefill")
 
 
 def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float) -> Item:

@@ -17,6 +17,8 @@ from calc.validation.inference import (
     accelerator_of,
     model_of,
     number,
+    trusted,
+    version_then,
     weights_of,
 )
 from calc.validation.launch_flags import launched
@@ -48,6 +50,7 @@ FIGURES = {
     "decode_ms_per_token": "time_per_output_token_s",
     "e2e_latency_s": "output_tokens_per_s",
     "mean_ttft_ms": "time_to_first_token_s",
+    "median_ttft_ms": "time_to_first_token_p50_s",
     "mean_tpot_ms": "time_per_output_token_s",
 }
 # Versions that were current when a source appeared which states none.
@@ -73,6 +76,7 @@ SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none
 
 def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    trusted(row)
     engine = ENGINES.get(row["engine"])
     if engine is None:
         raise SkipError(f"engine {row['engine']} is not one of the contract's")
@@ -123,7 +127,7 @@ def version_of(row: Row, engine: str) -> str:
     found = re.search(r"transformers (\d+\.\d+(\.\d+)?)", row["engine_version"]) if engine == "transformers" else stated
     if found:
         return found.group(1) if engine == "transformers" else found.group()
-    return CURRENT.get((row["source_key"], engine), "")
+    return CURRENT.get((row["source_key"], engine), "") or version_then(row, engine)
 
 
 def lengths_of(row: Row, engine: str) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def asked(row: Row) -> tuple[dict[str, Any], Any]:
     scenario = scenario_of(row)
     report: Any = estimate(scenario, repairs=False)
     count = queued(row)
-    if count and report["memory"]["sequences"] > count:
+    if count and "arrivals" not in scenario and report["memory"]["sequences"] > count:
         scenario |= {"sequences": count}
         report = estimate(scenario, repairs=False)
     return scenario, report
@@ -210,7 +214,7 @@ def queued(row: Row) -> int | None:
 def measured_of(row: Row) -> float:
     """Return what a row measured, in the unit of the figure that it is compared to."""
     measured = float(row["value"])
-    if row["metric"] in ("decode_ms_per_token", "mean_ttft_ms", "mean_tpot_ms"):
+    if row["metric"] in ("decode_ms_per_token", "mean_ttft_ms", "median_ttft_ms", "mean_tpot_ms"):
         return measured / 1000
     if row["metric"] == "total_tok_s":  # of prompt and answer together
         prompt, output = number(row, "input_len"), number(row, "output_len")

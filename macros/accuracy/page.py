@@ -48,6 +48,7 @@ FIGURES = {
     "prefill_tokens_per_s": "Prefill, tokens a second",
     "reserved_bytes": "Reserved by PyTorch",
     "time_per_output_token_s": "Time of a token",
+    "time_to_first_token_p50_s": "Median time to the first token",
     "time_to_first_token_s": "Time to the first token",
     "tokens_per_s_per_device": "Training, tokens a second and device",
     "weights_on_gpu": "Weights as loaded",

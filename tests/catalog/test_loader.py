@@ -20,9 +20,11 @@ from calc.catalog.carried import (
     finetunes,
     restored,
 )
+from calc.catalog.checking.check import Check
 from calc.catalog.checking.checked import checked_tables
 from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
 from calc.catalog.checking.loader import read_tables
+from calc.catalog.checking.software import check_eras
 from calc.catalog.entries import fold
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.training.plan import FSDP, MEGATRON, PLAIN
@@ -373,3 +375,12 @@ def test_coefficients_of_training_are_of_generations_that_exist() -> None:
         for trainer in (FSDP, MEGATRON, PLAIN):
             plain = plain.removesuffix(f"_{trainer}")
         assert plain in coefficients
+
+
+@pytest.mark.parametrize("dates", [("", "2026-03", "2026-01-20"), ("", "", "2026-01")])
+def test_eras_of_an_engine_follow_each_other(dates: tuple[str, ...]) -> None:
+    """One that began before the one before it, or of which nobody says when it began, is named."""
+    check = Check()
+    era = {"id": "1", "name": "One", "first": "1", "measured": "1", "reason": "It is.", "source": "https://example.org"}
+    check_eras(check, "engines/e.toml: [e]", [era | ({"dated": day} if day else {}) for day in dates], {"sources": {}})
+    assert check.problems == ["engines/e.toml: [e].eras: each after the oldest is dated, and no later than the next"]

@@ -36,6 +36,30 @@ def test_a_server_in_one_pool() -> None:
         serving_runs.scenario_of({**row, "mode": "disagg"})
 
 
+@pytest.mark.parametrize(
+    ("name", "stated", "notes", "version"),
+    [
+        ("vllm", "not stated", "measured 2025-05-01; before", "0.8.4"),
+        ("vllm", "not stated", "measured 2025-04-14", "0.8"),
+        ("vllm", "0.10.2", "measured 2026-06-01", "0.10.2"),
+        ("vllm", "not stated", "measured 2026", None),  # one of two eras
+        ("sglang", "not stated", "measured 2025-08-06", "0.1"),
+    ],
+)
+def test_a_row_without_a_version_ran_what_there_was(name: str, stated: str, notes: str, version: str | None) -> None:
+    """A day leads to the versions that work alike and that began by then; a year does not."""
+    row = next(row for row in read_rows("inference_speed.csv") if row["id"] == "Sv0014")
+    scenario = inference_speed.scenario_of({**row, "engine": name, "engine_version": stated, "notes": notes})
+    assert scenario.get("engine_version") == version
+
+
+def test_a_build_of_which_the_day_is_known_computed_attention_in_tiles() -> None:
+    """Those who measure llama.cpp ask for flash attention, which older builds did not do by themselves."""
+    row = next(row for row in read_rows("community_speed.csv") if row["id"] == "Ce0082")
+    scenario = community_speed.scenario_of(row)
+    assert (scenario["engine_version"], scenario["attention"]) == ("b3000", "flash")
+
+
 def test_how_a_server_was_started_is_in_its_scenario() -> None:
     """InferenceMAX draws lengths from 0.8 to 1 of those it names, and TensorRT-LLM kept an FP8 cache there."""
     rows = {row["id"]: row for row in read_rows("serving_runs.csv")}
@@ -182,7 +206,7 @@ def test_random_lengths_of_sglang_lie_evenly() -> None:
 def test_what_its_code_decides_is_not_estimated() -> None:
     """SGLang's plain products are libraries', as in the laws; its experts are Triton's, but those in 4 bit."""
     estimated = set(start_of("sglang"))
-    assert {"matrix_factor", "expert_reading_factor", "expert_reading_factor@CDNA 3"} <= estimated
+    assert {"matrix_factor", "expert_reading_factor", "expert_reading_factor_fp8-block@CDNA 3"} <= estimated
     assert not {"weights_factor", "weights_factor_quantized", "expert_reading_factor_w4a16"} & estimated
     assert "weights_factor" in start_of("vllm")
 

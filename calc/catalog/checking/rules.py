@@ -148,6 +148,7 @@ ERA_RULES: Rules = {
     "id": (str,),
     "name": (str,),
     "first": (str,),
+    "dated?": (str,),
     "measured": (str,),
     "reason": (str,),
     "source": (str,),

@@ -90,11 +90,14 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
 
 
 def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
-    """Check the eras of an engine, of which one at least has measurements."""
+    """Check the eras of an engine, which follow each other in time, and of which one at least has measurements."""
     assert isinstance(eras, list)
     for era in eras:
         if check.fields(f"{where}.eras", era, ERA_RULES):
             check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+    dates = [str(era.get("dated", "")) for era in eras]
+    if dates != sorted(dates) or "" in dates[1:]:
+        check.problem(f"{where}.eras", "each after the oldest is dated, and no later than the next")
     if eras and not any(era.get("measured") for era in eras):
         check.problem(f"{where}.eras", "none has measurements: none could be the default")
 

@@ -28,6 +28,7 @@ class Era(NamedTuple):
     measured: str  # versions of its measurements, empty where there are none
     reason: str
     source: str
+    dated: str = ""  # when that came out: a day, or a month; empty for the oldest era
 
     def reached(self, version: tuple[int, ...]) -> bool:
         """Return whether a version is of this era or a later one."""
@@ -94,6 +95,11 @@ class Engine(NamedTuple):
         found = self._replace(era=next(known, self.eras[0].id), version=version or "")
         towers = found.as_of_era(self.towers)
         return found._replace(coefficients=found.as_of_era(self.coefficients), towers=towers).valued(self.values)
+
+    def current_on(self, day: str) -> str:
+        """Return the first version of the era that an engine was in on a day, or in a month; empty without eras."""
+        known = [era.first for era in self.eras if era.dated <= day]
+        return known[-1] if known else ""
 
     @property
     def from_era(self) -> tuple[str, ...]:
