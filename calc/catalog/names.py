@@ -161,6 +161,15 @@ class Names:
             return None
         return self.model_names.read(name)
 
+    def variant(self, name: str) -> str:
+        """Return the repository of the variant that a model's name leads to; empty where it is the model itself."""
+        listed = self.listed_model(name)
+        if listed is None:
+            read = self.copied(name) or self.read_model_name(name)
+            return read.variant if read else ""
+        variants = self._tables["models"][listed].get("variants", ())
+        return next((known for known in variants if fold(known) == fold(name)), "")  # type: ignore[attr-defined]
+
     @cached_property
     def model_names(self) -> "ModelNames":
         """What finds models by the words of their names."""

@@ -96,3 +96,17 @@ def test_an_inner_width_is_not_rounded_far_down() -> None:
     for factor, width in ((0.62, 512), (0.5, 256)):
         lists = {"num_query_heads": [8], "num_kv_heads": [2], "ffn_multipliers": [factor]}
         assert read_config(Config(sizes | lists)).kinds[0].mlp_width == width
+
+
+def test_jais_2_has_biases_unless_it_says_otherwise() -> None:
+    """What Jais 2's configs leave out its class has as true, Nemotron's as false; the report names what was taken."""
+    known = catalog().model("jais-2-8b").config
+    silent = {key: value for key, value in known.items() if key not in ("attention_bias", "mlp_bias")}
+    report = estimate({"model": {"config": silent}})
+    assert report["model"]["parameters_total"] == estimate({"model": "jais-2-8b"})["model"]["parameters_total"]
+    (said,) = (warning["message"] for warning in report["warnings"] if warning["code"] == "config-incomplete")
+    assert "attention_bias, mlp_bias" in said
+    biases = 32 * (3 * 3328 + 3328 + 26624 + 3328)  # of query, key, value and output, and of the MLP
+    other = estimate({"model": {"config": silent | {"model_type": "nemotron"}}})
+    assert other["model"]["parameters_total"] == report["model"]["parameters_total"] - biases
+    assert "config-incomplete" not in {warning["code"] for warning in other["warnings"]}
