@@ -85,7 +85,7 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
                 return Copy(entry_id, weights, why, variant=variant)
         bare = EDITED.sub("", without_end(bare, ends))
     base, beside = trained_on(bare, by_bare_name(entries, tags=False)) if owner else (None, "")
-    return Copy(base[0], weights, why, beside, base[1]) if base else None
+    return Copy(base[0], weights, why, beside, variant=base[1]) if base else None
 
 
 def as_published(name: str) -> str:

@@ -1,6 +1,6 @@
 """Which entry of the catalogue a name leads to: ids, market names, repositories, copies of repositories."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -168,7 +168,9 @@ class Names:
             read = self.copied(name) or self.read_model_name(name)
             return read.variant if read else ""
         variants = self._tables["models"][listed].get("variants", ())
-        return next((known for known in variants if fold(known) == fold(name)), "")  # type: ignore[attr-defined]
+        assert isinstance(variants, Collection)
+        folded = fold(name)  # of the repository, or of an alias that is spelled as it
+        return next((known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2]))), "")
 
     @cached_property
     def model_names(self) -> "ModelNames":

@@ -55,7 +55,7 @@ def test_sizes_are_kept() -> None:
     [
         ("papluca/xlm-roberta-base-language-detection", "xlm-roberta-base", "language-detection"),
         ("textattack/roberta-base-CoLA", "roberta-base", "cola"),
-        ("cross-encoder/nli-deberta-v3-base", "deberta-v3-base", "nli"),
+        ("someone/quora-deberta-v3-base", "deberta-v3-base", "quora"),
         ("cardiffnlp/twitter-roberta-base-emotion", "roberta-base", "emotion"),
         ("bofenghuang/whisper-large-v3-french", "whisper-large-v3", "french"),
         (

@@ -80,6 +80,16 @@ def qwen2_audio(config: Config) -> Architecture:
     )
 
 
+@with_towers("audioflamingo3")
+def audioflamingo3(config: Config) -> Architecture:
+    """Audio Flamingo 3 (arXiv:2507.08128): Whisper's encoder in front of Qwen's layers, with an MLP between."""
+    text, audio = text_of(config, "qwen2"), audio_of(config).completed(WHISPER)
+    bias, inputs, outputs = config.flag("projector_bias", default=True), audio.hidden(), text.hidden()
+    tower = whisper_ear(audio) + linear("projector.linear_1", AUDIO, outputs, inputs, split=SPLIT_OUT, bias=bias)
+    tower += linear("projector.linear_2", AUDIO, outputs, outputs, split=SPLIT_IN, bias=bias)
+    return with_tower(config, text, tower)
+
+
 REALTIME = {**WHISPER, "num_attention_heads": 32, "head_dim": 64}
 DELAYS = 32  # width of what tells the layers how long to wait, the same in the class for all
 
