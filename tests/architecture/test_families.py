@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from calc import estimate
 from calc.architecture.config import Config
 from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from tests.known import family_configs
@@ -110,3 +111,23 @@ def test_jais_2_has_biases_unless_it_says_otherwise() -> None:
     other = estimate({"model": {"config": silent | {"model_type": "nemotron"}}})
     assert other["model"]["parameters_total"] == report["model"]["parameters_total"] - biases
     assert "config-incomplete" not in {warning["code"] for warning in other["warnings"]}
+
+
+def test_a_codec_has_a_depth_for_each_stage() -> None:
+    """The first stage shortens nothing: there is one more than numbers by which the others do."""
+    config = dict(catalog().model("vibevoice-asr").config)
+    wrong = {**config["acoustic_tokenizer_encoder_config"], "depths": [3, 3]}  # type: ignore[dict-item]
+    with pytest.raises(ScenarioError, match="one more than the 6 downsampling_ratios"):
+        read_config(Config({**config, "acoustic_tokenizer_encoder_config": wrong}))
+
+
+def test_what_watches_ends_in_what_it_is_for() -> None:
+    """VideoMAE alone has its encoder; what was trained by itself has a decoder, and a classifier its classes."""
+    config = {"model_type": "videomae", "use_mean_pooling": False}
+    counts = {
+        name: parameters_total(read_config(Config({**config, "architectures": [name], "num_labels": 400})))
+        for name in ("VideoMAEModel", "VideoMAEForPreTraining", "VideoMAEForVideoClassification")
+    }
+    assert counts["VideoMAEModel"] == 86_227_200  # of transformers 5.24
+    assert counts["VideoMAEForPreTraining"] == 94_210_944
+    assert counts["VideoMAEForVideoClassification"] == 86_227_200 + 400 * 769
