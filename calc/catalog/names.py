@@ -163,6 +163,8 @@ class Names:
 
     def variant(self, name: str) -> str:
         """Return the repository of the variant that a model's name leads to; empty where it is the model itself."""
+        if name in self._tables["models"]:  # an id
+            return ""
         listed = self.listed_model(name)
         if listed is None:
             read = self.copied(name) or self.read_model_name(name)
