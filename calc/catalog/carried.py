@@ -146,6 +146,8 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
         found = without(found, dict.fromkeys(LISTED_FACTS))
     if kind == "models" and found.get("source") == own_config(found):
         del found["source"]
+    if kind == "models" and (early := listed_variants(entry)):
+        found["variants"] = early
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: without(item, COEFFICIENT) for name, item in listed.items()}
     facts = {name: part for name, part in found.items() if isinstance(part, dict) and "value" in part}
@@ -154,6 +156,13 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
         same = {"source": ""} if unsaid or fact.get("source") == found.get("source") else {}
         found[name] = without(fact, FACT | same)
     return found
+
+
+def listed_variants(entry: Entry) -> Entry:
+    """Return those of a model's variants that stand among its repositories: these are found before others are read."""
+    variants, repositories = entry.get("variants", {}), entry.get("repositories", ())
+    assert isinstance(variants, dict) and isinstance(repositories, list | tuple)
+    return {name: said_otherwise(item) for name, item in variants.items() if name in repositories}
 
 
 def own_config(entry: Entry) -> str:

@@ -1,10 +1,12 @@
 """Repositories that hold a known model again: copies by other owners, and conversions to a number format."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from calc.catalog.entries import fold, lookup_names
+
+T = TypeVar("T")
 
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
@@ -27,15 +29,14 @@ GGUF = re.compile(r"[-_.]gguf$")
 # Words of what stands behind a known name that make it another model: a size or version of its own, what drafts or
 # adapts it, parts beside it, layers of another kind, fewer or more parameters; and number formats that are not known.
 VERSION = re.compile(r"v?\d+(\.\d+)?")
-TIER = re.compile(
-    r"flash|pro|plus|ultra|max|long|trm"
-)  # of the words behind, the first alone: others' names follow in those of finetunes
 ANOTHER = re.compile(
     r"(\d+x|e|a)?\d+(\.\d+)?[bmk]|x*[sl]|mini|nano|micro|tiny|small|medium|base|large|huge|giant|patch\d+|reg\d|naflex"
     r"|(eagle|dflash|dspark|draft|drafter|speculator|medusa|mtp)\d*|assistant|q?lora|adapter|peft"
     r"|vlm?|vision|audio|omni|tts|asr|speech|ocr|(en|de)coder|tokenizer|vae|mmproj|clip|siglip|dinov\d|colbert|gliner|zh"
     r"|hybrid|mamba\d*|moe|(pruned?|reap)\d*|sparse|upcycled|random|[\d.]+-?bits?|w\d+a\w+|(nv|mx|rocm)?fp\d\w*|i?o?q\d\w*|int\d"
 )
+# Words that make it another model as the first of those behind alone: names of others follow in those of finetunes.
+TIER = re.compile(r"flash|pro|plus|ultra|max|long|trm")
 # How clouds write a repository's name: who made it and where it is kept before, a version of theirs behind, and hyphens
 # or a p for the point of a version.
 HOSTED_BEFORE = re.compile(
@@ -54,6 +55,7 @@ class Copy(NamedTuple):
     weights: object  # as a scenario has it; None where the name says nothing
     why: str  # the words of the name that say it
     beside: str = ""  # what else the name says, where the model was trained on: its use
+    variant: str = ""  # the repository that it holds again, where that is a variant of the model
 
 
 def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapping[str, str]) -> Copy | None:
@@ -64,7 +66,7 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
 
     >>> entries = {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}}
     >>> copied("someone/Llama-2-7b-hf-AWQ", entries, {"awq": "awq"})
-    Copy(id='llama-2-7b', weights='awq', why='-awq', beside='')
+    Copy(id='llama-2-7b', weights='awq', why='-awq', beside='', variant='')
     """
     weights, why = said(name, formats)
     owner, bare = spelled(name)
@@ -79,10 +81,11 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
         # Qwen_Qwen3-32B: some write the owner before the name.
         for known in (fold(bare), fold(bare.partition("_")[2]), fold(EDITED.sub("", bare))):
             if known in found:
-                return Copy(found[known], weights, why)
+                entry_id, variant = found[known]
+                return Copy(entry_id, weights, why, variant=variant)
         bare = EDITED.sub("", without_end(bare, ends))
     base, beside = trained_on(bare, by_bare_name(entries, tags=False)) if owner else (None, "")
-    return Copy(base, weights, why, beside) if base else None
+    return Copy(base[0], weights, why, beside, variant=base[1]) if base else None
 
 
 def as_published(name: str) -> str:
@@ -98,8 +101,8 @@ def as_published(name: str) -> str:
     return owner + slash + HOSTED_POINT.sub(".", re.sub(r"(?<=llama-)v(?=\d)", "", bare))
 
 
-def trained_on(bare: str, found: Mapping[str, str]) -> tuple[str | None, str]:
-    """Return the model whose name a repository's has beside a use, and the words of the use: a finetune.
+def trained_on(bare: str, found: Mapping[str, T]) -> tuple[T | None, str]:
+    """Return what is found under the name that a repository's has beside a use, and the words of the use: a finetune.
 
     None where what follows makes another model of it.
 
@@ -121,16 +124,19 @@ def trained_on(bare: str, found: Mapping[str, str]) -> tuple[str | None, str]:
     return None, ""
 
 
-def by_bare_name(entries: Mapping[str, Mapping[str, object]], *, tags: bool = True) -> dict[str, str]:
-    """Return the entries by the names of their repositories without the owner, the first of several with one name.
+def by_bare_name(entries: Mapping[str, Mapping[str, object]], *, tags: bool = True) -> dict[str, tuple[str, str]]:
+    """Return entry and variant by the names of repositories without the owner, the first of several with one name.
 
     `tags`: with those of Ollama's library, of which nobody names what he trains.
     """
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for entry_id, entry in entries.items():
+        variants = entry.get("variants", ())
+        assert isinstance(variants, Collection)
         for known in lookup_names(entry_id, entry):
             if tags or ":" not in known:
-                found.setdefault(fold(known.rpartition("/")[2]), entry_id)
+                variant = known if known in variants else ""
+                found.setdefault(fold(known.rpartition("/")[2]), (entry_id, variant))
     return found
 
 

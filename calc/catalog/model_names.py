@@ -6,7 +6,7 @@ are named: what is not made from another model before what is, the maker with mo
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ class Reading(NamedTuple):
 
     id: str
     others: tuple[str, ...]
+    variant: str = ""  # the repository whose words they are, where that is a variant of the entry
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -116,7 +117,15 @@ class ModelNames:
             return -made_of, -other, self.makers[maker_of(entry)], str(entry.get("released"))
 
         ranked = sorted(found, key=order, reverse=True)
-        return Reading(ranked[0], tuple(ranked[1:]))
+        return Reading(ranked[0], tuple(ranked[1:]), self.variant(ranked[0], asked, whole))
+
+    def variant(self, entry_id: str, asked: frozenset[str], whole: bool) -> str:
+        """Return the variant of an entry whose name has all the words, where no other name of the entry has them."""
+        variants = self.entries[entry_id].get("variants", ())
+        assert isinstance(variants, Collection)
+        names = {name: [words_of(name)] for name in lookup_names(entry_id, self.entries[entry_id])}
+        having = matching(asked, names, whole)
+        return having[0] if all(name in variants for name in having) else ""
 
     def later(self, entry_id: str, asked: frozenset[str]) -> bool:
         """Return whether a name says of a model what it is called itself, but for the version: Qwen4 is no Qwen3."""

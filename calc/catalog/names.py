@@ -1,6 +1,6 @@
 """Which entry of the catalogue a name leads to: ids, market names, repositories, copies of repositories."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -160,6 +160,19 @@ class Names:
         if self.listed_model(name) is not None:
             return None
         return self.model_names.read(name)
+
+    def variant(self, name: str) -> str:
+        """Return the repository of the variant that a model's name leads to; empty where it is the model itself."""
+        if name in self._tables["models"]:  # an id
+            return ""
+        listed = self.listed_model(name)
+        if listed is None:
+            read = self.copied(name) or self.read_model_name(name)
+            return read.variant if read else ""
+        variants = self._tables["models"][listed].get("variants", ())
+        assert isinstance(variants, Collection)
+        folded = fold(name)  # of the repository, or of an alias that is spelled as it
+        return next((known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2]))), "")
 
     @cached_property
     def model_names(self) -> "ModelNames":

@@ -78,7 +78,8 @@ class Names(DeviceNames):
                 continue
             said = self.catalog.named_format(name)
             line.claim(*match.span())
-            return Name(*match.span(), kind="models", id=model.id), said.weights if said else None
+            meant = self.catalog.variant(name) or model.id
+            return Name(*match.span(), kind="models", id=meant), said.weights if said else None
         return None
 
     def formats(self, line: Line) -> Iterator[Name]:

@@ -56,7 +56,7 @@ def model_fields(path: str, catalog: Catalog) -> tuple[dict[str, object], list[s
     except ScenarioError:
         return {}, [f"The catalogue has no model by the name of {name:.80}: choose it"]
     said = catalog.named_format(name)
-    fields: dict[str, object] = {"model": model.id}
+    fields: dict[str, object] = {"model": catalog.variant(name) or model.id}
     if said is not None and isinstance(said.weights, str):
         fields["weights"] = said.weights
     elif name in model.published:

@@ -95,7 +95,9 @@ class Bounds:
     def longest(self, scenario: Mapping[str, object]) -> int | None:
         """Return the tokens that a model is made for; None where nobody says."""
         model = scenario["model"]
-        return self.facts.model(model).context_tokens if isinstance(model, str) else longest_of(model, self.facts)
+        if isinstance(model, str) and model in self.facts.entries("models"):
+            return self.facts.model(model).context_tokens
+        return longest_of(model, self.facts)
 
     def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
@@ -144,7 +146,7 @@ class Bounds:
 
 
 def longest_of(model: object, facts: Catalog) -> int | None:
-    """Return the tokens that a model which brings its own config is made for; None where it cannot be read."""
+    """Return the tokens that a model by another name than its id, or by its config, is made for; None if not read."""
     try:
         return read_model(model, facts).context_tokens
     except ScenarioError:

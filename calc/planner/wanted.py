@@ -31,9 +31,10 @@ def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tu
 
 
 def named(name: str, facts: Catalog, field: str = "model") -> str:
-    """Return a model's id, or the repository's name where that says a number format of its own."""
+    """Return a model's id, or the repository's name where that says a number format or a variant of its own."""
     model = facts.model(name, field)
-    return name if name in model.published or facts.named_format(name) is not None else model.id
+    own = name in model.published or facts.variant(name) or facts.named_format(name) is not None
+    return name if own else model.id
 
 
 def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:

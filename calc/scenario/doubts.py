@@ -28,16 +28,17 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     said, copy = catalog.named_format(name), catalog.copied(name)
     by_name = said is not None and said.weights is not None and reader.given.get("weights") in (None, PUBLISHED)
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
+    shown = (catalog.variant(name) or catalog.model(copy.id).name) if copy else ""
     if copy is not None and copy.beside:
-        message = f"{name:.80} is taken as {catalog.model(copy.id).name}, which its name has beside {copy.beside}; "
+        message = f"{name:.80} is taken as {shown}, which its name has beside {copy.beside}; "
         message += "a head or words of its own are not counted"
         return [Warn("model-trained-on", message + (f"; it is read in {form}" if form else ""), "model")]
     if copy is not None:
-        message = f"{name:.80} is taken as a copy of {catalog.model(copy.id).name}, in "
+        message = f"{name:.80} is taken as a copy of {shown}, in "
         return [Warn("model-copied", message + (form or "the format that the scenario says"), "model", INFO)]
     read = None if by_name else catalog.read_model_name(name)
     if read is not None:
-        message = f"{name:.80} is taken as {catalog.model(read.id).name}"
+        message = f"{name:.80} is taken as {read.variant or catalog.model(read.id).name}"
         if read.others:
             names = [catalog.model(other).name for other in read.others[:MOST_NAMED]]
             more = f" and {len(read.others) - MOST_NAMED} more" if len(read.others) > MOST_NAMED else ""

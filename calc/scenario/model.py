@@ -7,8 +7,8 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
-from calc.catalog.entries import file_of, fold
-from calc.catalog.records import Engine, Model, StoredWeights
+from calc.catalog.entries import file_of
+from calc.catalog.records import Engine, StoredWeights
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format
 from calc.scenario.fields import MODEL_FIELDS
@@ -39,7 +39,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     """
     if isinstance(value, str):
         model = catalog.model(value)
-        said, name = catalog.named_format(value), variant_of(model, value)
+        said, name = catalog.named_format(value), catalog.variant(value)
         said_there = {**model.variants.get(name, {}), **model.published.get(value, {})}
         written = value if value in model.published else name or model.id
         architecture = known_architecture(catalog, model.id, name)
@@ -83,11 +83,6 @@ def read_videos(reader: Reader, engine: Engine | None, architecture: Architectur
             raise ScenarioError("videos", "does not apply: only vLLM sets memory aside for videos, of some models")
         reader.filled["videos"] = False
     return shown
-
-
-def variant_of(model: Model, written: str) -> str:
-    """Return the repository that is meant where it has other classes or words than the model; empty for the model."""
-    return next((name for name in model.variants if fold(name) == fold(written)), "")
 
 
 def known_architecture(catalog: Catalog, model_id: str, variant: str = "") -> Architecture:

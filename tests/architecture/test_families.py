@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from calc import estimate
 from calc.architecture.config import Config
 from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from tests.known import family_configs
@@ -96,3 +97,37 @@ def test_an_inner_width_is_not_rounded_far_down() -> None:
     for factor, width in ((0.62, 512), (0.5, 256)):
         lists = {"num_query_heads": [8], "num_kv_heads": [2], "ffn_multipliers": [factor]}
         assert read_config(Config(sizes | lists)).kinds[0].mlp_width == width
+
+
+def test_jais_2_has_biases_unless_it_says_otherwise() -> None:
+    """What Jais 2's configs leave out its class has as true, Nemotron's as false; the report names what was taken."""
+    known = catalog().model("jais-2-8b").config
+    silent = {key: value for key, value in known.items() if key not in ("attention_bias", "mlp_bias")}
+    report = estimate({"model": {"config": silent}})
+    assert report["model"]["parameters_total"] == estimate({"model": "jais-2-8b"})["model"]["parameters_total"]
+    (said,) = (warning["message"] for warning in report["warnings"] if warning["code"] == "config-incomplete")
+    assert "attention_bias, mlp_bias" in said
+    biases = 32 * (3 * 3328 + 3328 + 26624 + 3328)  # of query, key, value and output, and of the MLP
+    other = estimate({"model": {"config": silent | {"model_type": "nemotron"}}})
+    assert other["model"]["parameters_total"] == report["model"]["parameters_total"] - biases
+    assert "config-incomplete" not in {warning["code"] for warning in other["warnings"]}
+
+
+def test_a_codec_has_a_depth_for_each_stage() -> None:
+    """The first stage shortens nothing: there is one more than numbers by which the others do."""
+    config = dict(catalog().model("vibevoice-asr").config)
+    wrong = {**config["acoustic_tokenizer_encoder_config"], "depths": [3, 3]}  # type: ignore[dict-item]
+    with pytest.raises(ScenarioError, match="one more than the 6 downsampling_ratios"):
+        read_config(Config({**config, "acoustic_tokenizer_encoder_config": wrong}))
+
+
+def test_what_watches_ends_in_what_it_is_for() -> None:
+    """VideoMAE alone has its encoder; what was trained by itself has a decoder, and a classifier its classes."""
+    config = {"model_type": "videomae", "use_mean_pooling": False}
+    counts = {
+        name: parameters_total(read_config(Config({**config, "architectures": [name], "num_labels": 400})))
+        for name in ("VideoMAEModel", "VideoMAEForPreTraining", "VideoMAEForVideoClassification")
+    }
+    assert counts["VideoMAEModel"] == 86_227_200  # of transformers 5.24
+    assert counts["VideoMAEForPreTraining"] == 94_210_944
+    assert counts["VideoMAEForVideoClassification"] == 86_227_200 + 400 * 769

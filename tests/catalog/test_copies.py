@@ -55,7 +55,7 @@ def test_sizes_are_kept() -> None:
     [
         ("papluca/xlm-roberta-base-language-detection", "xlm-roberta-base", "language-detection"),
         ("textattack/roberta-base-CoLA", "roberta-base", "cola"),
-        ("cross-encoder/nli-deberta-v3-base", "deberta-v3-base", "nli"),
+        ("someone/quora-deberta-v3-base", "deberta-v3-base", "quora"),
         ("cardiffnlp/twitter-roberta-base-emotion", "roberta-base", "emotion"),
         ("bofenghuang/whisper-large-v3-french", "whisper-large-v3", "french"),
         (
@@ -89,6 +89,7 @@ def test_a_finetune_has_the_name_of_what_it_was_trained_on(name: str, model: str
         "someone/GLM-5.3-Flash-NVFP4-Spark",
         "Salesforce/blip2-opt-6.7b",
         "google/vit-base-patch16-448",
+        "Helsinki-NLP/opus-mt-ko-en",  # each pair of languages has words of its own
     ],
 )
 def test_another_size_part_or_format_is_no_finetune(name: str) -> None:
@@ -135,4 +136,38 @@ def test_what_is_of_no_kind_that_is_modelled_is_told_so(name: str, kind: str) ->
 def test_other_unknown_names_are_not_told_a_kind(name: str) -> None:
     """No kind is read from part of a word or from an owner's name."""
     with pytest.raises(ScenarioError, match="is not in the catalogue of models"):
+        estimate({"model": name})
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "tokens"),
+    [
+        ("01-ai/Yi-9B-200K-GGUF", "01-ai/Yi-9B-200K", 262_144),
+        ("yi 200k 6b chat", "01-ai/Yi-6B-200K", 200_000),  # by the words of its name
+        ("someone/Phi-3-medium-128k-instruct-AWQ", "microsoft/Phi-3-medium-128k-instruct", 131_072),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507-FP8", "Qwen/Qwen3-30B-A3B-Instruct-2507", 262_144),
+        ("Qwen3 235B A22B Instruct 2507", "Qwen/Qwen3-235B-A22B-Instruct-2507", 262_144),  # which is an alias, too
+        ("someone/Yi-9B-GGUF", "", 4096),
+    ],
+)
+def test_a_copy_has_the_length_of_what_it_copies(name: str, variant: str, tokens: int) -> None:
+    """Finetunes for longer texts have lengths of their own, which their copies keep."""
+    assert catalog().variant(name) == variant
+    within, beyond = (estimate({"model": name, "context_tokens": count})["warnings"] for count in (tokens, tokens + 1))
+    assert "context-beyond-trained" not in {warning["code"] for warning in within}
+    assert "context-beyond-trained" in {warning["code"] for warning in beyond}
+    assert not within or variant in within[0]["message"]
+
+
+def test_what_was_trained_on_a_variant_has_its_words() -> None:
+    """A finetune of mDeBERTa has the tables of its 251,000 words, and not those of DeBERTa."""
+    report = estimate({"model": "someone/mdeberta-v3-base-sentiment"})
+    assert report["model"]["parameters_total"] == 278_218_752
+    assert "microsoft/mdeberta-v3-base" in report["warnings"][0]["message"]
+
+
+@pytest.mark.parametrize("name", ["someone/Yi-34B-200K-GGUF", "someone/Llama-3-8B-Instruct-500k"])
+def test_a_length_that_no_source_has_is_refused(name: str) -> None:
+    """A name with a length of its own, which no entry has, is another model's."""
+    with pytest.raises(ScenarioError):
         estimate({"model": name})

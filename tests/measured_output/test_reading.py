@@ -85,6 +85,11 @@ def test_settings_of_vllm_are_read_however_they_are_written() -> None:
         assert fields.items() >= (asked | {"sequence_slots": 16, "memory_fraction": 0.85}).items(), text
 
 
+def test_a_variant_is_read_as_itself() -> None:
+    """A finetune for longer texts that a server was given is asked as that, and not as its model."""
+    assert model_fields("/models/Yi-9B-200K-AWQ", catalog())[0] == {"model": "01-ai/Yi-9B-200K", "weights": "awq"}
+
+
 def test_what_the_catalogue_does_not_have_is_said() -> None:
     """A model or a device without an entry is left to the reader, by name."""
     assert "no model by the name of Unheard-Of-7B" in model_fields("/data/Unheard-Of-7B/", catalog())[1][0]

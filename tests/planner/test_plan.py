@@ -608,6 +608,15 @@ def test_repositories_keep_their_format() -> None:
     assert option["scenario"]["model"] == "zai-org/GLM-5-FP8"
 
 
+def test_a_variant_is_planned_as_itself() -> None:
+    """A finetune for longer texts has its length in a plan, and not its model's."""
+    question = {"want": "models", "model": "01-ai/Yi-9B-200K", "have": {"accelerator": "h200-sxm-141gb"}}
+    answer: Any = plan({**question, "context_tokens": 100_000})
+    (option,) = answer["options"]
+    assert option["scenario"]["model"] == "01-ai/Yi-9B-200K"
+    assert "context-beyond-trained" not in {warning["code"] for warning in estimate(option["scenario"])["warnings"]}
+
+
 def test_import_is_lazy() -> None:
     """Who imports `calc` does not load the planner."""
     code = "import sys, calc; assert not any(name.startswith('calc.planner') for name in sys.modules)"

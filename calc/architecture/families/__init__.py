@@ -50,6 +50,7 @@ from calc.architecture.families import (
     speaking,
     state_space,
     translation,
+    watching,
 )
 from calc.architecture.families.registry import FAMILIES, left_out, read_config
 
@@ -99,6 +100,7 @@ MODULES = (  # importing them fills the registry
     speaking,
     state_space,
     translation,
+    watching,
 )
 
 __all__ = ["FAMILIES", "MODULES", "left_out", "read_config"]

@@ -184,11 +184,11 @@ def falcon(config: Config) -> Architecture:
     return whole._replace(files=FileRules(falcon=True))
 
 
-@family("nemotron", "jais2")
+@family("jais2", defaults={"attention_bias": True, "mlp_bias": True})
+@family("nemotron")
 def nemotron(config: Config) -> Architecture:
     """Nemotron 4, Minitron, Jais 2: LayerNorms with biases, a plain MLP with squared ReLU, an output matrix apart."""
-    hidden, biased = config.hidden(), config.text("model_type", "") == "jais2"
-    attention_bias = config.flag("attention_bias", default=biased)
+    hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
     return gpt_like(
         config,
         hidden=hidden,
@@ -199,9 +199,9 @@ def nemotron(config: Config) -> Architecture:
         activation=config.text("hidden_act", "relu2"),
         rotary=True,
         joined=True,
-        qkv_bias=attention_bias,
-        out_bias=attention_bias,
-        mlp_bias=config.flag("mlp_bias", default=biased),
+        qkv_bias=bias,
+        out_bias=bias,
+        mlp_bias=config.flag("mlp_bias", default=False),
     )
 
 
@@ -248,17 +248,10 @@ def phi(config: Config) -> Architecture:
     )
 
 
-STARCODER2 = {
-    "vocab_size": 49152,
-    "hidden_size": 3072,
-    "intermediate_size": 12288,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 24,
-    "num_key_value_heads": 2,
-}
+STARCODER2 = {"vocab_size": 49152, "hidden_size": 3072, "intermediate_size": 12288, "num_hidden_layers": 30}
 
 
-@family("starcoder2", defaults=STARCODER2)
+@family("starcoder2", defaults={**STARCODER2, "num_attention_heads": 24, "num_key_value_heads": 2})
 def starcoder2(config: Config) -> Architecture:
     """StarCoder 2: shared KV heads, rotary positions, a window in every layer, the embedding as output matrix."""
     hidden, bias, layers = config.hidden(), config.flag("use_bias", default=True), config.layers()

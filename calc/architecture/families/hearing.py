@@ -60,7 +60,18 @@ def sound_head(config: Config) -> Tensors:
             weights = (Tensor("layer_weights", "head", (config.layers() + 1,)),)
         projected = linear("projector", "head", size, hidden, bias=True)
         return weights + projected + linear("classifier", "head", labels_of(config), size, bias=True)
-    return ()
+    heads: Tensors = ()
+    for name, outputs in told(config).items():
+        heads += linear(f"{name}.dense", "head", hidden, hidden, bias=True)
+        heads += linear(f"{name}.out_proj", "head", outputs, hidden, bias=True)
+    return heads
+
+
+def told(config: Config) -> dict[str, int]:
+    """Return what audEERING's models tell of a voice (arXiv:2203.07378, arXiv:2306.16962), each behind two matrices."""
+    if "ForSpeechClassification" in config.classes:
+        return {"classifier": labels_of(config)}
+    return {"age": 1, "gender": 3} if "AgeGenderModel" in config.classes else {}
 
 
 def codes(config: Config, hidden: int) -> Tensors:

@@ -80,6 +80,16 @@ def qwen2_audio(config: Config) -> Architecture:
     )
 
 
+@with_towers("audioflamingo3")
+def audioflamingo3(config: Config) -> Architecture:
+    """Audio Flamingo 3 (arXiv:2507.08128): Whisper's encoder in front of Qwen's layers, with an MLP between."""
+    text, audio = text_of(config, "qwen2"), audio_of(config).completed(WHISPER)
+    bias, inputs, outputs = config.flag("projector_bias", default=True), audio.hidden(), text.hidden()
+    tower = whisper_ear(audio) + linear("projector.linear_1", AUDIO, outputs, inputs, split=SPLIT_OUT, bias=bias)
+    tower += linear("projector.linear_2", AUDIO, outputs, outputs, split=SPLIT_IN, bias=bias)
+    return with_tower(config, text, tower)
+
+
 REALTIME = {**WHISPER, "num_attention_heads": 32, "head_dim": 64}
 DELAYS = 32  # width of what tells the layers how long to wait, the same in the class for all
 
@@ -112,3 +122,51 @@ def voxtral_realtime_text(config: Config) -> Architecture:
     delay = linear("ada_rms_norm.linear1", "layer_other", DELAYS, hidden)
     delay += linear("ada_rms_norm.linear2", "layer_other", hidden, DELAYS)
     return found._replace(kinds=tuple(kind._replace(tensors=kind.tensors + delay) for kind in found.kinds))
+
+
+CODEC = {"num_filters": 32, "kernel_size": 7, "ffn_expansion": 4, "channels": 1}
+SHORTENED, DEPTHS = [2, 2, 4, 5, 5, 8], [3, 3, 3, 3, 3, 3, 8]  # of each stage; the first shortens nothing
+
+
+def convolved(name: str, outputs: int, inputs: int, kernel: int) -> Tensors:
+    """Return a convolution over time, with its bias."""
+    weight = Tensor(f"audio.{name}.weight", AUDIO, (outputs, inputs, kernel))
+    return (weight, Tensor(f"audio.{name}.bias", AUDIO, (outputs,)))
+
+
+def sound_codec(config: Config, name: str, latent: int) -> Tensors:
+    """Return the half of VibeVoice's codec that hears: stages of ConvNeXt over a waveform, each twice as wide."""
+    config = config.completed({**CODEC, "hidden_size": latent})
+    ratios, depths = config.integers("downsampling_ratios") or SHORTENED, config.integers("depths") or DEPTHS
+    if len(depths) != len(ratios) + 1:
+        raise config.error("depths", f"must have one more than the {len(ratios)} downsampling_ratios")
+    kernel, times = config.integer("kernel_size", most=1000), config.integer("ffn_expansion", most=1000)
+    width = config.integer("num_filters", most=2**16)
+    tensors = convolved(f"{name}.stem", width, config.integer("channels", most=1000), kernel)
+    for stage, depth in enumerate(depths):
+        if stage:
+            width *= 2
+            tensors += convolved(f"{name}.{stage}.shorten", width, width // 2, 2 * ratios[stage - 1])
+        block = convolved(f"{name}.{stage}.mixer", width, 1, kernel)
+        block += linear(f"{name}.{stage}.linear1", AUDIO, times * width, width, bias=True)
+        block += linear(f"{name}.{stage}.linear2", AUDIO, width, times * width, bias=True)
+        for scale in ("norm", "ffn_norm", "gamma", "ffn_gamma"):
+            block += (Tensor(f"audio.{name}.{stage}.{scale}", AUDIO, (width,)),)
+        tensors += tuple(tensor._replace(copies=depth) for tensor in block)
+    return tensors + convolved(f"{name}.head", config.hidden(), width, kernel)
+
+
+@with_towers("vibevoice_asr")
+def vibevoice_asr(config: Config) -> Architecture:
+    """VibeVoice ASR (arXiv:2601.18184): what is said and how it sounds, from two codecs, in front of Qwen's layers."""
+    text = text_of(config, "qwen2").completed({"tie_word_embeddings": False})
+    tower: Tensors = ()
+    for name, latent in (("acoustic", 64), ("semantic", 128)):
+        field = f"{name}_tokenizer_encoder_config"
+        given = config.nested(field) if config.has(field) else Config({}, f"{config.field}.{field}")
+        tower += sound_codec(given, name, latent)
+        inputs, outputs = given.completed({"hidden_size": latent}).hidden(), text.hidden()
+        tower += linear(f"projector.{name}_1", AUDIO, outputs, inputs, bias=True)
+        tower += norm(f"projector.{name}_norm", outputs, block=AUDIO)
+        tower += linear(f"projector.{name}_2", AUDIO, outputs, outputs, bias=True)
+    return with_tower(config, text, tower)

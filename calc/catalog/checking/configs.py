@@ -78,6 +78,8 @@ def odd_length(context: int, config: object) -> bool:
         if isinstance(value, int):
             told.setdefault(key, []).append(value)
     pieces = {(i // p) ** 2 for i in told.get("image_size", ()) for p in told.get("patch_size", ()) if p}
+    times = {f // t for f in told.get("num_frames", ()) for t in told.get("tubelet_size", ()) if t}
+    pieces |= {piece * time for piece in pieces for time in times}  # of a video
     stated = {value for key in POSITIONS for value in told.get(key, ())}
     seen = {context, context - 1, *(context - 1 - count for count in told.get("num_register_tokens", ()))}
     if min(stated, default=1) < 1 or seen & pieces or context in stated or context + 2 in stated:

@@ -74,6 +74,7 @@ VARIANT_RULES: Rules = {
     "max_position_embeddings?": (int,),
     "image_size?": (int,),
     "tie_word_embeddings?": (bool,),
+    "use_mean_pooling?": (bool,),
 }
 # A repository that stores a model otherwise: its config's `quantization_config`, as it stands there.
 PUBLISHED_RULES: Rules = {"quantization_config": (dict,), "source": (str,), "checked": (str,), "note?": (str,)}
