@@ -11,7 +11,7 @@ CAPITALS = re.compile(r"[A-Z]{6}")  # more than any abbreviation has
 CODE = re.compile(r"`([a-z0-9_-]+)`")
 ENDINGS = ("ing", "ed", "d", "s")  # the guide may have a word without them
 # Words, and parts of modules' names, that no page has.
-MORE = {"cls", "distillation", "flattens", "neck", "normaliser", "previous", "turned"}
+MORE = {"cls", "distillation", "flattens", "neck", "normaliser", "predictor", "previous", "turned"}
 
 
 @cache

@@ -82,7 +82,8 @@ class Stored:
         expert = tensor.active is not None
         key: tuple[object, ...] = (module, new.rows, new.layers, tensor.copies, tensor.active)
         if not expert:
-            alone = "" if self.fuses and len(new.shape) == 2 else last
+            beside = self.fuses and len(new.shape) == 2 and not last.isdigit()  # numbered ones follow each other
+            alone = "" if beside else last
             key += (new.shape[-1], tensor.split == SPLIT_IN, new.kernel, tensor.block, alone)
         listed = self.joined.setdefault(key, [])
         if not listed or last in listed[-1].names:
