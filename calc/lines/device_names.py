@@ -9,7 +9,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.lines.line import Line, Piece
-from calc.lines.quantities import SPELT
+from calc.lines.parts import SPELT
 from calc.planning.cost import newest_purchase
 from calc.units import GIB
 

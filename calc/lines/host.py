@@ -15,6 +15,7 @@ SIZE = r"\b(\d[\d,]*)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
+    rf"|\bram\s*[:=]?\s*{SIZE}"
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
 MOST_WORDS = 4  # of a processor's name

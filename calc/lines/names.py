@@ -27,6 +27,7 @@ WITHIN = frozenset(
         "the",
         "version",
         "with",
+        "param",
         "params",
         "parameter",
         "parameters",

@@ -8,8 +8,9 @@ from calc.lines.device_names import CURRENT, NEAR, Count, Name
 from calc.lines.host import read_alone, read_host, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
+from calc.lines.own_device import in_laptop, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAPTOP, LAST, SOMETHING, TUNED
+from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
 from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
@@ -138,7 +139,7 @@ class Reader:
 
     def read_size(self, device: Name, count: Count | None) -> None:
         """Take a device, and a memory beside it that is its own, that of one with the same name, or that of all."""
-        device = self.in_laptop(device)
+        device = of_size(in_laptop(device, self.line, self.facts), self.line, self.facts)
         for match in self.line.found(MEMORY):
             size = float(match[1].replace(",", ""))
             for name in (device.id, *device.others):
@@ -150,19 +151,10 @@ class Reader:
                     break
         # A chip with its memory is another one with more of it: no answer is better than one for that.
         chip = self.facts.accelerator(device.id)
-        self.of_another_size = chip.segment == "soc" and any(self.line.found(MEMORY))
+        self.of_another_size = chip.segment == "soc" and any(self.line.found(OF_ALL))
         self.add(device, "accelerator", device.id, device.others)
         if count:
             self.add(count, "accelerators", count.value)
-
-    def in_laptop(self, device: Name) -> Name:
-        """Return a laptop's chip where the line says elsewhere that it is one: a laptop with a 4080."""
-        said = next(self.line.found(LAPTOP), None)
-        read = self.facts.reading(f"{self.facts.accelerator(device.id).name} laptop") if said else None
-        if not said or not read or self.facts.accelerator(read.id).text("form") != "laptop":
-            return device
-        self.line.claim(*said.span())
-        return device._replace(id=read.id, others=(device.id, *read.others))
 
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""

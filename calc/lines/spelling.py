@@ -11,6 +11,7 @@ RULES = (
     (re.compile(r"\.(?=gguf|i?q\d)"), " "),  # a file, and its format, of what stands before them
     (re.compile(r"\bml\.(?=\w+\.\d*x?(?:large|metal)\b)"), "ml "),  # a cloud's machine, as a service of it calls it
     (re.compile(r"\bmax-q\b"), "max_q"),  # of a device's name, whose words are of others too
+    (re.compile(r"(?<=\d)-(?=(?:gpu|card)s?\b)"), " "),  # an 8-GPU server
     (re.compile(r"(?<=\d)(\s?)go\b"), r"\1gb"),  # French: gigaoctets
     (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
     (re.compile(r"(?<![\w.,])(\d{1,3})[ \u00a0\u202f](?=\d00\s?(?:€|£|\$|eur|usd|dollar))"), r"\1,"),  # French: 2 000 €
