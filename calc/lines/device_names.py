@@ -18,7 +18,7 @@ FEW_WORDS = 3  # of a name that is not known whole
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
     "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
-    "quatre": 4, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
+    "quatre": 4, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
     (

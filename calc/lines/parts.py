@@ -3,7 +3,7 @@
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
-    r"(?:tok(?:en)?s?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"(?:tok(?:en)?s?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
     r"|tokens?\s+per\s+sec\w*"
 )
 PEOPLE = (
@@ -16,6 +16,8 @@ OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
+BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
 OF_ENCODERS = r"(?:embeddings?|texts?|sentences|documents?|docs|pages|images?|queries|requests?)"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from calc.lines.line import Line
 from calc.lines.parts import (
     AT_ONCE,
+    BATCH,
     CONTEXT,
     COUNT,
     DOLLARS,
@@ -22,6 +23,7 @@ from calc.lines.parts import (
     OF_CONTEXT,
     OF_ENCODERS,
     OF_PEOPLE,
+    OF_SAMPLES,
     PEOPLE,
     PER_SECOND,
     WINDOW,
@@ -167,7 +169,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "samples",
-        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?(?:samples|examples|rows|pairs|instructions)\b",
+        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?{OF_SAMPLES}\b",
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
@@ -187,7 +189,7 @@ RULES: tuple[Rule, ...] = (
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?(k)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
-    ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
         rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
@@ -209,12 +211,16 @@ RULES: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
-    ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    (
+        "batch",
+        rf"\b{BATCH}(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        plainly,
+    ),
     ("sequences", rf"并发[数量]?\s*{NUMBER}", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:并发|个?用户)", plainly),
     (
         "of",
-        rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b",
+        rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?:\s+{AT_ONCE})?",
         said("sequences"),
     ),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
