@@ -33,6 +33,7 @@ COMPUTERS = frozenset(
     ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
 )
 OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
+SHORT, LONGER = re.compile(r"[a-z]\d"), re.compile(r"-(?!gpus?\b|cards?\b)[a-z]{3}")  # a2-highgpu-8g has no A2
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
@@ -124,7 +125,7 @@ class DeviceNames:
             if found is None or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text)):
                 continue
             named = self.catalog.machine(found)
-            if named.devices < 2:
+            if named.devices < 2 and named.kind != "cloud":  # a desktop is said by its chip and its memory
                 continue
             line.claim(start, end)
             said = self.count_beside(line, pieces, window)
@@ -151,6 +152,8 @@ class DeviceNames:
             )
             for end in range(first + length, first, -1):
                 window = pieces[first:end]
+                if SHORT.fullmatch(window[-1].text) and LONGER.match(line.small, window[-1].end):
+                    continue
                 if sizes_in(window) < 2 and self.names_device(window) and line.free(window[0].start, window[-1].end):
                     yield window
 
