@@ -9,7 +9,8 @@ from calc.lines.names import Names
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
-    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference)\b"
+    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference"
+    r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
 SIZE = r"\b(\d[\d,]*(?:\.\d+)?)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"

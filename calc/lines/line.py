@@ -42,13 +42,14 @@ FOREIGN_WORDS = """
 auf aus bei betreiben brauche braucht brauchen das dem den der die ein eine einem einen einer eines funktioniert für
 geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir
 mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher
-welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern
+welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich
 al comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
+presupuesto
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
 pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
-suffit
+suffit qu
 """
 SIGNS = (
     "一上下不个么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"

@@ -1,11 +1,15 @@
-"""A device by what a line says of it elsewhere: that it is a laptop's, or how much memory it has."""
+"""A device by what a line says of it elsewhere: that it is a laptop's, its memory, and how many there are."""
+
+import re
 
 from calc.catalog import Catalog
-from calc.lines.device_names import NEAR, Name
+from calc.lines.device_names import NEAR, NUMBERS, Count, Name
 from calc.lines.line import Line
 from calc.lines.quantities import OF_ALL
-from calc.lines.wording import LAPTOP
+from calc.lines.wording import EXTERNAL, LAPTOP
 from calc.units import GIB
+
+COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s+(?:gpus|cards)\b")
 
 
 def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
@@ -29,3 +33,23 @@ def of_size(device: Name, line: Line, facts: Catalog) -> Name:
             line.claim(*match.span())
             return device._replace(id=read.id, others=read.others)
     return device
+
+
+def is_another(device: Name, line: Line, facts: Catalog) -> bool:
+    """Return whether a line has words by which a device is one that the catalogue lacks.
+
+    A chip with its memory is another one with more of it, and a laptop's another one than the card of that name: no
+    answer is better than one for that.
+    """
+    if facts.accelerator(device.id).segment == "soc":
+        return any(line.found(OF_ALL))
+    return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
+
+
+def count_apart(line: Line) -> Count | None:
+    """Return how many devices a line says without their name, claimed: deepseek r1 on h200, 8 gpus."""
+    match = next(line.found(COUNT), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])

@@ -18,7 +18,7 @@ NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of whic
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
-OF_ENCODERS = r"(?:embeddings?|texts?|sentences|documents?|docs|pages|images?|queries|requests?)"
+A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
     r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"

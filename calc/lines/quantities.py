@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from calc.lines.line import Line
 from calc.lines.parts import (
+    A_SECOND,
     AT_ONCE,
     BATCH,
     CONTEXT,
@@ -21,7 +22,6 @@ from calc.lines.parts import (
     NO_NUMBER,
     NUMBER,
     OF_CONTEXT,
-    OF_ENCODERS,
     OF_PEOPLE,
     OF_SAMPLES,
     PEOPLE,
@@ -144,7 +144,7 @@ RULES: tuple[Rule, ...] = (
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
     ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度", said("speed")),
     ("asks", r"\bgeneration rate\b|\btokens? rate\b", said("speed")),
-    ("asks", rf"\b{OF_ENCODERS}\s*(?:/|per|an?)\s*s(?:ec(?:ond)?s?)?\b", said("speed")),
+    ("asks", rf"\b{A_SECOND}", said("speed")),
     # How long a run takes, and how many tokens it reads.
     (
         "training_tokens",

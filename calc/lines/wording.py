@@ -20,6 +20,7 @@ CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
 )
+EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 SOMETHING = re.compile(
