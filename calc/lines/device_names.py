@@ -28,6 +28,7 @@ BETWEEN = frozenset(
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
 MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
+OF_MEMORY = ("memory", "ram", "vram")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(
     ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
@@ -193,6 +194,8 @@ class DeviceNames:
     def names_device(self, window: list[Piece]) -> bool:
         """Return whether words begin and end as a name does, and are not a size alone."""
         first, last = window[0].text, window[-1].text
+        if last in OF_MEMORY and not sizes_in(window):  # A100 memory
+            return False
         ends = first[0].isalnum() and not SAID_BESIDE.fullmatch(first) and not re.fullmatch(r"\d{1,2}", first)
         return ends and last not in "(-/" and any(self.known(piece.text) for piece in window)
 

@@ -22,10 +22,10 @@ WORDS = """
 a able about actually after against all also am amd an and any anything apple approximately are as at attempted be been
 best better big bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest chip
 choose could cuda current currently decent deploy deployed deploying dgx different do does doing don't during each
-enough error errors every everything exact exactly example extremely feasible fine fit fits fitting for from full get
-gets getting gguf give given gives go goes good got gpu gpus had handle happen hardware has have having hello help hey
-hgx hi hold home host hosted how i i'd i'm if in incredibly inference instance instruct intel into is issue issues it
-it's its just kind kinds know language largest least less let like llm llms load local locally long machine machine's
+enough error errors every everything exact exactly example expect extremely feasible fine fit fits fitting for from full
+get gets getting gguf give given gives go goes good got gpu gpus had handle happen hardware has have having hello help
+hey hgx hi hold home host hosted how i i'd i'm if in incredibly inference instance instruct intel into is issue issues
+it it's its just kind kinds know language largest least less let like llm llms load local locally long machine machine's
 machines mainly make many max maximum may me mem memory meta might min mine minimum ml model models more most mostly
 much my necessary need needed needs nice normal number nvidia of ok old on one one's only oom or other our out overall
 own param parameter parameters params pc people per perhaps please possible pro purchase quant quantisation quantization
@@ -42,7 +42,7 @@ FOREIGN_WORDS = """
 auf aus bei betreiben brauche braucht brauchen das dem den der die ein eine einem einen einer eines funktioniert für
 geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir
 mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher
-welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich
+welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr
 al comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor

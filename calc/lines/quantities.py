@@ -101,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     ("asks", r"\$\s*/\s*1?\s*m(?:illion)?\b(?:\s*tok\w*)?", said("cost")),
     (
         "asks",
-        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*tok\w*",
+        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
@@ -142,7 +142,7 @@ RULES: tuple[Rule, ...] = (
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
-    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度", said("speed")),
+    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
     ("asks", r"\bgeneration rate\b|\btokens? rate\b", said("speed")),
     ("asks", rf"\b{A_SECOND}", said("speed")),
     # How long a run takes, and how many tokens it reads.
