@@ -60,11 +60,15 @@ class Count(NamedTuple):
 
 
 def joined(line: Line, pieces: list[Piece], longest: int) -> Iterator[list[Piece]]:
-    """Iterate over neighbouring words with nothing that was understood between them, the longest first."""
+    """Iterate over neighbouring words with nothing that was understood between them, the longest first.
+
+    A sign of Chinese is no end of a name.
+    """
     for length in range(min(longest, len(pieces)), 0, -1):
         for first in range(len(pieces) - length + 1):
             window = pieces[first : first + length]
-            if line.free(window[0].start, window[-1].end):
+            ends = window[0].text + window[-1].text
+            if ends.isascii() and line.free(window[0].start, window[-1].end):
                 yield window
 
 

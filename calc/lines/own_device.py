@@ -9,7 +9,7 @@ from calc.lines.quantities import OF_ALL
 from calc.lines.wording import EXTERNAL, LAPTOP
 from calc.units import GIB
 
-COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s+(?:gpus|cards)\b")
+COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:gpus\b|cards\b|卡)")
 
 
 def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:

@@ -11,7 +11,8 @@ FOR_MODELS = re.compile(
 )
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*|serveurs?|servidor(?:es)?|grafikkarten?|carte|tarjeta)\b|显[卡存]"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*|serveurs?|servidor(?:es)?"
+    r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
