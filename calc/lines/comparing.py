@@ -10,7 +10,7 @@ from calc.lines.reading import read_single
 
 MOST = 4  # lines that stand side by side
 MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
-BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b)")
+BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b|better than\b)")
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
 BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
 BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")

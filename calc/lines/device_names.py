@@ -9,7 +9,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.market_names import FORM, SAID_BESIDE
 from calc.lines.line import Line, Piece
-from calc.lines.quantities import SPELT
+from calc.lines.parts import SPELT
 from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
@@ -18,7 +18,7 @@ FEW_WORDS = 3  # of a name that is not known whole
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
     "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
-    "quatre": 4, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
+    "quatre": 4, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
     (
@@ -28,11 +28,13 @@ BETWEEN = frozenset(
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
 MEMORY_WORD = re.compile(r"\d{1,4}(?:\.\d+)?g(?:i?b)?")
+OF_MEMORY = ("memory", "ram", "vram")
 UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(
     ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
 )
 OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
+SHORT, LONGER = re.compile(r"[a-z]\d"), re.compile(r"-(?!gpus?\b|cards?\b)[a-z]{3}")  # a2-highgpu-8g has no A2
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
@@ -58,11 +60,15 @@ class Count(NamedTuple):
 
 
 def joined(line: Line, pieces: list[Piece], longest: int) -> Iterator[list[Piece]]:
-    """Iterate over neighbouring words with nothing that was understood between them, the longest first."""
+    """Iterate over neighbouring words with nothing that was understood between them, the longest first.
+
+    A sign of Chinese is no end of a name.
+    """
     for length in range(min(longest, len(pieces)), 0, -1):
         for first in range(len(pieces) - length + 1):
             window = pieces[first : first + length]
-            if line.free(window[0].start, window[-1].end):
+            ends = window[0].text + window[-1].text
+            if ends.isascii() and line.free(window[0].start, window[-1].end):
                 yield window
 
 
@@ -124,7 +130,7 @@ class DeviceNames:
             if found is None or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text)):
                 continue
             named = self.catalog.machine(found)
-            if named.devices < 2:
+            if named.devices < 2 and named.kind != "cloud":  # a desktop is said by its chip and its memory
                 continue
             line.claim(start, end)
             said = self.count_beside(line, pieces, window)
@@ -151,6 +157,8 @@ class DeviceNames:
             )
             for end in range(first + length, first, -1):
                 window = pieces[first:end]
+                if SHORT.fullmatch(window[-1].text) and LONGER.match(line.small, window[-1].end):
+                    continue
                 if sizes_in(window) < 2 and self.names_device(window) and line.free(window[0].start, window[-1].end):
                     yield window
 
@@ -190,6 +198,8 @@ class DeviceNames:
     def names_device(self, window: list[Piece]) -> bool:
         """Return whether words begin and end as a name does, and are not a size alone."""
         first, last = window[0].text, window[-1].text
+        if last in OF_MEMORY and not sizes_in(window):  # A100 memory
+            return False
         ends = first[0].isalnum() and not SAID_BESIDE.fullmatch(first) and not re.fullmatch(r"\d{1,2}", first)
         return ends and last not in "(-/" and any(self.known(piece.text) for piece in window)
 

@@ -3,6 +3,7 @@
 from calc.lines.quantities import Quantity
 from calc.lines.reader import MONEY, TRAINED, Chip, Reader
 from calc.planning.support import format_of_bits
+from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
 from calc.units import read_count
 
@@ -39,7 +40,7 @@ def take(reader: Reader, kind: str | None) -> None:
             if reader.names.of_caches(str(chip.value)):
                 reader.line.claim(chip.start, chip.end)
                 reader.chips.append(chip._replace(field="kv_cache"))
-        elif chip.field in HOST and kind not in ON_HOST:
+        elif chip.field in HOST and (kind not in ON_HOST or reader.value("engine") not in (None, HOST_ENGINE)):
             reader.give_back(chip)
 
 

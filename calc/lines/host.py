@@ -8,13 +8,16 @@ from calc.lines.line import Line
 from calc.lines.names import Names
 
 ALONE = re.compile(
-    r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpu"
-    r"|without (?:an? )?(?:dedicated )?gpu|cpu inference)\b"
+    r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
+    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference"
+    r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
-SIZE = r"\b(\d[\d,]*)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
+SIZE = r"\b(\d[\d,]*(?:\.\d+)?)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
+    rf"|\bram\s*[:=]?\s*{SIZE}|{SIZE}内存",
+    re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
 MOST_WORDS = 4  # of a processor's name
@@ -41,4 +44,4 @@ def read_host(line: Line, *, alone: bool) -> Iterator[tuple[int, int, str, objec
     if match is not None:
         line.claim(*match.span())
         size, unit = [group for group in match.groups() if group][:2]
-        yield *match.span(), "host_memory", int(size.replace(",", "")) * (1024 if unit == "t" else 1)
+        yield *match.span(), "host_memory", int(float(size.replace(",", "")) * (1024 if unit == "t" else 1))

@@ -8,46 +8,60 @@ from calc.errors import ScenarioError
 from calc.lines.spelling import PLAIN, plainly_spelled
 
 LONGEST = 400  # characters of a question in one line
+BILLIONS = re.compile(r"(?<=\d)\s?(billion|milliard|million)(?:en|s)?\b")  # of parameters
+LETTERS = {"billion": "b", "milliard": "b", "million": "m"}  # that a model's name has for them
 # A count stands close to a name: 2x3090, 8*A100, 4xMI300X; but 8x7B and 8x22 are models, and 7900xtx a card.
 GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|\d+(?:\.\d+)?[bm]\b)")
 MONEY = "€£¥"  # of which no prices are known
-ATOM = re.compile(r"\d{1,3}(?:,\d{3})+(?![\w,.])|[a-z0-9]+(?:[._][a-z0-9]+)*(?:\+(?![a-z0-9]))?|[^\sa-z0-9]")
+ATOM = re.compile(
+    rf"\d+(?:\.\d+)?{BILLIONS.pattern}"
+    r"|\d{1,3}(?:,\d{3})+(?![\w,.])|[a-z0-9]+(?:[._][a-z0-9]+)*(?:\+(?![a-z0-9]))?|[^\sa-z0-9]"
+)
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually after against all also am amd an and any anything apple approximately are as at be been best
-better big bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest choose could
-cuda current currently decent deploy deployed deploying dgx different do does doing don't during each enough error
-errors every everything exact exactly example extremely feasible fine fit fits fitting for from full get gets getting
-gguf give given gives go good got gpu gpus had handle happen hardware has have having hello help hey hgx hi hold home
-host hosted how i i'd i'm if in inference instance intel into is issue issues it it's its just kind kinds know language
-largest least less let like llm llms load local locally long machine machine's machines mainly make many max maximum may
-me mem memory meta might min mine minimum ml model models more most mostly much my need needed needs nice number nvidia
-of ok old on one one's only oom or other our out overall own parameter parameters params pc people per perhaps please
-possible pro purchase quant quantisation quantization quantized quants question quick ram rather re really recommend
-recommended reduce reducing require required requirement requirements requires resource resources result results rig
-roughly run running runs same say see serve served server serving set setup should single size small smallest smoothly
-so some someone something spare spec specs still sufficient suggest supervised sure system take takes tell than thanks
-that the their them then there these they think this those through time times to together tokens too total try trying
-two under up us usage use used user using version via vram want wanted was way we well were what what's whats when where
-whether which while who will with work working works workstation would write writing yes you your
+a able about actually after against all also am amd an and any anything apple approximately are around as at attempted
+be been best better big bigger biggest both budget build but buy buying by can card cards case cheap cheaper cheapest
+chip choose could cuda current currently decent deploy deployed deploying dgx different do does doing don't during each
+enough error errors every everything exact exactly example expect expected extremely feasible fine fit fits fitting for
+from full get gets getting gguf give given gives go goes good got gpu gpus had handle happen hardware has have having
+hello help hey hgx hi hold home host hosted how i i'd i'm if in incredibly inference instance instruct intel into is
+issue issues it it's its just kind kinds know language largest least less let like llm llms load local locally long
+machine machine's machines mainly make many max maximum may me mem memory meta might min mine minimum ml model models
+more most mostly much my necessary need needed needs nice normal number nvidia of ok old on one one's only oom or other
+our out overall own param parameter parameters params pc people per perhaps please possible pro purchase quant
+quantisation quantization quantized quants question quick ram rather re really recommend recommended reduce reducing
+require required requirement requirements requires resource resources result results rig roughly run running runs ryzen
+same say see serve served server serving set setup should single size small smallest smoothly so some someone something
+spare spec specs spend still streams sufficient suggest supervised sure system take takes tell than thanks that the
+their them then there these they think thinking this those through time times to together token tokens too total try
+trying two under up us usable usage use used user using version very via vram want wanted was way we well were what
+what's whats when where whether which while who will with work working works workstation worth would write writing yes
+you your
 """
 # The same in German, Spanish and French, and the signs of Chinese.
 FOREIGN_WORDS = """
 auf aus bei betreiben brauche braucht brauchen das dem den der die ein eine einem einen einer eines funktioniert für
 geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir
-mit nicht oder reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher welches welchen
-wie wieviel wird wo zu zum zur kontext
-al con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de del ejecutar el ella en
-entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito para
-puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto
+mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher
+welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
+al comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de del ejecutar el ella
+en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
+para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
+presupuesto
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
-pour peut peux quel quelle quelles quels sur tourne tourner une contexte
+pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
+suffit qu mémoire
 """
 SIGNS = (
     "一上下不个么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"
     "机来样模次款求河法测源片用电的硬私能脑至行装要请调跑载运这选部署配需最务地合适推荐训练理吧哪里起"
 )
 SILENT = frozenset([*f"{WORDS} {FOREIGN_WORDS}".translate(PLAIN).split(), *SIGNS])
+
+
+def letter(billions: re.Match[str]) -> str:
+    """Return the letter that stands in a model's name for so many parameters."""
+    return LETTERS[billions[1]]
 
 
 class Piece(NamedTuple):
@@ -87,7 +101,7 @@ class Line:
     def pieces(self) -> list[Piece]:
         """Return the words and signs that nobody has claimed, counts apart from the names that they stand close to."""
         spaced = GLUED.sub(lambda match: f"{match[1]}\0", self.small)
-        found = (Piece(*match.span(), text=match[0]) for match in ATOM.finditer(spaced))
+        found = (Piece(*match.span(), text=BILLIONS.sub(letter, match[0])) for match in ATOM.finditer(spaced))
         return [piece for piece in found if piece.text != "\0" and self.free(piece.start, piece.end)]
 
     def unread(self) -> list[Piece]:

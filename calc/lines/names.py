@@ -27,6 +27,7 @@ WITHIN = frozenset(
         "the",
         "version",
         "with",
+        "param",
         "params",
         "parameter",
         "parameters",
@@ -65,21 +66,24 @@ class Names(DeviceNames):
         """Return a model that is written as its repository, claimed, and the number format that the name says.
 
         A repository that the catalogue has files of, with or without its owner, is that model as it is published there.
+        A tag behind it that names no format is left over.
         """
         for match in line.found(NAMED):
             if own := self.published.get(match[0].rpartition("/")[2]):
                 line.claim(*match.span())
                 return Name(*match.span(), kind="models", id=own), PUBLISHED
         for match in line.found(REPOSITORY):
-            name = line.text[match.start() : match.end()]
-            try:
-                model = self.catalog.model(name)
-            except ScenarioError:
-                continue
-            said = self.catalog.named_format(name)
-            line.claim(*match.span())
-            meant = self.catalog.variant(name) or model.id
-            return Name(*match.span(), kind="models", id=meant), said.weights if said else None
+            whole = line.text[match.start() : match.end()]
+            for name in dict.fromkeys((whole, whole.partition(":")[0])):
+                try:
+                    model = self.catalog.model(name)
+                except ScenarioError:
+                    continue
+                said = self.catalog.named_format(name) if name == whole else None
+                end = match.start() + len(name)
+                line.claim(match.start(), end)
+                meant = self.catalog.variant(name) or model.id
+                return Name(match.start(), end, kind="models", id=meant), said.weights if said else None
         return None
 
     def formats(self, line: Line) -> Iterator[Name]:

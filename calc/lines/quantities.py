@@ -8,32 +8,27 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from calc.lines.line import Line
+from calc.lines.parts import (
+    A_SECOND,
+    AT_ONCE,
+    BATCH,
+    CONTEXT,
+    COUNT,
+    DOLLARS,
+    HOW_MANY,
+    LARGE,
+    MOST,
+    NO_DOLLARS,
+    NO_NUMBER,
+    NUMBER,
+    OF_CONTEXT,
+    OF_PEOPLE,
+    OF_SAMPLES,
+    PEOPLE,
+    PER_SECOND,
+    WINDOW,
+)
 from calc.units import read_count
-
-NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
-COUNT = rf"{NUMBER}\s?([km])?\b"
-PER_SECOND = (
-    r"(?:tok(?:en)?s?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
-    r"|tokens?\s+per\s+sec\w*"
-)
-PEOPLE = (
-    r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
-    r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
-    r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
-)
-SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
-OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
-AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
-CONTEXT = (
-    r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
-    r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
-)
-WINDOW = r"(?:\s*(?:window|length|size))?"
-MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?: an?)?)"
-OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
-DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|bucks\b))"
-NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
-LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 
 
 class Quantity(NamedTuple):
@@ -106,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     ("asks", r"\$\s*/\s*1?\s*m(?:illion)?\b(?:\s*tok\w*)?", said("cost")),
     (
         "asks",
-        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*tok\w*",
+        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
@@ -135,7 +130,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?<![\w.,])(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
         amount,
     ),
-    ("asks", rf"\bhow many\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
+    ("asks", rf"\b{HOW_MANY}\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
     (
         "asks",
         r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\bthroughput\b|\blatency\b",
@@ -147,7 +142,9 @@ RULES: tuple[Rule, ...] = (
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
-    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度", said("speed")),
+    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
+    ("asks", r"\bgeneration rate\b|\btokens? rate\b", said("speed")),
+    ("asks", rf"\b{A_SECOND}", said("speed")),
     # How long a run takes, and how many tokens it reads.
     (
         "training_tokens",
@@ -164,10 +161,15 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:in|within|under|for)\s+(?:{NUMBER}|(an?|one|{'|'.join(OF_PEOPLE)}))[\s-]*(hour|day|week|month)s?\b",
         in_days,
     ),
-    ("asks", r"\bhow many (?:days|hours|weeks|months)\b|\btraining time\b", said("duration")),
+    (
+        "asks",
+        rf"\b{HOW_MANY}\s+(?:gpu[- ])?(?:days|hours|weeks|months|tage|stunden|dias|horas|jours|heures)\b"
+        r"|\b(?:training time|how much time|wie lange|cuanto (?:tiempo|tarda)|combien de temps)\b|多久",
+        said("duration"),
+    ),
     (
         "samples",
-        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?(?:samples|examples|rows|pairs|instructions)\b",
+        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*(?:training\s+)?{OF_SAMPLES}\b",
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
@@ -187,14 +189,16 @@ RULES: tuple[Rule, ...] = (
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?(k)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
-    ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
         rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
         tokens,
     ),
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
-    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"(?:序列长度|上下文(?:长度)?)\s*[:=：]?\s*{COUNT}", tokens),
+    ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
+    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*{NO_DOLLARS})(?:\s*tokens?\b)?", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
     (
@@ -207,10 +211,19 @@ RULES: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
-    ("batch", rf"\b(?:micro[- ]?)?(?:batch(?:[- ]?size)?|bs)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    (
+        "batch",
+        rf"\b{BATCH}(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        plainly,
+    ),
     ("sequences", rf"并发[数量]?\s*{NUMBER}", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:并发|个?用户)", plainly),
-    ("of", rf"\b(?:how many|max(?:imum)?(?: number of)?|most)\s+(?:{AT_ONCE}\s+)?{PEOPLE}\b", said("sequences")),
+    (
+        "of",
+        rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?:\s+{AT_ONCE})?",
+        said("sequences"),
+    ),
+    ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (
         "of",
@@ -218,7 +231,7 @@ RULES: tuple[Rule, ...] = (
         said("context_tokens"),
     ),
     ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
-    ("asks", r"\bhow many\b|\bnumber of\b", said("count")),
+    ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
@@ -237,7 +250,7 @@ RULES: tuple[Rule, ...] = (
         r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
         said("full"),
     ),
-    ("method", r"\bfull[- ]param\w*|\ball param\w*", said("full")),
+    ("method", r"\bfull[- ]param\w*|\ball param\w*|全(?:量|参数?)(?=微调|训练)", said("full")),
     ("method", r"\b(?:pre|cpt|continued pre)-?train\w*|\b(?:train\w*\s+)?from (?:scratch|zero)\b", said("full")),
     ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
     ("sharding", r"\bfsdp2?\b", said("zero-3")),
@@ -268,7 +281,7 @@ RULES: tuple[Rule, ...] = (
 FOUND = tuple((field, re.compile(pattern, re.ASCII), read) for field, pattern, read in RULES)
 # Of a card that is not named; a computer's own memory is no card's.
 MEMORY = re.compile(
-    rf"\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
+    rf"(?<!\bram )(?<!\bram: )\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
     r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*",
     re.ASCII,
 )

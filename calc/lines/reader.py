@@ -8,8 +8,9 @@ from calc.lines.device_names import CURRENT, NEAR, Count, Name
 from calc.lines.host import read_alone, read_host, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
+from calc.lines.own_device import count_apart, in_laptop, is_another, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAPTOP, LAST, SOMETHING, TUNED
+from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
 from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
@@ -34,7 +35,7 @@ class Reader:
         self.chips: list[Chip] = []
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
-        self.of_another_size = self.of_memory = False
+        self.of_another = self.of_memory = False
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
@@ -138,7 +139,7 @@ class Reader:
 
     def read_size(self, device: Name, count: Count | None) -> None:
         """Take a device, and a memory beside it that is its own, that of one with the same name, or that of all."""
-        device = self.in_laptop(device)
+        device = of_size(in_laptop(device, self.line, self.facts), self.line, self.facts)
         for match in self.line.found(MEMORY):
             size = float(match[1].replace(",", ""))
             for name in (device.id, *device.others):
@@ -148,21 +149,10 @@ class Reader:
                     device = device._replace(id=name, others=others)
                     self.line.claim(*match.span())
                     break
-        # A chip with its memory is another one with more of it: no answer is better than one for that.
-        chip = self.facts.accelerator(device.id)
-        self.of_another_size = chip.segment == "soc" and any(self.line.found(MEMORY))
+        self.of_another = is_another(device, self.line, self.facts)
         self.add(device, "accelerator", device.id, device.others)
-        if count:
+        if count := count or count_apart(self.line):
             self.add(count, "accelerators", count.value)
-
-    def in_laptop(self, device: Name) -> Name:
-        """Return a laptop's chip where the line says elsewhere that it is one: a laptop with a 4080."""
-        said = next(self.line.found(LAPTOP), None)
-        read = self.facts.reading(f"{self.facts.accelerator(device.id).name} laptop") if said else None
-        if not said or not read or self.facts.accelerator(read.id).text("form") != "laptop":
-            return device
-        self.line.claim(*said.span())
-        return device._replace(id=read.id, others=(device.id, *read.others))
 
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""
@@ -194,10 +184,10 @@ class Reader:
         if before is None or before.end > first:
             return
         if " " in before.text or self.line.free(max(before.start - 2, 0), before.start):  # not a model's "qat"
-            self.give_back_memory()
+            self.give_back_device()
 
-    def give_back_memory(self) -> None:
-        """Give back a device that was taken for its memory alone, and how many of them."""
+    def give_back_device(self) -> None:
+        """Give back a device, which was taken for its memory alone or is another one, and how many of them."""
         self.of_memory = False
         for chip in [chip for chip in self.chips if chip.field in ("accelerator", "accelerators")]:
             self.give_back(chip)
@@ -227,7 +217,8 @@ class Reader:
 
     def asks(self) -> str | None:
         """Return the kind of question, None where the line is none that is answered."""
-        if self.of_another_size:
+        if self.of_another:
+            self.give_back_device()
             self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
             return None
         wants = [str(want.value) for want in self.wants]
@@ -254,7 +245,7 @@ class Reader:
         """Return the kind of question of a line whose words ask for nothing else, by what it names."""
         paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
         if model and paid and self.of_memory:
-            self.give_back_memory()
+            self.give_back_device()
             device = None
         if model and device:
             early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)

@@ -3,17 +3,24 @@
 import re
 from itertools import takewhile
 
+from calc.lines.parts import OF_SAMPLES, PEOPLE
+
 PLAIN = str.maketrans(
     "äöüáéíóúàèìòùâêîôûëïçñß", "aouaeiouaeiouaeioueicns"
 )  # letters with marks, as they are typed without
-COUNTED = r"\s?(?:tok|kontext|context|ctx|€|£|\$|eur|usd|dollar|bucks)"  # what is counted in thousands
+MONEY = r"(?:€|£|\$|eur|usd|dollar|bucks)"
+COUNTED = rf"\s?(?:tok|kontext|context|ctx|{OF_SAMPLES}|{PEOPLE}|{MONEY})"  # in thousands
 RULES = (
     (re.compile(r"\.(?=gguf|i?q\d)"), " "),  # a file, and its format, of what stands before them
     (re.compile(r"\bml\.(?=\w+\.\d*x?(?:large|metal)\b)"), "ml "),  # a cloud's machine, as a service of it calls it
     (re.compile(r"\bmax-q\b"), "max_q"),  # of a device's name, whose words are of others too
+    (re.compile(r"\b((?:lp)?ddr\dx?)-\d{4}\b"), r"\1     "),  # a memory's rate, which may be a card's number
+    (re.compile(r"(?<=\d)-(?=(?:gpu|card)s?\b)"), " "),  # an 8-GPU server
+    (re.compile(r"(?<=\d)(\s?)gigs\b"), r"\1gb  "),
     (re.compile(r"(?<=\d)(\s?)go\b"), r"\1gb"),  # French: gigaoctets
     (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
-    (re.compile(r"(?<![\w.,])(\d{1,3})[ \u00a0\u202f](?=\d00\s?(?:€|£|\$|eur|usd|dollar))"), r"\1,"),  # French: 2 000 €
+    # French: 2 000 €, 10 000 tokens; of other things, a number before 500 may be a version.
+    (re.compile(rf"(?<![\w.,])(\d{{1,3}})[ \u00a0\u202f](?=\d00\s?{MONEY}|000{COUNTED})"), r"\1,"),
     (re.compile(r"(?<![\d.,])(\d{1,3}),(?=\d\s?(?:[bmt]\b|bits?\b|[gt]b\b))"), r"\1."),  # both: 1,5b
 )
 

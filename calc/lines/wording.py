@@ -11,15 +11,17 @@ FOR_MODELS = re.compile(
 )
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*|grafikkarten?|carte|tarjeta)\b|显[卡存]"
+    r"|minimum|cheapest|buy|best|serve|host|rent\w*|serveurs?|servidor(?:es)?"
+    r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
 LAST = re.compile(r"\bhow many[\s?.!]*$")
 CACHES = (
-    re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:\s*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
+    re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv)\b"),
 )
+EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 SOMETHING = re.compile(

@@ -13,6 +13,7 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
+from calc.lines.settling import settled
 from calc.scenario.model import known_architecture
 from calc.units import GIB, read_count
 
@@ -141,7 +142,7 @@ def test_what_is_read_is_answered() -> None:
     for row in ROWS[::4]:
         reading = read(row["line"])
         if reading["scenario"]:
-            assert estimate(reading["scenario"])["memory"]["parts"]
+            assert estimate(settled(reading["scenario"], reading["asks"]).scenario)["memory"]["parts"]
         elif reading["question"] and reading["question"]["want"] == "limit":
             assert "options" in plan(reading["question"])
 

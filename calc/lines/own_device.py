@@ -1,0 +1,55 @@
+"""A device by what a line says of it elsewhere: that it is a laptop's, its memory, and how many there are."""
+
+import re
+
+from calc.catalog import Catalog
+from calc.lines.device_names import NEAR, NUMBERS, Count, Name
+from calc.lines.line import Line
+from calc.lines.quantities import OF_ALL
+from calc.lines.wording import EXTERNAL, LAPTOP
+from calc.units import GIB
+
+COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:gpus\b|cards\b|卡)")
+
+
+def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
+    """Return a laptop's chip where a line says elsewhere that it is one: a laptop with a 4080."""
+    said = next(line.found(LAPTOP), None)
+    read = facts.reading(f"{facts.accelerator(device.id).name} laptop") if said else None
+    if not said or not read or facts.accelerator(read.id).text("form") != "laptop":
+        return device
+    line.claim(*said.span())
+    return device._replace(id=read.id, others=(device.id, *read.others))
+
+
+def of_size(device: Name, line: Line, facts: Catalog) -> Name:
+    """Return a chip that is processor and device in one with the memory that a line says elsewhere: M4, 24GB of RAM."""
+    if facts.accelerator(device.id).segment != "soc":
+        return device
+    for match in line.found(OF_ALL):
+        read = facts.reading(f"{line.small[device.start : device.end]} {match[1]}gb")
+        memory = facts.accelerator(read.id).quantity("memory") if read else None
+        if read and memory and abs(float(match[1].replace(",", "")) * GIB / memory - 1) < NEAR:
+            line.claim(*match.span())
+            return device._replace(id=read.id, others=read.others)
+    return device
+
+
+def is_another(device: Name, line: Line, facts: Catalog) -> bool:
+    """Return whether a line has words by which a device is one that the catalogue lacks.
+
+    A chip with its memory is another one with more of it, and a laptop's another one than the card of that name: no
+    answer is better than one for that.
+    """
+    if facts.accelerator(device.id).segment == "soc":
+        return any(line.found(OF_ALL))
+    return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
+
+
+def count_apart(line: Line) -> Count | None:
+    """Return how many devices a line says without their name, claimed: deepseek r1 on h200, 8 gpus."""
+    match = next(line.found(COUNT), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])

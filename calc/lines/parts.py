@@ -1,0 +1,31 @@
+"""Parts of which the patterns of quantities are made: numbers, units, and words for people, lengths and money."""
+
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+COUNT = rf"{NUMBER}\s?([km])?\b"
+PER_SECOND = (
+    r"(?:tok(?:en)?s?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"|tokens?\s+per\s+sec\w*"
+)
+PEOPLE = (
+    r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
+    r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
+    r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
+)
+SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
+OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
+HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
+NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
+AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
+BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
+A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
+CONTEXT = (
+    r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
+    r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
+)
+WINDOW = r"(?:\s*(?:window|length|size))?"
+MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
+OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
+DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
+NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
+LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
