@@ -249,12 +249,11 @@ def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Acc
     engine = asked.engine
     if layout is None:
         serving = asked.serving(accelerator) if (devices or 1) > 1 else None
-        found = best_layout(serving.in_pieces(demand) if serving else demand, devices or 1, engine)
-        if found is None:
+        layout = best_layout(serving.in_pieces(demand) if serving else demand, devices or 1, engine)
+        if layout is None:
             near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
             raise ScenarioError("accelerators", message)
-        layout = found[0]
     check_layout(demand.architecture, layout)
     if "parallelism" not in reader.given:
         reader.defaults.append("parallelism")

@@ -1,6 +1,7 @@
 """The passes of a model under an engine on a device: prompts, decoding steps, and steps that mix both."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.stages import Stage
@@ -16,7 +17,7 @@ from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR, Segment,
 from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models, only
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
-from calc.performance.own_kernels import own_kernels
+from calc.performance.own_kernels import OwnKernels, own_kernels
 from calc.performance.processor import processor_law, processor_parts
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import (
@@ -240,7 +241,7 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine, values, attention=attention)
+        found = device_kernels(accelerator, layout, engine, own_kernels(values, attention, accelerator.vendor))
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -285,11 +286,10 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule=schedule))
 
 
-def device_kernels(
-    accelerator: Accelerator, layout: Layout, engine: str, values: Mapping[str, float], attention: str
-) -> Kernels | None:
+@lru_cache(maxsize=512)  # a search asks for those of each model and number format, which have the same laws
+def device_kernels(accelerator: Accelerator, layout: Layout, engine: str, own: OwnKernels) -> Kernels | None:
     """Return the kernels of a device whose ranks are joined as a layout has it."""
-    found = kernels(accelerator, engine=engine, own=own_kernels(values, attention, accelerator.vendor))
+    found = kernels(accelerator, engine=engine, own=own)
     if found is None:
         return None
     if layout.tensor > 1 or layout.pipeline > 1:

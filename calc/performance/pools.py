@@ -8,7 +8,8 @@ arXiv:2311.18677), and Little's law says where the requests are.
 import math
 from typing import NamedTuple
 
-from calc.performance.load import BUSIEST, CLOSE, ROUNDS, TOGETHER, Load
+from calc.performance.halving import halved
+from calc.performance.load import BUSIEST, CLOSE, TOGETHER, Load
 from calc.performance.passes import Passes
 from calc.performance.schedules import PassTime
 from calc.performance.speed import prefill
@@ -105,14 +106,10 @@ def flow(pools: Pools, load: Load, concurrency: int) -> Flow:
         first = waits(rate) + reading_s + pools.transfer_s
         return pools.writers * decoding + rate * first
 
-    low, high = 0.0, min(load.slots, concurrency / pools.writers)
-    if held(high) > concurrency:
-        for _ in range(ROUNDS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if held(middle) > concurrency else (middle, high)
-            if high - low < CLOSE * high:
-                break
-    running = max(high, CLOSE)
+    running = min(load.slots, concurrency / pools.writers)
+    if held(running) > concurrency:
+        _, running = halved(lambda decoding: held(decoding) > concurrency, running, close=CLOSE)
+    running = max(running, CLOSE)
     decoding = pools.step(load, running)
     rate = min(pools.written_per_s(load, running), most)
     token_s = decoding.total / pools.writing.expected

@@ -1,12 +1,13 @@
 """What speculation gains, and up to how many sequences: until a step has no arithmetic to spare."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
 from calc.performance.passes import Passes
 
 MOST_SEQUENCES = 4096  # tried, on each data-parallel rank
-HALVINGS = 4  # between the last power of two that gains and the first that does not
+PARTS = 16  # between the last power of two that gains and the first that does not
 
 
 class Gain(NamedTuple):
@@ -34,9 +35,5 @@ def last_gain(factor: Callable[[float], float]) -> int | None:
         low, high = high, 2 * high
         if high > MOST_SEQUENCES:
             return None
-    for _ in range(HALVINGS):
-        middle = (low + high) // 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if factor(middle) > 1.0 else (low, middle)
-    return low
+    counts = range(low, high, max(low // PARTS, 1))
+    return counts[bisect_left(counts, True, lo=1, key=lambda count: factor(count) <= 1.0) - 1]

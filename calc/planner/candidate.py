@@ -14,6 +14,7 @@ class Own(NamedTuple):
     cache_s: float = 0.0  # to read their caches in a step
     prompt_s: float = 0.0  # to multiply prompts, for each token that is written
     steps: float = 1.0  # for each token that is written; the first comes with the prompt
+    stages: int = 1  # of devices, which each token passes one after the other: the weights of one are read at a time
 
 
 class Candidate(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from math import exp, log
 
+from calc.performance.halving import halved
 from calc.performance.load import State, bursts_s, held, state
 from calc.planner.need import Need
 from calc.planning.false_position import CLOSE, where
@@ -162,9 +163,9 @@ def busiest(*, prompts: float, allowed: float) -> float:
     >>> round(busiest(prompts=4.0, allowed=0.05), 1)
     0.7
     """
-    low, high = 0.0, -log(RARE)
-    while high - low > CLOSE * high:
-        falls = (low + high) / 2
-        waiting = waits_longer(busy=falls / (exp(falls) - 1), falls=falls, prompts=prompts)
-        low, high = (low, falls) if waiting <= allowed else (falls, high)
-    return low / (exp(low) - 1) if low else 1.0
+
+    def rare(falls: float) -> bool:
+        return waits_longer(busy=falls / (exp(falls) - 1), falls=falls, prompts=prompts) <= allowed
+
+    falls, _ = halved(rare, -log(RARE), close=CLOSE)
+    return falls / (exp(falls) - 1) if falls else 1.0

@@ -4,8 +4,10 @@ What waits when a pass ends is read together in the next one. So a request waits
 it comes, and then for its own: where passes follow each other the first lies evenly between nothing and a pass.
 """
 
+from bisect import bisect, bisect_left
 from math import ceil, exp, inf, lgamma, log
 
+from calc.performance.halving import halved
 from calc.planner.fleet import ALIKE
 from calc.planner.need import Need, Share
 from calc.planner.options import Miss, slow
@@ -54,17 +56,11 @@ class Readers:
             return Miss("speed", slow(self.waits_s(1), allowed), self.waits_s(1) / allowed)
         serving, demand, layout = self.served.serving, self.served.demand, self.served.layout
         most = min(serving.most_running, serving.most_sequences(demand, layout) or serving.most_running)
-        low, high = 1, int(most) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.waits_s(middle) <= allowed else (low, middle)
-        capacity = self.most_per_s(low)
+        in_time = 1 + bisect(range(2, int(most) + 1), allowed, key=self.waits_s)
+        capacity = self.most_per_s(in_time)
         replicas = max(ceil(self.rate / capacity * (1 - ALIKE)), 1)
         each = self.rate / replicas
-        least, texts = 0, low
-        while texts - least > 1:
-            middle = (least + texts) // 2
-            least, texts = (least, middle) if self.most_per_s(middle) >= each else (middle, texts)
+        texts = 1 + bisect_left(range(1, in_time), each, key=self.most_per_s)
         mean = each * (1.5 * self.pass_s(texts))  # as Little says
         return Share(replicas, requests=texts, mean=mean, requests_per_s=each, capacity_per_s=capacity)
 
@@ -75,11 +71,7 @@ def mean_of(most: int, share: float) -> float:
     >>> round(mean_of(0, 0.5), 2)
     0.69
     """
-    low, high = 0.0, 2.0 * most + 10.0
-    while high - low > CLOSE * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if no_more(most, middle) >= share else (low, middle)
-    return low
+    return halved(lambda mean: no_more(most, mean) < share, 2.0 * most + 10.0, close=CLOSE)[0]
 
 
 def no_more(most: int, mean: float) -> float:

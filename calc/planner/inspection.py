@@ -61,7 +61,9 @@ class Inspection(Ranking):
         if isinstance(found, Miss) or candidate.after() is None:
             return found if isinstance(found, Miss) else self.timed(candidate, found)
         self.fitted[candidate.place] = found
-        return candidate._replace(sure=chance_of(found[1]) >= SURE)
+        sure = chance_of(found[1]) >= SURE  # else other scenarios, divided otherwise, may be what counts
+        own = candidate.own._replace(stages=found[0].layout.pipeline) if sure else candidate.own
+        return candidate._replace(sure=sure, own=own)
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""

@@ -23,7 +23,7 @@ def devices_needed(demand: Demand, capacity_bytes: int) -> Layout | None:
 
     def fitting(count: int) -> Layout | None:
         found = best_layout(demand, count)
-        return found[0] if found is not None and found[1].total <= capacity_bytes else None
+        return found if found is not None and fullest(demand, found)[1].total <= capacity_bytes else None
 
     return fewest(least, most, fitting)
 

@@ -127,14 +127,15 @@ def apart_layouts(architecture: Architecture, ranks: int) -> list[Layout]:
     ]
 
 
-def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> tuple[Layout, Budget] | None:
+def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> Layout | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 
     Of equals the one with more tensor parallelism is taken: it is the faster one for a single answer.
     """
     ways = candidates(demand, devices, engine)
-    found = [(layout, fullest(demand, layout)[1]) for layout in ways]
-    return min(found, key=lambda pair: pair[1].total) if found else None
+    if len(ways) < 2:  # nothing to compare
+        return ways[0] if ways else None
+    return min(ways, key=lambda layout: fullest(demand, layout)[1].total)
 
 
 def division(layout: Layout) -> dict[str, int]:

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import exp, log, sqrt
 
+from calc.performance.halving import halved
+
 CLOSE = 1e-3  # relative, of a rate that is looked for
 
 
@@ -83,9 +85,8 @@ def most_per_s(*, answered_per_s: Sequence[float], most: int, share: float) -> f
     >>> round(most_per_s(answered_per_s=[1.0], most=1, share=0.75), 2)
     0.5
     """
-    low, high = 0.0, max(answered_per_s)
-    while high - low > CLOSE * high:
-        middle = (low + high) / 2
-        kept = Occupancy(requests_per_s=middle, answered_per_s=answered_per_s).kept(most) >= share
-        low, high = (middle, high) if kept else (low, middle)
-    return low
+
+    def too_many(requests_per_s: float) -> bool:
+        return Occupancy(requests_per_s=requests_per_s, answered_per_s=answered_per_s).kept(most) < share
+
+    return halved(too_many, max(answered_per_s), close=CLOSE)[0]

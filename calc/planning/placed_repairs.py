@@ -21,7 +21,7 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
     ranks = layout.tensor * layout.data
     whole = layout._replace(expert=ranks) if 1 < ranks <= demand.architecture.experts else None
     best = best_layout(wanted.serving.in_pieces(demand) if wanted.serving else demand, layout.devices, engine)
-    for other, how in ((whole, "Leave experts whole, on ranks of their own"), (best[0] if best else None, "")):
+    for other, how in ((whole, "Leave experts whole, on ranks of their own"), (best, "")):
         if other is None or other == layout or not wanted.able(engine, demand.weights, layout=other):
             continue
         words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
@@ -60,7 +60,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
         return
     serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
     layout = best_layout(serving.in_pieces(demand), wanted.layout.devices, other)
-    if layout is not None and wanted.able(other, demand.weights, layout=layout[0]):
+    if layout is not None and wanted.able(other, demand.weights, layout=layout):
         change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
         change |= {
             "experts_on_host": None,
@@ -71,7 +71,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "graphs": None,
             "videos": None,
         }
-        yield from fitting(wanted.room(demand, layout[0], serving), change, f"Run it under {other.name}", NONE)
+        yield from fitting(wanted.room(demand, layout, serving), change, f"Run it under {other.name}", NONE)
 
 
 def of_experts(wanted: Wanted) -> Iterator[Repair]:
@@ -125,8 +125,8 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
     demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
         found = best_layout(demand, count, engine) if count > now and count >= least else None
-        if found is not None and (room := wanted.room(wanted.demand, found[0])) >= 0:
-            change: dict[str, object] = {"accelerators": count, "parallelism": found[0]._asdict()}
+        if found is not None and (room := wanted.room(wanted.demand, found)) >= 0:
+            change: dict[str, object] = {"accelerators": count, "parallelism": found._asdict()}
             yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)
             return
 

@@ -1,5 +1,6 @@
 """What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -276,7 +277,4 @@ def last(holds: Callable[[int], bool], guess: int = 1) -> int:
             if low + step == place:
                 break
         step *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return low + bisect_left(range(low + 1, high), True, key=lambda count: not holds(count))

@@ -1,5 +1,6 @@
 """A run of requests through one replica of a server, event by event, and what it says of all of them."""
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from calc.planning.serving_load import load_of
 from calc.planning.serving_report import Report, cache_pool, state_slots
 from calc.planning.serving_speed import speed_question
 
-HALVINGS = 10  # of the range in which the number of decoding sequences lies
+PARTS = 1024  # of the range in which the number of decoding sequences lies
 BEGIN = 0.1  # share of the requests that find the server emptier than it will be, and are not counted
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -39,15 +40,12 @@ class Site(NamedTuple):
 
     def running(self, requests_per_s: float) -> int:
         """Return the sequences that a replica decodes at a time where so many requests come to all: as Little says."""
-        low, high = 0.0, self.saturated.running
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            low, high = (
-                (low, middle)
-                if state(self.passes, self.load, middle).requests_per_s * self.replicas > requests_per_s
-                else (middle, high)
-            )
-        return round(high)
+        most = self.saturated.running
+
+        def answered_per_s(part: int) -> float:
+            return state(self.passes, self.load, most * part / PARTS).requests_per_s * self.replicas
+
+        return round(most * (1 + bisect(range(1, PARTS), requests_per_s, key=answered_per_s)) / PARTS)
 
 
 class Found(NamedTuple):

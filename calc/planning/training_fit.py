@@ -1,5 +1,6 @@
 """Searching for the fewest devices that a training run fits on."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 from calc.catalog import Catalog
@@ -88,9 +89,8 @@ def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Lay
         ranks *= 2
     if ranks > most:
         return None
-    low = ranks // 2
-    while plan.stage_of_zero and ranks - low > 1:
-        middle = (low + ranks) // 2
-        low, ranks = (low, middle) if fits(on(middle)) else (middle, ranks)
+    if plan.stage_of_zero:
+        few = ranks // 2 + 1
+        ranks = few + bisect_left(range(few, ranks), True, key=lambda between: fits(on(between)))
     last = on(ranks)
     return last.layout if last else None

@@ -1,5 +1,6 @@
 """A scenario on its devices, asked again and again with other lengths and other numbers of sequences."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -112,7 +113,4 @@ def last(holds: Callable[[int], bool], low: int, high: int, guess: int) -> int:
     for place in (guess, guess + 1):
         if low < place < high:
             low, high = (place, high) if holds(place) else (low, place)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return low + bisect_left(range(low + 1, high), True, key=lambda number: not holds(number))

@@ -4,7 +4,9 @@ Every function takes a scenario of `workload: training` as a reader gives it, wi
 change of one field lets the defaults of others follow. Sizes are those that `estimate` would report.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -103,15 +105,11 @@ def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> 
     """
     if len(changes) < FEW:
         return next((repair for change in changes if (repair := trial(change))), None)
-    best = trial(changes[0]) or trial(changes[-1])
-    low, high = 0, len(changes) - 1 if best and best.change is changes[-1] else 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if repair := trial(changes[middle]):
-            high, best = middle, repair
-        else:
-            low = middle
-    return best
+    at = cache(lambda place: trial(changes[place]))
+    last = len(changes) - 1
+    if at(0) or not at(last):
+        return at(0)
+    return at(bisect_left(range(last), True, lo=1, key=lambda place: at(place) is not None))
 
 
 def devices_of(repair: Repair) -> int:

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from calc import ScenarioError, estimate
+from calc.performance.halving import halved
 from calc.validation import community_speed
 from calc.validation.inference import accelerator_of, model_of, number, weights_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, by, line, read_rows
 
 FILE = "speculation.csv"
-HALVINGS = 50  # of the range in which an acceptance lies
+CLOSE = 1e-12  # relative, of an acceptance
 
 
 def acceptance_of(share: float, tokens: int) -> float:
@@ -27,11 +28,8 @@ def acceptance_of(share: float, tokens: int) -> float:
     >>> round(acceptance_of((0.5 + 0.25) / 2, 2), 6)
     0.5
     """
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if sum(middle**n for n in range(1, tokens + 1)) < share * tokens else (low, middle)
-    return low
+    counted = range(1, tokens + 1)
+    return halved(lambda each: sum(each**n for n in counted) >= share * tokens, 1.0, close=CLOSE)[0]
 
 
 def share_of(row: Row) -> float:

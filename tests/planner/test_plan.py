@@ -283,6 +283,20 @@ def test_bounds_are_bounds() -> None:
     assert checked > 20
 
 
+def test_layers_one_after_the_other_are_read_by_one_device_at_a_time() -> None:
+    """Two RTX 3090 with half of the layers each read 15 GB of weights at the 936 GB/s of one: 16 ms a token, not 8."""
+    asked = {"want": "models", "model": "llama-3.1-8b", "weights": "any", "have": PAIR, "rank_by": "latency"}
+    search = Search(read_question(asked, catalog()), catalog())
+    (candidate,) = candidates(search.question, catalog())
+    own: Any = search.nearer(candidate)
+    surely: Any = search.nearer(own)
+    known: Any = search.nearer(surely)
+    assert surely.sure and surely.own.stages == 2
+    at_best = search.at_best(surely)[1] - surely.own.cache_s
+    assert at_best == pytest.approx(2 * (8.030e9 - 0.525e9) / 936e9, rel=1e-3)  # the table of words is read by row
+    assert known.speed["time_per_output_token_s"] > search.at_best(surely)[1]
+
+
 @pytest.mark.parametrize(
     "more",
     [

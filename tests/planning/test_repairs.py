@@ -299,7 +299,7 @@ def test_whole_experts_are_offered_where_each_rank_gets_one(
 ) -> None:
     """Four ranks take whole experts where there are four; otherwise two stages of two ranks are left, by their room."""
     fewer = Layout(tensor=2, pipeline=2)
-    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: (fewer, None))
+    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: fewer)
     whole = ON_FOUR._replace(expert=4)
     found = list(of_layout(doubled(experts=experts, rooms={whole: 7, fewer: 9})))
     last = Repair({"parallelism": fewer._asdict()}, "Divide it over 2 tensor ranks and 2 pipeline stages", 9, "nothing")
@@ -310,7 +310,7 @@ def test_whole_experts_are_offered_where_each_rank_gets_one(
 def test_no_division_is_offered_that_is_asked_for_or_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the own one, none that lacks a byte, none of one device, none that the engine refuses."""
     own, whole = ON_FOUR, ON_FOUR._replace(expert=4)
-    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: (own, None))
+    monkeypatch.setattr(placed_repairs, "best_layout", lambda *_: own)
     assert list(of_layout(doubled(experts=8, rooms={own: 5, whole: -1}))) == []
     assert [repair.headroom_bytes for repair in of_layout(doubled(experts=8, rooms={own: 5, whole: 0}))] == [0]
     assert list(of_layout(doubled(experts=8, rooms={}))) == []

@@ -24,6 +24,10 @@ class Accelerator(NamedTuple):
     also: tuple[Disagreement, ...]
     exceptions: tuple[Mismatch, ...] = ()
 
+    def __hash__(self) -> int:
+        """Return the hash of the id, as `facts` have none: equal devices have the same."""
+        return hash(self.id)
+
     def quantity(self, field: str) -> float | None:
         """Return the fact `field` in its base unit, None where it is not known."""
         fact = self.facts.get(field)
