@@ -137,10 +137,14 @@ def settled(tensor: Tensor, base: str) -> str:
     return "fp16" if last_name(tensor) in SIXTEEN else ""
 
 
-def matrices(kind: Layer, base: str) -> list[Matrix]:
+def matrices(kind: Layer, mixture: Mixture) -> list[Matrix]:
     """Return the tensors of a kind of layer that are in the file of the language model."""
-    kept = [tensor for tensor in file_tensors(kind) if tensor.block not in TOWERS]
-    return [Matrix(tensor, settled(tensor, base), role_of(tensor)) for tensor in kept]
+    found = []
+    for tensor in file_tensors(kind):
+        if tensor.block not in TOWERS:
+            published = mixture.experts if tensor.active is not None and not is_kept(tensor) else ""
+            found.append(Matrix(tensor, published or settled(tensor, mixture.base), role_of(tensor)))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -176,7 +180,7 @@ def formats_of(architecture: Architecture, mixture: Mixture) -> Formats:
     def same_in_all(matrix: Matrix) -> Matrix:
         return matrix if matrix.settled or matrix.role else matrix._replace(settled=in_layer(matrix, 0))
 
-    kinds = [[same_in_all(matrix) for matrix in matrices(kind, asked.base)] for kind in architecture.kinds]
+    kinds = [[same_in_all(matrix) for matrix in matrices(kind, mixture)] for kind in architecture.kinds]
     alike: dict[tuple[int | str, ...], Chosen] = {}
     layers: list[Chosen] = []
     for layer, kind in enumerate(architecture.pattern):

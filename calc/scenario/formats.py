@@ -26,7 +26,8 @@ def read_weights(reader: Reader, model: ReadModel, catalog: Catalog) -> tuple[We
     if value == PUBLISHED and model.said is not None and model.said.weights is not None:
         value = reader.filled["weights"] = model.said.weights
     if value != STORED:
-        return chosen_weights(value, model, catalog)
+        found, group = chosen_weights(value, model, catalog)
+        return with_experts(found, model, catalog), group
     if stored is None:
         raise ScenarioError("weights", "are only stored in a file for a model that was read from one; choose a format")
     return stored, None
@@ -43,6 +44,17 @@ def as_loaded(weights: Weights, engine: Engine | None, catalog: Catalog, *, publ
         return catalog.weights_format("mxfp4_moe", "weights")
     if published and engine.values.get("halves_fp32") and weights == catalog.number_format("fp32"):
         return catalog.number_format("fp16")
+    return weights
+
+
+def with_experts(weights: ModelFormat, model: ReadModel, catalog: Catalog) -> ModelFormat:
+    """Return a mixture of llama.cpp with the experts as they are published, where that is in MXFP4.
+
+    Files of such models have them in no other format, whatever their name says of everything else.
+    """
+    packed = catalog.number_format("mxfp4")
+    if isinstance(weights, Mixture) and model.architecture.experts and known_published(model, catalog) == packed:
+        return weights._replace(experts=packed.id)
     return weights
 
 

@@ -116,6 +116,15 @@ def test_mxfp4_of_llama_cpp_keeps_q8_0_beside_experts(model: str, published: flo
     assert other["memory"] != named["memory"]
 
 
+@pytest.mark.parametrize(("weights", "published"), [("q6_k", 12.04), ("gguf-f16", 13.8)])
+def test_files_keep_experts_that_are_published_in_mxfp4(weights: str, published: float) -> None:
+    """bartowski/openai_gpt-oss-20b-GGUF has 12.04 GB in Q6_K, unsloth/gpt-oss-20b-GGUF 13.8 in F16."""
+    file: Any = estimate({"model": "gpt-oss-20b", "weights": weights})
+    assert file["memory"]["parts"][0]["bytes"] == pytest.approx(published * 1e9, rel=0.003)
+    other: Any = estimate({"model": "qwen3-30b-a3b", "weights": "q6_k"})
+    assert other["memory"]["parts"][0]["bytes"] == pytest.approx(25.1e9, rel=0.005)  # experts in Q6_K as all else
+
+
 @pytest.mark.parametrize(
     ("mixture", "shared", "values", "first", "later"),
     [
