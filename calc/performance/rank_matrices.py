@@ -67,12 +67,21 @@ class Stored:
             copies, shape = local_share(tensor, self.layout.tensor, self.layout.expert)
             stored = float(copies * stored_bytes(shape=shape, number_format=number_format, group=self.group))
             if not tensor.name.endswith(PRODUCTS) or len(shape) < 2 or is_convolution(tensor):
-                self.small_bytes += count * stored
+                if tensor.active is None or not self.beside(tensor, rows, count, stored):
+                    self.small_bytes += count * stored
                 continue
             passing = OUTPUTS if tensor in heads or tensor.block == TABLE else rows
             if part.architecture.has_encoder and tensor.name.startswith(OVER_ENCODED):
                 passing = ENCODED
             self.join(tensor, Joined(passing, copies, shape, number_format.kernel, stored=stored, layers=count))
+
+    def beside(self, tensor: Tensor, rows: str, layers: int, stored: float) -> bool:
+        """Add what experts have beside their matrices, biases, to these; return whether there are any."""
+        module = tensor.name.rpartition(".")[0].rpartition(".")[0]
+        listed = self.joined.get((module, rows, layers, tensor.copies, tensor.active))
+        if listed:
+            listed[-1] = listed[-1]._replace(stored=listed[-1].stored + stored)
+        return bool(listed)
 
     def join(self, tensor: Tensor, new: "Joined") -> None:
         """Add a matrix to those that multiply the same input, or begin another product with it."""
