@@ -138,7 +138,8 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
 
     New tokens of a prompt stand on all context ranks alike: each rank's look back at half of the others' as a mean. A
     latent vector is expanded to keys and values for many new tokens at once; where cached ones come before them, those
-    are expanded again. Where each token looks at entries that an indexer chose, it looks at the vectors themselves.
+    are expanded again. Where each token looks at entries that an indexer chose, it looks at the vectors themselves, as
+    all do under an engine that expands none.
     """
     queries, keys = float(segment.queries), float(segment.keys)
     if look.rows == ENCODER:
@@ -162,7 +163,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         window, entries = look.chosen, min(entries, queries * look.chosen)
     key, value, kv_heads, latent = look.key_dim, look.value_dim, look.kv_heads, False
     found: list[Attention | Product] = []
-    if look.absorbed is not None and (segment.queries <= MOST_ABSORBED or chooses):
+    if look.absorbed is not None and (segment.queries <= MOST_ABSORBED or chooses or look.absorbs):
         (key, value), kv_heads, latent = look.absorbed, 1, True
     elif look.expansion is not None and segment.keys:
         n, k, kernel, stored = look.expansion

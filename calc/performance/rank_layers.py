@@ -37,6 +37,7 @@ class Look(NamedTuple):
     absorbed: tuple[int, int] | None  # key and value where the cached latent vector itself is looked at
     expansion: tuple[int, int, str, float] | None  # n, k, kernel, bytes of what makes keys and values of it
     kernel: str
+    absorbs: bool = False  # many new tokens look at latent vectors themselves too
 
 
 class State(NamedTuple):

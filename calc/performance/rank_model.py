@@ -40,6 +40,12 @@ class RankModel(NamedTuple):
     layers: int
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
 
+    def absorbing(self) -> "RankModel":
+        """Return the model for an engine whose prompts look at latent vectors themselves, as decoding does."""
+        if not any(look.absorbed for look, _ in self.looks):
+            return self
+        return self._replace(looks=tuple((look._replace(absorbs=True), count) for look, count in self.looks))
+
     @property
     def has_head(self) -> bool:
         """Whether the output matrix is among these layers."""

@@ -300,3 +300,26 @@ def test_stages_hand_hidden_states_on() -> None:
     """Four stages hand each token on three times."""
     operations = forward(on_rank("llama-3.1-8b", layout=Layout(pipeline=4)), Segment(2, 1, 99, 1))
     assert total_sent(operations, "pipeline") == 3 * 2 * 4096 * 2
+
+
+def test_a_token_reads_the_biases_of_its_own_experts() -> None:
+    """gpt-oss has biases beside each expert's matrices: a token of the 120B reads those of 4 of 128.
+
+    By hand for each of 36 layers in 16 bit: three matrices of 2,880 × 2,880 and 3 × 2,880 numbers beside them.
+    """
+    experts = of_kind(forward(on_rank("gpt-oss-120b"), Segment(1, 1, 512, 1.0)), Experts)
+    assert sum(item.times for item in experts) == 36
+    read_bytes = {item.operation.weight_bytes for item in experts if isinstance(item.operation, Experts)}
+    assert read_bytes == {4 * 2 * (3 * 2880 * 2880 + 3 * 2880)}
+
+
+def test_an_engine_that_expands_no_latents_looks_at_them_in_prompts_too() -> None:
+    """llama.cpp's prompts look at DeepSeek-V3's 576 numbers of 36,864 tokens, and expand none of the cached ones."""
+    expanding = on_rank("deepseek-v3")
+    prompt = Segment(1, 4096, 32_768, 1.0)
+    found = of_kind(forward(expanding.absorbing(), prompt), Attention)[0].operation
+    assert isinstance(found, Attention)
+    assert (found.latent, found.kv_heads, found.key_dim, found.value_dim) == (True, 1, 576, 512)
+    names = [[name_of(item) for item in forward(model, prompt)] for model in (expanding, expanding.absorbing())]
+    assert ["Keys and values of cached latent vectors" in listed for listed in names] == [True, False]
+    assert on_rank("llama-3.1-8b").absorbing() == on_rank("llama-3.1-8b")
