@@ -13,7 +13,15 @@ from calc.memory.runtime import EAGER
 from calc.planning.fit import MOST_SEQUENCES
 from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
-from calc.scenario.engine import in_version, read_concurrency, read_engine, read_slots, read_spread, with_graphs
+from calc.scenario.engine import (
+    in_version,
+    read_concurrency,
+    read_engine,
+    read_slots,
+    read_spread,
+    with_backend,
+    with_graphs,
+)
 from calc.scenario.fields import PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
@@ -117,6 +125,8 @@ def read_question(scenario: Scenario) -> Question:
     listed = reader.filled.get("accelerator")
     asked = read_asked(reader)
     accelerator = devices[0] if devices else read_accelerator(reader, facts)
+    on = devices or ((accelerator,) if accelerator is not None and not asked.placement.alone else ())
+    asked = asked._replace(engine=with_backend(reader, asked.engine, on))
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
     served = asked.concurrency is not None
     most, demand = not served and reader.take("sequences") == "max", asked.demand

@@ -256,3 +256,43 @@ def test_lengths_that_nobody_gives_are_no_longer_than_the_model() -> None:
     assert report["scenario"]["prompt_tokens"] == 768 and report["scenario"]["output_tokens"] == 256
     assert "context-beyond-trained" not in {warning["code"] for warning in report["warnings"]}
     assert estimate({**asked, "prompt_tokens": 2048})["scenario"]["context_tokens"] == 2304
+
+
+STRIX = {
+    "model": "llama-2-7b",
+    "weights": "q4_0",
+    "engine": "llama.cpp",
+    "accelerator": "ryzen-ai-max-395-128gb",
+    "prompt_tokens": 512,
+    "output_tokens": 128,
+}
+
+
+def test_a_back_end_decides_speed_alone() -> None:
+    """On a Radeon 8060S Vulkan decodes faster than HIP, which is what nothing said means; both hold the same memory."""
+    reports: Any = [estimate({**STRIX, **said}) for said in ({}, {"backend": "HIP"}, {"backend": "Vulkan"})]
+    usual, hip, vulkan = reports
+    assert [report["scenario"].get("backend") for report in (usual, hip, vulkan)] == [None, "rocm", "vulkan"]
+    assert hip["speed"] == usual["speed"]
+    assert vulkan["memory"] == usual["memory"]
+    rates = [report["speed"]["decode_tokens_per_s"]["typical"] for report in (usual, vulkan)]
+    assert rates[0] < rates[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"backend": "metal"}, "can be rocm, vulkan on Ryzen AI Max+ 395"),
+        ({"backend": "vulkan", "accelerator": "m2-ultra-192gb"}, "can be metal on M2 Ultra"),
+        ({"backend": "vulkan", "engine": "vllm"}, "of the engines llama.cpp"),
+        ({"backend": "vulkan", "accelerator": None}, "no accelerator is asked for"),
+        ({"backend": 1}, "not 1"),
+    ],
+)
+def test_a_back_end_that_cannot_be_is_refused(said: dict[str, object], message: str) -> None:
+    """Each maker's devices have some, and llama.cpp alone can be built with one or another."""
+    scenario = {name: value for name, value in {**STRIX, **said}.items() if value is not None}
+    with pytest.raises(ScenarioError) as caught:
+        estimate(scenario)
+    assert caught.value.field == "backend"
+    assert message in caught.value.message

@@ -78,6 +78,15 @@ INPUTS: tuple[Input, ...] = (
     ),
     Text("engine_version", "Version of the engine", "0.10.2, b4000. Empty: the newest.", topic=ENGINE),
     Choice(
+        "backend",
+        "Back end",
+        "What llama.cpp was built for.",
+        "",
+        options=(("cuda", "CUDA"), ("rocm", "ROCm"), ("sycl", "SYCL"), ("metal", "Metal"), ("vulkan", "Vulkan")),
+        empty="The usual one on the GPU",
+        topic=ENGINE,
+    ),
+    Choice(
         "division",
         "Divided over the GPUs",
         "What each of them has.",

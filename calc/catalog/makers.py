@@ -159,7 +159,8 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
     eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
     towers = {name: TowerBudget(**budget) for name, budget in entry.get("towers", {}).items()}  # type: ignore[attr-defined]
-    head = {**entry, **lists, "coefficients": coefficients, "eras": eras, "towers": towers}
+    backends = {maker: tuple(names) for maker, names in entry.get("backends", {}).items()}  # type: ignore[attr-defined]
+    head = {**entry, **lists, "coefficients": coefficients, "eras": eras, "towers": towers, "backends": backends}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

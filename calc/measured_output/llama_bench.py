@@ -20,6 +20,7 @@ DEVICES = (
 BUILD = re.compile(r"build: [0-9a-f]{7,40} \((\d+)\)")
 WHAT = "llama-bench"
 ALL_LAYERS = 99  # what people give for as many as there are
+BACKENDS = {"cuda": "cuda", "rocm": "rocm", "vulkan": "vulkan", "sycl": "sycl", "metal": "metal", "mtl": "metal"}
 
 
 class Row(NamedTuple):
@@ -72,6 +73,9 @@ def read(text: str, catalog: Catalog) -> Reading | None:
     fields = named | fields
     known, said = device_fields(devices(text, first), catalog)
     fields |= known | settings(first)
+    backend = BACKENDS.get(first.settings.get("backend", "").partition(",")[0].casefold())
+    if backend and "accelerator" in known:
+        fields["backend"] = backend
     if build := BUILD.search(text):
         fields["engine_version"] = f"b{build[1]}"
     return Reading(WHAT, fields, terms, (*notes, *said))

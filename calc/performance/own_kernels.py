@@ -1,6 +1,6 @@
 """What an engine's kernels have to themselves, against those that the laws were measured with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -28,7 +28,15 @@ class OwnKernels(NamedTuple):
 LIBRARIES = OwnKernels()
 
 
-def own_kernels(values: Mapping[str, float], attention: str, vendor: str) -> OwnKernels:
-    """Return what an engine's coefficients say of its kernels on a maker's devices, with attention done one way."""
-    numbers = {name: values.get(f"{name}@{vendor}", values.get(name, 0.0)) for name in OwnKernels._fields[1:-1]}
+def own_kernels(values: Mapping[str, float], attention: str, classes: Sequence[str]) -> OwnKernels:
+    """Return what an engine's coefficients say of its kernels, with attention done one way.
+
+    `classes` are what they may differ by, the narrowest first: a maker's other back end, a generation, a maker.
+    """
+
+    def of(name: str) -> float:
+        narrower = (values[key] for key in (f"{name}@{known}" for known in classes) if key in values)
+        return next(narrower, values.get(name, 0.0))
+
+    numbers = {name: of(name) for name in OwnKernels._fields[1:-1]}
     return OwnKernels(bool(values["fuses_casts"]), **numbers, key_walk_s=values.get(f"key_walk_s_{attention}", 0.0))

@@ -210,6 +210,7 @@ def passes_of(
     era: str,
     values: Mapping[str, float],
     attention: str,
+    backend: str = "",
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
     places: tuple[tuple[Accelerator, Stage], ...] = (),
@@ -229,6 +230,7 @@ def passes_of(
                 era=era,
                 values=values,
                 attention=attention,
+                backend=backend,
                 placement=placement,
                 host=host if place == 0 else None,
                 places=((device, stage),),
@@ -241,7 +243,9 @@ def passes_of(
         return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
     if accelerator is not None and not placement.alone:
-        found = device_kernels(accelerator, layout, engine, own_kernels(values, attention, accelerator.vendor))
+        vendor = accelerator.vendor
+        own = own_kernels(values, attention, (f"{vendor} {backend}", accelerator.architecture, vendor))
+        found = device_kernels(accelerator, layout, engine, own)
     if found is None and not placement.alone:
         return None
     schedule = schedule_of(
@@ -250,15 +254,19 @@ def passes_of(
         weights=demand.weights,
         accelerator=accelerator if found else None,
         market=device_class(accelerator) if accelerator else "",
+        backend=backend,
         attention=attention,
     )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)
     model = device_model(stage, demand, layout, placement, fuses=fuses)
+    away = host_models(demand, placement, fuses=fuses) if host is not None and placement.on_host else ()
+    if values.get("absorbs_latents"):
+        model, away = model.absorbing(), tuple(each.absorbing() for each in away)
     part = None
     if host is not None and placement.on_host:
         part = HostPart(
-            models=host_models(demand, placement, fuses=fuses),
+            models=away,
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
         )

@@ -119,12 +119,16 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
     raise KeyError(name)
 
 
-def device_classes(accelerator: Accelerator | None, market: str) -> tuple[str, ...]:
-    """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market."""
+def device_classes(accelerator: Accelerator | None, market: str, backend: str = "") -> tuple[str, ...]:
+    """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market.
+
+    A back end that is not the maker's usual one comes before what holds for all devices of the maker.
+    """
     if accelerator is None:
         return ()
     architecture, vendor = accelerator.architecture, accelerator.vendor
-    return f"{architecture} {market}", architecture, f"{vendor} {market}", vendor, market
+    classes = f"{architecture} {market}", architecture, f"{vendor} {market}", market
+    return (*classes, f"{vendor} {backend}", vendor) if backend else (*classes, vendor)
 
 
 def schedule_of(
@@ -135,9 +139,10 @@ def schedule_of(
     accelerator: Accelerator | None,
     market: str,
     attention: str,
+    backend: str = "",
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
-    classes, ways = (*device_classes(accelerator, market), era), (attention, "")
+    classes, ways = (*device_classes(accelerator, market, backend), era), (attention, "")
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)

@@ -99,6 +99,7 @@ class Question(NamedTuple):
     places: tuple[tuple[Accelerator, Stage], ...] = ()  # the layers of each device, where they are not alike
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
     correction: Correction = UNCORRECTED
+    backend: str = ""  # of the engine, where it is not the usual one of the device's maker
 
 
 def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
@@ -109,6 +110,7 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
         accelerator=question.accelerator,
         engine=question.engine,
         era=question.era,
+        backend=question.backend,
         values=values,
         attention=question.attention,
         placement=question.placement,

@@ -66,6 +66,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "experts_on_host": None,
             "host": None,
             "engine_version": None,
+            "backend": None,
             "parallelism": None,
             "batched_tokens": None,
             "graphs": None,

@@ -106,6 +106,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         accelerator=device,
         engine=serving.engine.id,
         era=serving.engine.era,
+        backend=serving.engine.backend,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),

@@ -1,11 +1,13 @@
 """The engine of a scenario, in the era of its version, and what it is set up for."""
 
+from collections.abc import Sequence
+
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog, catalog
-from calc.catalog.records import Engine, Weights, version_numbers
-from calc.errors import ScenarioError, nearest
+from calc.catalog.records import Accelerator, Engine, Weights, version_numbers
+from calc.errors import ScenarioError, listed, nearest
 from calc.planning.support import usual_engine
-from calc.scenario.fields import ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
+from calc.scenario.fields import BACKEND_WORDS, ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
 from calc.scenario.reader import Reader
 
 MOST_SPREAD = 3  # of lengths, over their mean
@@ -94,6 +96,30 @@ def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
         raise ScenarioError("graphs", f"does not apply: of the engines {', '.join(SHARING_ENGINES)} record graphs")
     reader.filled["graphs"] = graphs
     return engine._replace(graphs=int(graphs)).valued(engine.values)
+
+
+def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
+    """Return the engine with the back end that a scenario asks for: what its kernels on all devices are written in."""
+    asked = reader.given.get("backend")
+    if asked is None:
+        return engine
+    if engine is None or not engine.backends:
+        having = [known.name for known in catalog().engines() if known.backends]
+        raise ScenarioError(
+            "backend", f"does not apply: of the engines {listed(having)} can be built with one or another"
+        )
+    if not devices:
+        raise ScenarioError("backend", "does not apply: no accelerator is asked for")
+    name = BACKEND_WORDS.get(str(asked).casefold(), str(asked).casefold())
+    for device in devices:
+        known = engine.backends.get(device.vendor, ())
+        if name not in known:
+            can = f"can be {listed(known)}" if known else "cannot be chosen"
+            message = f"{can} on {device.name}, not {asked!r:.60}{nearest(name, known)}"
+            raise ScenarioError("backend", message, instead=known)
+    reader.filled["backend"] = name
+    usual = all(name == engine.backends[device.vendor][0] for device in devices)
+    return engine if usual else engine._replace(backend=name)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

@@ -11,6 +11,7 @@ FIELDS = (
     "kv_cache_v",
     "engine",
     "engine_version",
+    "backend",
     "sequences",
     "concurrency",
     "length_spread",
@@ -72,6 +73,9 @@ NOT_COMPUTED = {
     "processor. On one socket its steps come out near; prompts, which KTransformers reads with matrix units of the "
     "processor or copies layer by layer, do not, nor does memory of a second socket",
 }
+
+
+BACKEND_WORDS = {"hip": "rocm"}  # what people call a back end, and its name here
 
 
 OF_HOST = ("gpu_layers", "experts_on_host")  # how a scenario says which

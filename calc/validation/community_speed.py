@@ -24,6 +24,7 @@ ENGINES = {
 }
 # Of an engine, not of what is around it.
 VERSION = re.compile(r"\bb\d{4,}\b|^\d+\.\d+(\.\d+)?|(?<=vllm )\d+\.\d+(\.\d+)?")
+BACKEND = re.compile(r"(?:; |backend: )(cuda|hip|metal|rocm|sycl|vulkan)\b", re.IGNORECASE)  # of llama.cpp, in notes
 DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
 
@@ -40,6 +41,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found |= {"gpu_layers": 0, "host": host_of(row)}
     else:
         found["accelerator"] = accelerator_of(row)
+        if found["engine"] == "llama.cpp" and (built := BACKEND.search(row["notes"])):
+            found["backend"] = built[1]
     devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     found["sequences"] = number(row, "batch") or 1

@@ -66,7 +66,7 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
-    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75},
+    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0},
     "vllm": SUSTAINED
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
     | {"launch_s_uncompiled": 2.5e-5, "launch_s_uncompiled@V0": 2e-5},

@@ -99,7 +99,7 @@ class Tried:
 
     def __init__(self) -> None:
         self.values: Mapping[str, float] | None = None
-        self.engines: dict[tuple[str, str, int], Mapping[str, float]] = {}
+        self.engines: dict[tuple[str, str, str, int], Mapping[str, float]] = {}
         self.schedules: dict[tuple[object, ...], Schedule] = {}
 
     def under(self, engine: Engine, question: Question, values: Mapping[str, float]) -> Schedule:
@@ -107,7 +107,7 @@ class Tried:
         if self.values is not values:
             self.values, self.engines, self.schedules = values, {}, {}
         device, weights = question.accelerator, question.demand.weights
-        kind = engine.id, engine.era, engine.graphs
+        kind = engine.id, engine.era, engine.backend, engine.graphs
         known = self.engines.get(kind)
         if known is None:
             known = self.engines[kind] = engine.valued(values).values
@@ -120,6 +120,7 @@ class Tried:
                 weights=weights,
                 accelerator=device,
                 market=device_class(device) if device else "",
+                backend=question.backend,
                 attention=question.attention,
             )
         return found

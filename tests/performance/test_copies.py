@@ -109,7 +109,7 @@ def test_hybrids_under_load_run_as_published(
 
 def test_llama_cpp_updates_states_token_by_token() -> None:
     """2,048 tokens in 30 delta nets of 32 heads took a Radeon 8060S 221 ms; the share lies between it and another."""
-    own = own_kernels(catalog().engine("llama.cpp").values, "flash", "AMD")
+    own = own_kernels(catalog().engine("llama.cpp").values, "flash", ("AMD",))
     found = Kernels(catalog().accelerator("ryzen-ai-max-395-128gb"), "llama.cpp", own)
     elements = 32 * 128 * 128
     update = Recurrence("State", DELTA, 2048.0, 1.0, 2048 * 6.0 * elements, 8.0 * elements)

@@ -91,8 +91,8 @@ def test_units_walk_over_all_keys_of_a_head(keys: int, published: float) -> None
     So do 108 heads on 108 units; one more waits for them. Where units share keys, memory alone bounds it.
     """
     engine = catalog().engine("transformers").of_version("4.37")
-    walking = Kernels(catalog().accelerator("a100-sxm-80gb"), own=own_kernels(engine.values, "sdpa", "NVIDIA"))
-    shared = Kernels(catalog().accelerator("a100-sxm-80gb"), own=own_kernels(engine.values, "flash", "NVIDIA"))
+    walking = Kernels(catalog().accelerator("a100-sxm-80gb"), own=own_kernels(engine.values, "sdpa", ("NVIDIA",)))
+    shared = Kernels(catalog().accelerator("a100-sxm-80gb"), own=own_kernels(engine.values, "flash", ("NVIDIA",)))
     one = attention(1, 1, keys - 1)._replace(heads=16, kv_heads=2, cache_bytes=keys * 1024.0)
     assert walking.seconds(one) == pytest.approx(published, rel=0.01)
     assert walking.seconds(one._replace(heads=108)) == walking.seconds(one)

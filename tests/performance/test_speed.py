@@ -271,6 +271,8 @@ def test_unified_memory_is_not_all_alike() -> None:
         weights="q4_k_m",
         engine="llama.cpp",
         accelerator="ryzen-ai-max-395-128gb",
+        backend="vulkan",
+        engine_version="b8123",
         prompt_tokens=7624,
         output_tokens=512,
     )

@@ -35,6 +35,7 @@ BOUNDS: dict[str, Bound] = {
     ),
     **dict.fromkeys(
         (
+            "absorbs_latents",
             "batches_adapters",
             "drafts_apart",
             "graphs_in_share",
@@ -82,7 +83,7 @@ BOUNDS: dict[str, Bound] = {
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),
     **dict.fromkeys(("join_cycles", "repeat_cycles"), ("", 0, 100)),
-    "state_passes": ("", 0, 10),
+    "state_passes": ("", 0, 20),
     "states_held": ("", 1, 8),
     "state_kernels": ("", 0, 50),
     "captured_sequences": ("", 0, 2**17),

@@ -20,7 +20,7 @@ from calc.catalog.checking.rules import (
     TOWER_COUNTS,
     TOWER_RULES,
 )
-from calc.catalog.choices import SEGMENTS
+from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
 
 
@@ -78,6 +78,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_usage(check, where, entry, tables)
     check_eras(check, where, entry.get("eras", []), tables)
     check_towers(check, where, entry.get("towers", {}), tables)
+    check_backends(check, where, entry.get("backends", {}))
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -114,6 +115,15 @@ def check_towers(check: Check, where: str, towers: object, tables: Tables) -> No
             check.number(f"{place}.{field}", budget.get(field, 1), 1, 2**20)
         if budget.get("video_tokens", 0) % budget.get("pair_tokens", 1):
             check.problem(f"{place}.video_tokens", "must be whole pairs of frames (pair_tokens)")
+
+
+def check_backends(check: Check, where: str, backends: object) -> None:
+    """Check what an engine's kernels are written in for the devices of each maker."""
+    assert isinstance(backends, dict)
+    for maker, names in backends.items():
+        check.choice(f"{where}.backends", maker, VENDORS)
+        if not names or not all(isinstance(name, str) and name == name.casefold() for name in names):
+            check.problem(f"{where}.backends.{maker}", "must be a list of names in small letters, the usual one first")
 
 
 def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:

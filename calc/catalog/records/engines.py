@@ -84,6 +84,8 @@ class Engine(NamedTuple):
     tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
+    backends: Mapping[str, tuple[str, ...]] = {}  # by maker, what its kernels are written in, the usual one first
+    backend: str = ""  # the one that is asked of; empty for the usual one
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
 
     def of_version(self, version: str | None = None) -> "Engine":
