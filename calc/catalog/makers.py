@@ -169,6 +169,7 @@ FAMILY_DEFAULTS: Entry = {
     "matrix_factor": 1.0,
     "memory_factor": 1.0,
     "operations_per_byte": 0.0,
+    "vector_per_byte": 0.0,
     "least_rows": 1.0,
     "lanes": 128.0,
 }

@@ -161,7 +161,8 @@ class DeviceLaws:
 
     def _stream_law(self, kind: str) -> StreamLaw:
         law = self._as_stream(self._find(kind, PLAIN))
-        rate = self.own.state_share * (self.accelerator.quantity("fp32") or 0.0)
+        vectors = self.accelerator.quantity("fp32") or self.bandwidth * self.family.vector_per_byte
+        rate = self.own.state_share * vectors
         if kind == RECURRENCE and rate:
             law = law._replace(start_s=self.own.vector_start_s, chunk_s=0.0, rate=rate, step_s=self.own.state_step_s)
         return self._streams.setdefault(kind, law)

@@ -251,3 +251,16 @@ def test_marlin_once_launched_a_kernel_for_each_expert(model: str, devices: int,
     old, new = (report["speed"]["time_per_output_token_s"]["typical"] for report in reports)
     assert old == pytest.approx(published_s, rel=0.3)
     assert new < old / 3
+
+
+@pytest.mark.parametrize("engine", ["llama.cpp", "mlx"])
+def test_states_are_updated_without_matrix_units(engine: str) -> None:
+    """An M5 Max has three times the matrix rate of an M4 Max, and updates states as much faster as its memory is."""
+    old, new = (catalog().accelerator(name) for name in ("m4-max-64gb", "m5-max-128gb"))
+    own = own_kernels(catalog().engine(engine).values, "flash", ("Apple",))
+    laws = [Kernels(device, engine, own) for device in (old, new)]
+    update = Recurrence("State", "gated delta net", 4096.0, 1.0, flops=1e12, state_bytes=1e6)
+    bandwidths = [device.quantity("bandwidth") or 0.0 for device in (old, new)]
+    seconds = [law.seconds(update) for law in laws]
+    assert seconds[0] / seconds[1] == pytest.approx(bandwidths[1] / bandwidths[0], rel=0.01)
+    assert laws[1].rate("bf16") > 3.0 * laws[0].rate("bf16")

@@ -12,6 +12,7 @@ KERNEL_FAMILY_RULES: Rules = {
     "matrix_factor?": (int, float),
     "memory_factor?": (int, float),
     "operations_per_byte?": (int, float),
+    "vector_per_byte?": (int, float),
     "least_rows?": (int, float),
     "lanes?": (int, float),
     "reason": (str,),

@@ -187,6 +187,7 @@ class KernelFamily(NamedTuple):
     matrix_factor: float  # on the share of the rate that the family it is like reaches
     memory_factor: float  # the same of the bandwidth
     operations_per_byte: float  # of bandwidth, where the maker publishes no rate
+    vector_per_byte: float  # the same in FP32, without matrix units
     least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
     lanes: float  # of a compute unit that each do an operation in FP32 in a clock cycle, and an addition with it
     reason: str
