@@ -91,7 +91,7 @@ def most_replicas(question: Question, count: int) -> int:
     """Return how many replicas of so many devices there may be."""
     if not question.need.shared:
         return 1
-    if question.unlike:
+    if question.unlike or question.alone:
         return 1
     if question.have:
         return whole_count(question) // count
@@ -100,7 +100,7 @@ def most_replicas(question: Question, count: int) -> int:
 
 def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:
     """Return the fields of a scenario that say on what."""
-    if question.unlike:
+    if question.unlike or question.alone:
         return dict(question.have)
     return {**question.have, "accelerator": accelerator.id, "accelerators": count}
 
@@ -134,7 +134,9 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
 
 
 def owned(question: Question, facts: Catalog) -> Accelerator:
-    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first."""
+    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first, or the host."""
+    if question.alone:
+        return question.alone
     if question.unlike:
         return question.unlike[0]
     try:
@@ -151,7 +153,7 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
     Replicas that share what is asked may be of fewer devices than there are. Of boards that hold several, whole ones
     are bought.
     """
-    if question.unlike:
+    if question.unlike or question.alone:
         return (1,)  # all of them, which `devices` counts
     if question.have:
         given = whole_count(question)
@@ -186,6 +188,8 @@ def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Dev
             purchase=None if None in prices else sum(prices),
             unlike=question.unlike,
         )
+    if question.alone:
+        return Devices(accelerator, 1, rent_per_hour=None, purchase=question.account.purchase_price)
     return one_device(question, facts, accelerator)
 
 

@@ -15,6 +15,7 @@ from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest
+from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
 from calc.planner.options import SURE, Miss, Option, room_of, short, tight
@@ -228,6 +229,8 @@ class Search(Inspection):
 
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
         """Return the option that a report is of, or what it lacks."""
+        if self.question.alone:
+            report = within_host(report, candidate.devices.room)
         memory = report["memory"]
         spare, upper = room_of(memory)
         chance = chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
