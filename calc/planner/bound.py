@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.memory.prefix import Prefix
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.support import place_of
@@ -18,6 +17,7 @@ from calc.scenario.reader import Reader, read_tokens
 
 NOTHING = Least(0, 0)
 READ = frozenset(("speculation", "arrivals", "concurrency"))  # fields with which a scenario has to be read
+PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
@@ -43,15 +43,7 @@ class Bound(NamedTuple):
     @property
     def cache(self) -> tuple[int, int]:
         """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
-        if self.asked is None:
-            return 0, 0
-        demand = self.asked.demand
-        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
-        return least_cache(
-            demand._replace(
-                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
-            )
-        )
+        return (0, 0) if self.asked is None else least_cache(self.asked.demand)
 
     @property
     def prompt(self) -> int:
@@ -148,7 +140,7 @@ class Bounds:
 
 def shared_with_host(scenario: Mapping[str, object]) -> bool:
     """Return whether a model may stand in two memories: on devices, and in that of their host."""
-    return any(name in scenario for name in OF_HOST) and scenario.get("gpu_layers") != 0
+    return not PLACED.isdisjoint(scenario) and scenario.get("gpu_layers") != 0
 
 
 def longest_of(model: object, facts: Catalog) -> int | None:

@@ -107,11 +107,11 @@ class Inspection(Ranking):
         step = self.question.need.step_s
         if step is not None and bound.step_s > step:
             return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
-        return self.beyond_context(candidate)
+        return None
 
     def beyond_context(self, candidate: Candidate) -> Miss | None:
         """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
-        if self.question.trains or not candidate.scenarios:
+        if self.question.trains:
             return None
         longest = self.bounds.longest(candidate.scenario)
         if longest is None or (tokens := self.bounds.tokens(candidate.scenario, longest)) <= longest:

@@ -90,10 +90,13 @@ class Search(Inspection):
     def in_line(self, tried: Iterable[Candidate]) -> Line:
         """Return candidates in the order of what they can at best be, as a heap."""
         line: Line = []
+        lengths = dict[str, Miss | None]()  # the same of a model on whatever devices
         for candidate in tried:
-            if too_long := self.beyond_context(candidate):
+            if (model := str(candidate.scenario["model"])) not in lengths:
+                lengths[model] = self.beyond_context(candidate)
+            if too_long := lengths[model]:
                 self.reject(candidate, too_long, len(candidate.scenarios))
-            elif candidate.scenarios:
+            else:
                 open_, best = doubted(candidate, self.facts), self.at_best(candidate)
                 line.append((open_, best, candidate.order, next(self.turn), candidate, None))
         heapify(line)
