@@ -156,7 +156,7 @@ class TrainingSearch(Sizing):
             return Miss("rent", "no rent of it is known", inf)
         costs = takes * 24 * (rent or 0.0)
         if money is not None and costs > money:
-            return Miss("rent", f"{show_number(costs, 4)} is more than {show_number(money, 4)}", costs / money)
+            return Miss("rent", f"{show_number(costs, 4)} USD is more than {show_number(money, 4)}", costs / money)
         return None
 
     def of_ways(self, candidate: Candidate, scenarios: list[dict[str, object]], chance: float) -> Candidate | Miss:
