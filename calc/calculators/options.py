@@ -122,7 +122,7 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
         return None
     if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
         return None
-    if load:
+    if load and "concurrency" in values:  # texts that are only read are asked as passes
         del values["concurrency"]
         values["requests_per_s"] = f"{load['requests_per_s']:.6f}".rstrip("0").rstrip(".")
     return root + address_of(calculator, values)

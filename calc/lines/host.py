@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
+from calc.lines.parts import NUMBER
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
     r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference"
     r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
-SIZE = r"\b(\d[\d,]*(?:\.\d+)?)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
+SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
@@ -21,6 +22,7 @@ MEMORY = re.compile(
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
 MOST_WORDS = 4  # of a processor's name
+EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
 
 
 def read_alone(line: Line) -> tuple[int, int] | None:
@@ -33,8 +35,17 @@ def read_alone(line: Line) -> tuple[int, int] | None:
 
 
 def read_processor(line: Line, names: Names) -> Name | None:
-    """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K."""
-    return next(names.listed(line, "processors", MOST_WORDS), None)
+    """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K.
+
+    An EPYC that is not known itself is taken for the one of its series, which has the same channels of memory.
+    """
+    if found := next(names.listed(line, "processors", MOST_WORDS), None):
+        return found
+    for match in line.found(EPYC):
+        if known := names.catalog.lookup("processors", f"EPYC {match[1]}00{match[2]}"):
+            line.claim(*match.span())
+            return Name(*match.span(), kind="processors", id=known)
+    return None
 
 
 def read_host(line: Line, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
