@@ -54,7 +54,7 @@ def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
     """Return whether a question has a field for a part of the host, or for the model that drafts."""
     if chip.field == "draft":
         return kind in RUN and reader.value("speculation") is None
-    return kind in RUN and reader.value("engine") in (None, HOST_ENGINE)
+    return kind in (*RUN, "models") and reader.value("engine") in (None, HOST_ENGINE)
 
 
 def retake(reader: Reader, chip: Chip) -> None:

@@ -186,7 +186,7 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
     question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
     if kind == "models":
-        question["have"] = said(reader, ("accelerator", "accelerators"))
+        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
     fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}
