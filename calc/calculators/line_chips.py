@@ -56,6 +56,8 @@ LABELS = {
     "speculation": "Drafted by",
     "draft": "Draft model",
     "offload": "In the host's memory",
+    "memory_fraction": "Share of the GPU",
+    "prefix_hit_rate": "Found in the cache",
     "rents": "Rented",
     "host_memory": "Host memory",
     "processor": "Processor",

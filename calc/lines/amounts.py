@@ -43,6 +43,12 @@ def seconds(match: re.Match[str]) -> object:
     return float(match[1].replace(",", "")) * (0.001 if match[2].startswith("m") else 1)
 
 
+def percent(match: re.Match[str]) -> object:
+    """Return a share that is given in hundredths; None for more than all."""
+    share = float(match[1].replace(",", "")) / 100
+    return share if share <= 1 else None
+
+
 def bits_each(match: re.Match[str]) -> object:
     """Return the bits of a weight, which need not be whole; None for more than any number has."""
     found = float(match[1])

@@ -17,12 +17,12 @@ TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
     | {"days": ("deadline",)}
-    | dict.fromkeys(("adapters", "speculation", "bits_per_weight"), RUN)
-    | {"offload": ("training", "duration")}
+    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction"), RUN)
+    | {"offload": ("training", "duration"), "prefix_hit_rate": ("speed", "cost")}
 )
 # Words that say nothing where the line names what they are about.
 BESIDE = {"serves": ("adapters",), "speculates": ("speculation", "draft")}
-ALSO = ("host_memory", "processor", "draft")
+ALSO = ("host_memory", "processor", "draft", "gpu_layers", "experts_on_host")
 SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
 
 
@@ -51,10 +51,12 @@ def take(reader: Reader, kind: str | None) -> None:
 
 
 def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
-    """Return whether a question has a field for a part of the host, or for the model that drafts."""
+    """Return whether a question has a field for a part of the host, what stays there, or the model that drafts."""
     if chip.field == "draft":
         return kind in RUN and reader.value("speculation") is None
-    return kind in RUN and reader.value("engine") in (None, HOST_ENGINE)
+    if chip.field in ("gpu_layers", "experts_on_host"):
+        return chip.value == 0 or (kind in RUN and reader.value("engine") in (None, HOST_ENGINE))
+    return kind in (*RUN, "models") and reader.value("engine") in (None, HOST_ENGINE)
 
 
 def retake(reader: Reader, chip: Chip) -> None:

@@ -22,7 +22,26 @@ MEMORY = re.compile(
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
 MOST_WORDS = 4  # of a processor's name
+ALL_EXPERTS = "all"
+THERE = r"(?:on|in) (?:the )?(?:cpu|ram|host|system (?:ram|memory))"
+NGL = r"(?<!\S)(?:-ngl|--n-gpu-layers|--gpu-layers)[ =]+(\d{1,4})\b"
+PLACED = (
+    ("experts_on_host", re.compile(r"--n-cpu-moe[ =]+(\d{1,3})\b")),
+    ("experts_on_host", re.compile(rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?{THERE}\b")),
+    ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
+)
 EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
+
+
+def read_placed(line: Line) -> Iterator[tuple[int, int, str, object]]:
+    """Iterate over what stays in the host's memory, with its place, claimed: --n-cpu-moe 20, 30 layers on gpu."""
+    for field, pattern in PLACED:
+        for match in line.found(pattern):
+            said = next((int(group) for group in match.groups() if group), None)
+            if field == "gpu_layers" and said is not None:  # llama.cpp's flag counts the output as one layer more
+                said -= match[0].startswith("-")
+            line.claim(*match.span())
+            yield *match.span(), field, ALL_EXPERTS if said is None else said
 
 
 def read_alone(line: Line) -> tuple[int, int] | None:

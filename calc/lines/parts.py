@@ -46,3 +46,4 @@ DRAFTED = (("mtp", r"mtp|multi[- ]token[- ]prediction"), ("eagle", r"eagle(?:[- 
 SPECULATES = r"(?:\s+speculat\w+)?(?:\s+decod\w+)?"
 OFFLOADED = r"(?:cpu[- ])?offload(?:ing|ed)?"
 OPTIMIZER = r"optimi[sz]er(?:\s+states?)?\b"
+OF_DEVICE = r"(?:gpu[-_ ]memory[-_ ]utilization|mem[-_ ]fraction[-_ ]static)"  # the share that an engine takes

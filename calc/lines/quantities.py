@@ -13,6 +13,7 @@ from calc.lines.amounts import (
     each_second,
     in_days,
     named,
+    percent,
     plainly,
     said,
     seconds,
@@ -48,6 +49,7 @@ from calc.lines.parts import (
     PER_TOKEN,
     SECONDS,
     SPECULATES,
+    SPELT,
     WAIT,
     WINDOW,
 )
@@ -165,7 +167,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
-    ("context_tokens", rf"\b{NUMBER}\s?(k)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
+    ("context_tokens", rf"\b{NUMBER}\s?(k|m|million)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
@@ -226,6 +228,13 @@ RULES: tuple[Rule, ...] = (
     ("serves", r"\bmulti[- ]?loras?\b", said(True)),
     *(("speculation", rf"\b(?:with\s+)?(?:{words})\b{SPECULATES}", said(method)) for method, words in DRAFTED),
     ("speculates", r"\bspeculat(?:ive|ion)\b(?:[- ]decod\w+)?", said(True)),
+    (
+        "memory_fraction",
+        r"-{0,2}\b(?:gpu[-_ ]memory[-_ ]utilization|mem[-_ ]fraction[-_ ]static)\s*[=:]?\s*([01]?\.\d+)\b",
+        amount,
+    ),
+    ("prefix_hit_rate", rf"\b{NUMBER}\s?%\s*(?:(?:prefix|cache)\s+)*hits?\b(?:\s*rate\b)?", percent),
+    ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", spelt),
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", plainly),
     # How it is trained.
     ("method", r"\bq-?lora\b", said("qlora")),

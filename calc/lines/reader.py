@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, Count, Name
 from calc.lines.drafting import read_draft
-from calc.lines.host import read_alone, read_host, read_processor
+from calc.lines.host import read_alone, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import count_apart, in_laptop, is_another, of_size
@@ -38,6 +38,7 @@ class Reader:
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
         self.of_another = self.of_memory = False
+        self.chips += [Chip(start, end, field, value) for start, end, field, value in read_placed(self.line)]
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)

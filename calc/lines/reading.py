@@ -8,7 +8,7 @@ from calc.catalog import catalog
 from calc.lines.fielding import take
 from calc.lines.layout import layout
 from calc.lines.reader import TIMES, TRAINED, Reader
-from calc.lines.settling import ON_PROCESSORS
+from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
@@ -85,11 +85,11 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", "gpu_layers", *SHOWN)
-    scenario = said(reader, names) | host(reader) | layout(reader) | beside(reader)
+    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", *SHOWN)
+    scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
-    if reader.alone:
+    if reader.alone or ON_HOST & scenario.keys():
         scenario.setdefault("engine", ON_PROCESSORS)
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
@@ -98,9 +98,16 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     return scenario | lengths(reader)
 
 
+def placed(reader: Reader) -> dict[str, object]:
+    """Return what a line leaves in the host's memory; more layers on devices than there are leave nothing there."""
+    found = said(reader, ("gpu_layers", "experts_on_host"))
+    layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
+    return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
+
+
 def beside(reader: Reader) -> dict[str, object]:
-    """Return what a line says of bits that no format has, of adapters that are served, and of what drafts tokens."""
-    found: dict[str, object] = {}
+    """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
+    found = said(reader, ("memory_fraction", "prefix_hit_rate"))
     if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
         found["weights"] = {"bits_per_weight": bits}
     if (adapters := reader.value("adapters")) is not None:
@@ -186,7 +193,7 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
     question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
     if kind == "models":
-        question["have"] = said(reader, ("accelerator", "accelerators"))
+        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
     fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}

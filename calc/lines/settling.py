@@ -47,7 +47,7 @@ def settled(scenario: Scenario, kind: str) -> Settled:
         asked["accelerators"] = found["accelerators"] or 1
     elif "weights" not in asked and kind != "cache" and asked.get("workload") != "training":
         found["weights"] = asked["weights"] = first_format(asked)
-    if "host" in asked and "accelerator" in asked:
+    if "host" in asked and "accelerator" in asked and not ON_HOST & asked.keys():
         kept = on_host(asked)
         asked |= kept
         found |= kept

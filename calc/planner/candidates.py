@@ -8,6 +8,7 @@ from calc.catalog.choices import MARKETS
 from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
+from calc.planner.beside_host import is_beside
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
 from calc.planner.question import Question, own_price
@@ -44,6 +45,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     order = 0
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
+        split = {engine: in_two_memories(question, facts, accelerator, engine) for engine, _ in found}
         for count in counts(question, accelerator):
             several = one.together(count)
             where, most = placed(question, accelerator, count), most_replicas(question, count)
@@ -57,7 +59,8 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                         scenarios = tuple(
                             {**base, **divided, "model": model, "weights": weights} for weights in formats
                         )
-                        yield Candidate(group, several, scenarios, order, most_replicas=most)
+                        beside = {**base, **split[engine], "model": model} if split[engine] else None
+                        yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
                         order += 1
 
 
@@ -110,7 +113,18 @@ def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str
     """Return the fields of a scenario that say on what."""
     if question.unlike or question.alone:
         return dict(question.have)
-    return {**question.have, "accelerator": accelerator.id, "accelerators": count}
+    have = {**question.have, "accelerator": accelerator.id, "accelerators": count}
+    if is_beside(question, accelerator, HOST_ENGINE):
+        del have["host"]  # where devices hold all of it
+    return have
+
+
+def in_two_memories(question: Question, facts: Catalog, accelerator: Accelerator, engine: str) -> dict[str, object]:
+    """Return the fields of a scenario with a part in the host's memory, in few bits; empty where none may be."""
+    if not is_beside(question, accelerator, engine):
+        return {}
+    weights = question.weights or formats(facts, HOST_ENGINE, accelerator)
+    return {"host": question.have["host"], "engine": HOST_ENGINE, "weights": weights[-1]}
 
 
 def lasting(facts: Catalog, device: str) -> bool:

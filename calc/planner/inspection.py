@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import runs_of
+from calc.planner import beside_host
 from calc.planner.candidate import Candidate
 from calc.planner.options import SURE, Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
@@ -42,6 +43,19 @@ class Inspection(Ranking):
         self.fitted = dict[tuple[int, int], Fitting]()  # candidates whose first scenario fits, and is not timed yet
         self.asked = False  # whether any scenario could be asked
         self.refused: ScenarioError | None = None  # what the first that could not was refused for
+
+    def divided(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate with as little of it in the host's memory as has to be, where both memories hold it."""
+        room = candidate.devices.whole_room + beside_host.memory_of(
+            self.question, candidate.devices.accelerator, self.facts
+        )
+        if (held := self.bounds.least_held(candidate.scenario)) > room:
+            return too_heavy(held, room)
+        try:
+            found = beside_host.divided(candidate.scenario, self.facts)
+        except ScenarioError as error:
+            return self.cannot_be(error)
+        return candidate._replace(scenarios=(found,), undivided=False) if isinstance(found, dict) else found
 
     def nearer(self, candidate: Candidate) -> Candidate | Miss:
         """Return what is known of a candidate one step on, the cheaper step first.

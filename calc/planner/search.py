@@ -73,7 +73,7 @@ class Search(Inspection):
                 heappush(line, (open_ or answer.tight, self.standing(answer), order, next(self.turn), answer, None))
             else:
                 self.reject(candidate, answer)
-                if rest := candidate.after():
+                if (rest := candidate.after()) and (answer.reason == "memory" or not rest.undivided):
                     heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
@@ -115,6 +115,8 @@ class Search(Inspection):
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""
+        if candidate.undivided:
+            return self.divided(candidate)
         if not self.question.need.shared:
             return self.nearer(candidate) if candidate.speed is None else self.reported(candidate)
         if candidate.share is None and candidate.most_replicas > 1:
