@@ -103,6 +103,16 @@ def test_every_model_trains_with_every_loss(name: str) -> None:
             assert speed["model_flops_utilization"]["high"] <= 1
 
 
+@pytest.mark.parametrize("accelerator", ["RTX 4090", "RTX 3060"])
+def test_no_run_does_more_than_the_device_can(accelerator: str) -> None:
+    """Where a long sequence keeps a device busy, a range is cut at its rate: the upper end, and not the lower."""
+    scenario: Scenario = {"workload": "training", "method": "lora", "model": "llama-3.1-8b", "accelerator": accelerator}
+    report: Any = estimate({**scenario, "sequence_tokens": 32_768})
+    found = report["speed"]["model_flops_utilization"]
+    assert found["typical"] < found["high"] <= 1
+    assert found["high"] / found["typical"] < 0.99 * found["typical"] / found["low"]
+
+
 def test_the_most_sequences_say_where_the_search_ended() -> None:
     """An encoder keeps nothing of a text, so that memory bounds their number nowhere."""
     scenario = {"model": "mamba-130m", "accelerator": "h100-sxm-80gb", "sequences": "max", "context_tokens": 16}
