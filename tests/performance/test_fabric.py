@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
-from calc.performance.fabric import DEVICE, HOST, NETWORK, STAGED, host_link, joined, most_joined, own_link, usual_link
+from calc.performance.fabric import (
+    DEVICE,
+    HOST,
+    NETWORK,
+    STAGED,
+    host_link,
+    joined,
+    most_joined,
+    own_link,
+    usual_link,
+    usual_network,
+)
 
 DEVICES = [device for device in catalog().accelerators() if device.quantity("link_bandwidth")]
 
@@ -55,6 +66,16 @@ def test_a_bridge_is_bought_apart() -> None:
 def test_how_many_a_link_joins(card: str, link: str, count: int) -> None:
     """A bridge joins two cards where its own say nothing else, a link of devices eight, PCIe those of a machine."""
     assert most_joined(catalog().accelerator(card), catalog().link(link)) == count
+
+
+@pytest.mark.parametrize(
+    ("card", "network", "ports"),
+    [("rtx-3090", "ethernet-100", 1 / 8), ("m2-ultra-192gb", "ethernet-100", 1.0), ("mi300x", "infiniband-ndr", 1.0)],
+)
+def test_a_machine_of_cards_has_one_port(card: str, network: str, ports: float) -> None:
+    """Where no machine is known of: each device with a link of its own has a port, and eight cards share one."""
+    known = catalog().accelerator(card)
+    assert usual_network(known, usual_link(known)) == (catalog().link(network), ports)
 
 
 def test_two_of_eight_with_wires_for_each_pair_have_one_wire() -> None:
