@@ -223,7 +223,8 @@ class TrainingSearch(Sizing):
         Recomputing never makes it faster: what recomputes as much or more has to have room for a larger one.
         """
         own, method = candidate.scenario, str(candidate.scenario["method"])
-        size, parts = int(str(own.get("micro_batch", 1))), own.get("offload")
+        size, parts = own.get("micro_batch", 1), own.get("offload")
+        assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
         every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
         away = self.waiting(every, parts) if isinstance(parts, list) and "offload" not in base else every
