@@ -14,6 +14,7 @@ from calc.catalog.carried import (
     LEFT_BEHIND,
     LISTED_FACTS,
     NOT_CARRIED,
+    READ_LATE,
     SOURCED_FACTS,
     KeptTables,
     carried_entry,
@@ -286,14 +287,15 @@ def test_the_snapshot_is_the_catalogue() -> None:
 
 
 def test_a_built_copy_reads_a_table_when_it_is_asked_for() -> None:
-    """A model is found by its id from the table of models alone, and of the configs its own is read."""
+    """A model is found by its id from the table of models alone; its config alone is read, and a device's facts."""
     tables = KeptTables(snapshot().encode())
     again = Catalog(tables, tables.version)
     assert again.kinds() == [kind for kind in catalog().kinds() if kind not in NOT_CARRIED]
     assert again.model("llama-3.1-8b").config == catalog().model("llama-3.1-8b").config
     assert dict.keys(tables) == {"models"}
-    unread = [entry["config"] for entry in tables["models"].values()]
-    assert all(isinstance(config, bytes) for config in unread)
+    assert again.accelerator("rtx-4090").quantity("bandwidth") == 1008e9
+    for kind, late in (("models", "config"), ("accelerators", "bandwidth")):
+        assert all(isinstance(entry[READ_LATE], bytes) and late not in entry for entry in tables[kind].values())
     with pytest.raises(KeyError):
         tables["claims"]
 
