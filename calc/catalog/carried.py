@@ -24,7 +24,7 @@ LEFT_BEHIND: dict[str, Entry] = {
     "kernel_families": {"reason": "", **DAY},
     "kernels": {"name": "", "reason": "", "error": 0.0, "source": "", **DAY},
     "links": {"note": "", **DAY},
-    "machines": {"note": "", "source": "", **DAY},
+    "machines": {"note": "", "source": "", "cpu": "", **DAY},
     "mixtures": DAY,
     "models": {"licence": "", "gated": False, "note": "", "finetunes": (), "variants": {}, **DAY},
     "number_formats": DAY,
@@ -35,21 +35,24 @@ LEFT_BEHIND: dict[str, Entry] = {
     "support": DAY,
     "trainers": DAY,
 }
-# Facts of accelerators that pages list and no calculator works with.
-LISTED_FACTS = (
-    "memory_bus",
-    "memory_rate",
-    "l2_cache",
-    "last_level_cache",
-    "register_file",
-    "shared_memory",
-    "clock",
-    "matrix_clock",
-    "operations_per_clock",
-    "fp6",
-    "fp16_accumulate",
-    "rocm",
-)
+# Facts that pages list and no calculator works with, by kind.
+LISTED_FACTS = {
+    "accelerators": (
+        "memory_bus",
+        "memory_rate",
+        "l2_cache",
+        "last_level_cache",
+        "register_file",
+        "shared_memory",
+        "clock",
+        "matrix_clock",
+        "operations_per_clock",
+        "fp6",
+        "fp16_accumulate",
+        "rocm",
+    ),
+    "machines": ("host_memory", "cpu_lanes", "power"),
+}
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
 # Facts whose own sources answers name; of the others the browser knows that of the entry, of machines none.
 SOURCED_FACTS = ("memory", "memory_reported", "memory_usable", "bandwidth", "bf16", "power")
@@ -109,10 +112,11 @@ def carried(tables: Tables) -> str:
     Its lines are JSON: how many bytes each further line has, the table of each kind, and what is read late of a kind's
     entries, with tabs between. A source is carried if an entry that is carried, or the package's code, names it.
     """
+    carried_tables = {kind: table for kind, table in tables.items() if kind not in NOT_CARRIED}
+    carried_tables["prices"] = newest_prices(tables["prices"])
     kept = {
         kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
-        for kind, table in tables.items()
-        if kind not in NOT_CARRIED
+        for kind, table in carried_tables.items()
     }
     cited = "".join(as_text(table) for kind, table in kept.items() if kind != "sources")
     cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
@@ -121,6 +125,17 @@ def carried(tables: Tables) -> str:
     parts = {kind: as_text(table) for kind, table in kept.items()} | late
     head = {"version": version_of(tables), "bytes": {name: len(part.encode()) for name, part in parts.items()}}
     return "\n".join((as_text(head), *parts.values()))
+
+
+def newest_prices(prices: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return each seller's newest price of a thing and kind; the older ones are history, which pages alone show."""
+    newest: dict[tuple[object, ...], str] = {}
+    for name, price in prices.items():
+        of = tuple(price.get(field) for field in ("of", "item", "kind", "per", "seller", "market", "region"))
+        if of not in newest or str(price["checked"]) > str(prices[newest[of]]["checked"]):
+            newest[of] = name
+    left = frozenset(newest.values())
+    return {name: price for name, price in prices.items() if name in left}
 
 
 def taken_out(entries: Mapping[str, Entry]) -> Iterator[Entry]:
@@ -157,9 +172,7 @@ def as_text(value: object) -> str:
 
 def carried_entry(kind: str, entry: Entry) -> Entry:
     """Return what the browser needs of an entry, its facts without what the entry says too."""
-    found = without(entry, LEFT_BEHIND.get(kind, {}))
-    if kind == "accelerators":
-        found = without(found, dict.fromkeys(LISTED_FACTS))
+    found = without(entry, LEFT_BEHIND.get(kind, {}) | dict.fromkeys(LISTED_FACTS.get(kind, ())))
     if kind == "models" and found.get("source") == own_config(found):
         del found["source"]
     if kind == "models" and (early := listed_variants(entry)):
