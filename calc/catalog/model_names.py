@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from calc.catalog.carried import READ_LATE
 from calc.catalog.entries import lookup_names
 
 WORD = re.compile(
@@ -66,7 +67,8 @@ class ModelNames:
     @cached_property
     def makers(self) -> Counter[str]:
         """How many models that write text each maker has: one with many that see or read is not meant by a size."""
-        return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(entry["config"]))
+        configs = {entry_id: entry.get("config") or entry[READ_LATE] for entry_id, entry in self.entries.items()}
+        return Counter(maker_of(entry) for entry_id, entry in self.entries.items() if WRITES in str(configs[entry_id]))
 
     def read(self, name: str) -> Reading | None:
         """Return the model that has all the words of a name; None where none has, or several do without a size.

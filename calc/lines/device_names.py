@@ -15,6 +15,7 @@ from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
+MACHINE_WORDS = 4  # of a machine's name: a4x-maxgpu-4g-metal
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
     "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
@@ -125,10 +126,11 @@ class DeviceNames:
 
         A smaller number counts machines: 2 x DGX H100 have sixteen.
         """
-        for window in joined(line, words(line), FEW_WORDS):
+        for window in joined(line, words(line), MACHINE_WORDS):
             start, end = window[0].start, window[-1].end
             found = self.catalog.lookup("machines", line.small[start:end])
-            if found is None or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text)):
+            one_word = " " not in line.small[start:end]  # g2-standard-48; a number apart is another's: RTX 3090 8
+            if found is None or not (window[0].text[0].isalpha() and (one_word or re.search("[a-z]", window[-1].text))):
                 continue
             named = self.catalog.machine(found)
             if named.devices < 2 and named.kind != "cloud":  # a desktop is said by its chip and its memory

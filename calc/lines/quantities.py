@@ -258,7 +258,7 @@ RULES: tuple[Rule, ...] = (
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
     (
         "trains",
-        r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
         said(True),
     ),
     # What a model that sees is shown.

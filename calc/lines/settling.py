@@ -91,6 +91,8 @@ def smallest(scenario: Scenario) -> object:
     if engine in (None, "none"):
         return PUBLISHED
     published: Any = estimate(scenario, repairs=False)
+    if published["scenario"]["engine"] == "none":  # no engine is known to serve the device: a TPU, Trainium
+        return PUBLISHED
     weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
     if published["scenario"]["engine"] != engine or published["runs"] is False:
