@@ -160,7 +160,7 @@ class Calculator extends HTMLElement {
   // Python works while the form says what was changed.
   #ask() {
     this.#asked = true;
-    this.#saying.asked();
+    this.#saying.asked(runtime);
     const kept = corrections();
     const request = { calculator: this.dataset.calculator, fields: this.#values.fields, ...(kept.length && { corrections: kept }) };
     const stop = () => { runtime.drop(this); this.#saying.stopped(); };
