@@ -221,7 +221,10 @@ def test_a_wrong_value_keeps_the_last_answer(watched: Watched, site: str) -> Non
     """The message says what is allowed, tied to its field, and the answer is marked as the last valid one."""
     page = watched.page
     page.goto(site + FIT)
+    expect(page.locator("#will-it-fit-processor-field, #will-it-fit-sequences-slider")).to_have_count(0)  # folded
     unfold(page)
+    expect(page.get_by_role("combobox", name="Processor", exact=True)).to_be_visible()
+    expect(page.locator("#will-it-fit-sequences-slider")).to_have_value("0")
     page.fill("[name=sequences]", "none")
     live(page)
     expect(page.locator("#will-it-fit-sequences-error")).to_have_text("must be a whole number from 1 to 1,000,000")
