@@ -65,6 +65,7 @@ UNASKED = (  # fields that no calculator asks for
     "gradient_dtype",
     "adapter_dtype",
     "gather_dtype",
+    "context_exchange",
     "gathered_inputs_kept",
     "narrow_gradients_kept",
     "shard_ranks",

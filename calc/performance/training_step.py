@@ -11,7 +11,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
 from calc.performance.device_rates import family_of, matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
 from calc.performance.kernels import kernels
@@ -53,7 +53,7 @@ class Pace:
             attention = self.of("flash_2_share")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")
-        if plan.layout.context > 1:
+        if plan.layout.context > 1 and plan.context_exchange == RING:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {

@@ -11,6 +11,7 @@ from calc.memory.training.plan import (
     NONE,
     OPTIMIZER,
     PARAMETERS,
+    RING,
 )
 from calc.scenario.reader import Reader
 
@@ -58,6 +59,7 @@ FIELDS = (
     "compile",
     "offload",
     "sequence_parallel",
+    "context_exchange",
     "gathered_inputs_kept",
     "narrow_inputs_kept",
     "experts_weighted_inside",
@@ -93,6 +95,7 @@ DEFAULTS: dict[str, object] = {
     "keep_logits": True,
     "offload": [],
     "sequence_parallel": False,
+    "context_exchange": RING,
     "micro_batch": 1,
     "sequence_tokens": 2048,
     "compile": USUAL,

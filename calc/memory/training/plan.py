@@ -17,6 +17,7 @@ PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
 # NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
 FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
+RING, HEADS = "ring", "heads"  # what context ranks hand each other: keys and values, or heads for tokens
 FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
 
 
@@ -49,6 +50,7 @@ class Plan(NamedTuple):
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    context_exchange: str  # what context ranks hand each other
     tiles: str  # generation of FlashAttention where it is stated, else ""
     stage_split: str  # how layers are given to the stages of a pipeline
     virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)
