@@ -57,7 +57,7 @@ class Pace:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: self.of(PRODUCT_SHARE) * self.clock_share(accelerator),
+            PRODUCTS: min(self.of(PRODUCT_SHARE) * self.clock_share(accelerator), 1.0),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -74,12 +74,12 @@ class Pace:
         return self.values[name]
 
     def clock_share(self, accelerator: Accelerator) -> float:
-        """Return what the clock keeps of that of the measured device of its kind, which has more power for its rate."""
+        """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
         measured = family_of(accelerator).measured
         if not measured:
             return 1.0
         ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(measured[0]))
-        return float(min(ratio, 1.0) ** self.of("power_exponent"))
+        return float(ratio ** self.of("power_exponent"))
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""
