@@ -57,6 +57,7 @@ UNASKED = (  # fields that no calculator asks for
     "optimizer_in_backward",
     "keep_logits",
     "compile",
+    "expandable_segments",
     "frozen_gradients",
     "gradient_reduction",
     "tables_apart",

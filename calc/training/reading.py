@@ -137,6 +137,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         varied_lengths=varied is True,
         stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
+        expandable_segments=reader.flag("expandable_segments"),
         context_exchange=reader.option("context_exchange", (RING, HEADS)),
         gather_bytes=read_gathering(reader, scheme),
         reduced_bytes=read_reduction(reader, scheme, gradient_bytes),

@@ -44,6 +44,7 @@ class Plan(NamedTuple):
     offload: tuple[str, ...]
     reduced_last: bool  # micro-batches add up whole gradients, which the last one divides over the ranks ("no_sync")
     varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
+    expandable_segments: bool  # the allocator's segments grow, so that free blocks beside each other are one
     stated: bool  # what frameworks do differently is stated, not taken as usual
     gather_bytes: int  # an element of a sharded parameter as it is gathered
     reduced_bytes: int  # an element of a gradient as ranks exchange it
