@@ -174,6 +174,12 @@ def test_a_device_with_less_power_lowers_its_clock(device: str, kept: float) -> 
     assert limited.shares[ATTENTION] == whole.shares[ATTENTION]
 
 
+def test_a_device_with_power_to_spare_keeps_its_clock() -> None:
+    """An H20 has 400 W for 148 TFLOP/s, an H100 700 for 989: nearly four times as much, so that nothing is lost."""
+    pace = Pace(plan_of(), FACTS.accelerator("h20-96gb"), {**FACTS.training_step.values, "power_exponent": 0.5})
+    assert pace.shares[PRODUCTS] == 1.0
+
+
 @pytest.mark.parametrize(("precision", "each"), [("bf16-mixed", 2), ("fp8-mixed", 4)])
 def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     """Sixteen of 128 on each of eight ranks: two products of each, and in FP8 a cast before either."""
