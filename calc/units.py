@@ -105,6 +105,15 @@ def show_share(part: float, whole: float, decimals: int = 0) -> str:
     return f"{100 * part / whole:.{decimals}f} %"
 
 
+def show_larger(value: float, than: float) -> str:
+    """Return by how much of another one a number is larger, in percent.
+
+    >>> show_larger(1024, 1000)
+    '2.4 %'
+    """
+    return show_share(value - than, than, decimals=1)
+
+
 def show_count(value: float) -> str:
     """Return a whole number with its thousands separated.
 

@@ -108,7 +108,9 @@ def cards(accelerator: str, gb: float = 0, reserve: float = 0, **scenario: objec
         r"\lceil M / M_{\text{device}} \rceil" if not reserve else r"\lceil M / ((1 - r) M_{\text{device}}) \rceil"
     )
     room = (
-        show_count(record.capacity_bytes) if not reserve else f"({1 - reserve:g} × {show_count(record.capacity_bytes)})"
+        show_count(record.capacity_bytes)
+        if not reserve
+        else f"((1 − {reserve:g}) × {show_count(record.capacity_bytes)})"
     )
     return opening(
         show_count(count), step(f"{record.name} by memory alone", formula, f"{show_count(size)} / {room}", str(count))

@@ -4,7 +4,7 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import table, text
-from calc.calculators.parts import token_bytes
+from calc.calculators.parts import bytes_of, token_bytes
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_binary, size_gb, size_gib
 from calc.calculators.speed_answer import per_second
@@ -39,7 +39,7 @@ def needs_table(*rows: tuple[str, str], context_tokens: int = 131_072) -> str:
                 show_gib(size),
                 size_binary(token_bytes(report)),
                 size_gb(cache),
-                size_gb(size + cache),
+                size_gb(bytes_of(report, ("weights", "kv_cache"))),
             ]
         )
     heads = ("Model", "Weights", "In GiB", "Cache of a token", "Of the whole context", "Weights and that")

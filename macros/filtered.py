@@ -1,5 +1,8 @@
 """Tables that a reader can filter and sort: an element around a whole table, and the script that it needs."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from calc.calculators.html import element, searched, text
 from macros.links import module
 from macros.markdown import block
@@ -7,13 +10,37 @@ from macros.markdown import block
 SCRIPT = "assets/table/table.mjs"
 
 
-def filtered(table: str, *, things: str) -> str:
+class Bound(NamedTuple):
+    """What a reader may ask of a column's numbers: that they are at least so many of a unit, or at most."""
+
+    column: str
+    unit: str
+    scale: float = 1  # of the unit, in what the cells are ordered by
+    most: bool = False
+
+
+def filtered(table: str, *, things: str, bounds: Sequence[Bound] = ()) -> str:
     """Return a table with a search field and headers that sort, where scripts run; `things` are what rows are called.
 
     The script stands beside the table, so that pages without one do not load it.
     """
-    script = module(SCRIPT)
-    return block(element("div", searched(table, things) + script, class_="filtered"))
+    script, fields = module(SCRIPT), "".join(bound_field(bound) for bound in bounds)
+    return block(element("div", searched(table, things, fields) + script, class_="filtered"))
+
+
+def bound_field(bound: Bound) -> str:
+    """Return the field of a bound, with its unit behind it."""
+    field = element(
+        "input",
+        type="text",
+        inputmode="decimal",
+        autocomplete="off",
+        data_column=bound.column,
+        data_scale=f"{bound.scale:.12g}",
+        data_most=bound.most,
+    )
+    side = "at most" if bound.most else "at least"
+    return element("label", text(f"{bound.column}, {side} ") + field + text(f" {bound.unit}"))
 
 
 def sortable(value: float | str, shown: str) -> str:

@@ -11,7 +11,7 @@ from calc.catalog.records import Accelerator, Machine, Price
 from calc.lines.device_names import CURRENT
 from calc.units import GIB, show_dollars, show_gb, show_gib, show_number, show_times
 from macros.facts import device_link
-from macros.filtered import filtered, missing, sortable
+from macros.filtered import Bound, filtered, missing, sortable
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -35,6 +35,7 @@ FIELDS = {
     "power": "Power",
 }
 SIZES = ("memory", "memory_reported")
+BOUNDS = (Bound("Memory", "GB", 1e9), Bound("Bandwidth", "GB/s", 1e9))
 SEGMENTS = {
     "data-center": "data centre",
     "workstation": "workstation",
@@ -101,7 +102,7 @@ def accelerator_table() -> str:
     headings = ("Device", *FIELDS.values(), "Released", "Made for", "Maker", "Link", "ROCm", "Architecture")
     words = (0, *range(1 + len(FIELDS), len(headings)))
     caption = "Accelerators: peak rates are dense, links count both ways"
-    return filtered(table(headings, rows, caption=caption, words=words), things="accelerators")
+    return filtered(table(headings, rows, caption=caption, words=words), things="accelerators", bounds=BOUNDS)
 
 
 def bin_of(accelerator: Accelerator) -> int:
@@ -184,7 +185,8 @@ def machine_table(*kinds: str) -> str:
         raise ValueError(f"no machine of the kinds {', '.join(kinds)} is in the catalogue")
     headings = ("Machine", "Devices", "Memory in all", "Between devices", "Processors", "Host memory", "Power", "Price")
     caption = f"Machines: {', '.join(KINDS[kind] for kind in kinds)}"
-    return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4)), things="machines")
+    bounds = (Bound("Memory in all", "GB", 1e9),)
+    return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4)), things="machines", bounds=bounds)
 
 
 def claim_table(models: dict[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from calc.calculators.html import table, text
 from calc.calculators.sizes import size_gib
-from calc.validation.scores import read_rows
+from calc.validation.scores import Score, read_rows
 from calc.validation.training_memory import FILE, score_of
 from macros.accuracy.page import percent
 from macros.markdown import block
@@ -17,14 +17,14 @@ def measured_chain(*rows: tuple[str, str], caption: str) -> str:
     """
     found = {row["id"]: row for row in read_rows(FILE)}
     cells = []
-    before = None
+    before: Score | None = None
     for words, identity in rows:
         if identity not in found:
             raise ValueError(f"no measurement of training memory has the id {identity!r}")
         score = score_of(found[identity])
-        saved = [size_gib(before[0] - score.measured), size_gib(before[1] - score.predicted)] if before else ["–", "–"]
-        before = (score.measured, score.predicted)
-        pair = [size_gib(size) for size in before]
-        cells.append([text(words), *pair, percent(score.error, sign=True), *(cell.replace("-", "−") for cell in saved)])
+        saved = [size_gib(size).replace("-", "−") for size in score.saved_since(before)] if before else ["–", "–"]
+        pair = [size_gib(size) for size in (score.measured, score.predicted)]
+        cells.append([text(words), *pair, percent(score.error, sign=True), *saved])
+        before = score
     headings = ("Run", "Measured", "Computed", "Error", "Saved, measured", "Saved, computed")
     return block(table(headings, cells, caption=caption))

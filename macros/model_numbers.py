@@ -9,7 +9,15 @@ from calc.architecture.parameters import (
     parameters_total,
     share_of,
 )
-from calc.architecture.routing import active_share, expert_parameters, experts_touched, parameters_touched, routing
+from calc.architecture.routing import (
+    active_share,
+    chosen_parameters,
+    expert_parameters,
+    experts_touched,
+    parameters_touched,
+    rest_parameters,
+    routing,
+)
 from calc.calculators.html import element, text
 from calc.calculators.rendering import source_html
 from calc.calculators.sizes import size_binary
@@ -80,7 +88,7 @@ def active(model: str, show: str = "words") -> str:
     architecture = architecture_named(model)
     total, used = parameters_total(architecture), parameters_active(architecture)
     stored = expert_parameters(architecture)
-    numbers = f"{show_count(total)} − {show_count(stored)} + {show_count(used - (total - stored))}"
+    numbers = f"{show_count(total)} − {show_count(stored)} + {show_count(chosen_parameters(architecture))}"
     working = step("Active", r"N - N_{\text{experts}} + N_{\text{chosen experts}}", numbers, show_count(used))
     if show != "share":
         return opening(SHOW[show](used), working)
@@ -101,8 +109,7 @@ def touched(model: str, tokens: int, show: str = "experts") -> str:
         return opening(show_number(reached), working)
     read = parameters_touched(architecture=architecture, tokens=tokens)
     stored = expert_parameters(architecture)
-    rest = parameters_total(architecture) - stored
-    numbers = f"{show_count(rest)} + {show_count(stored)} × {show_number(reached)} / {experts}"
+    numbers = f"{show_count(rest_parameters(architecture))} + {show_count(stored)} × {show_number(reached)} / {experts}"
     formula = r"N_{\text{rest}} + N_{\text{experts}} \cdot \frac{\text{reached}}{E}"
     return opening(show_large_count(read), working + step("Parameters read", formula, numbers, show_large_count(read)))
 

@@ -21,7 +21,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Model
 from calc.memory.weights_working import BLOCK_LABELS
 from calc.units import KIB, show_count, show_large_count
-from macros.filtered import filtered, missing, sortable
+from macros.filtered import Bound, filtered, missing, sortable
 from macros.links import calculator_link
 from macros.markdown import block
 from macros.model_numbers import architecture_named
@@ -111,7 +111,9 @@ def model_table() -> str:
     words = [position for position, is_word in enumerate(headings.values()) if is_word]
     named = sorted(catalog().models(), key=lambda model: model.name.casefold())
     rows = [model_row(model) for model in sorted(named, key=lambda model: model.released, reverse=True)]
-    return filtered(table(headings, rows, caption="Models; caches in 16 bit", words=words), things="models")
+    bounds = (Bound("Parameters", "billion", 1e9, most=True), Bound("Context", "tokens"))
+    listed = table(headings, rows, caption="Models; caches in 16 bit", words=words)
+    return filtered(listed, things="models", bounds=bounds)
 
 
 def config_table(model: str, meanings: dict[str, str]) -> str:

@@ -53,7 +53,7 @@ def optimizer_table(model: str, precision: str = "bf16-mixed") -> str:
     for optimizer in OPTIMIZERS.values():
         report: Report = estimate(training({"model": model, "precision": precision, "optimizer": optimizer.id}))
         parts, host = model_states(report["scenario"]), report["memory"]["host_bytes"]
-        size = parts["optimizer_states"] + host
+        size = together({"device": parts["optimizer_states"], "host": host})
         each, where = bytes_a_parameter(size, parameters=count), "host" if host else "device"
         rows.append(
             [

@@ -9,7 +9,7 @@ from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.catalog.records import Price
 from calc.planning.cost import spreads
 from calc.units import show_number
-from macros.filtered import filtered, missing, sortable
+from macros.filtered import Bound, filtered, missing, sortable
 
 __all__ = ["hosted_table", "price_table", "purchase_table", "rent_table", "stale_days"]
 
@@ -76,7 +76,8 @@ def middle_table(prices: Sequence[Price], *, caption: str, things: str) -> str:
         name, sellers = catalog().accelerator(found.item).name, text(", ".join(found.sellers))
         rows.append([text(name), text(found.kind), *cells, sellers or missing()])
     headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Newest", "Sellers")
-    return filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things)
+    bounds = (Bound("Median", "USD", most=True),)
+    return filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things, bounds=bounds)
 
 
 def hosted_table() -> str:

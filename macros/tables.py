@@ -5,13 +5,14 @@ from typing import Any
 from calc import estimate
 from calc.architecture.parameters import parameters_total
 from calc.calculators.html import table, text
+from calc.calculators.parts import bytes_of
 from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.planning.support import format_of_bits
 from calc.scenario.model import known_architecture
-from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count, show_share
+from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count, show_larger
 from macros.links import calculator_link
 from macros.markdown import block
 
@@ -56,7 +57,7 @@ def llama_table(*models: str, sequences: int = 2, context_tokens: int = 1024) ->
                 show_count(architecture.hidden_size),
                 size_gb(weights),
                 size_gib(cache),
-                size_gb(weights + cache),
+                size_gb(bytes_of(report, ("weights", "kv_cache"))),
             ]
         )
     headings = ("Model", "Parameters", "Layers", "Heads", "Hidden size", "On disk", "Cache", "Disk and cache")
@@ -147,7 +148,7 @@ def unit_table() -> str:
     """Return decimal and binary units side by side."""
     pairs = (("MB", MB, "MiB", MIB), ("GB", GB, "GiB", GIB), ("TB", TB, "TiB", TIB))
     rows = [
-        [decimal, show_count(small), binary, show_count(large), show_share(large - small, small, decimals=1)]
+        [decimal, show_count(small), binary, show_count(large), show_larger(large, small)]
         for decimal, small, binary, large in pairs
     ]
     return block(table(("Decimal", "Bytes", "Binary", "Bytes", "Larger by"), rows, caption="Units of memory"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from calc import estimate
 from calc.calculators.html import element, table, text
-from calc.calculators.parts import bytes_of
+from calc.calculators.parts import bytes_of, saved_bytes
 from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.planning.rules_of_thumb import added_multiples, devices_by_memory, rule_bytes
@@ -57,6 +57,7 @@ UNASKED = (  # fields that no calculator asks for
     "optimizer_in_backward",
     "keep_logits",
     "compile",
+    "expandable_segments",
     "frozen_gradients",
     "gradient_reduction",
     "tables_apart",
@@ -65,6 +66,7 @@ UNASKED = (  # fields that no calculator asks for
     "gradient_dtype",
     "adapter_dtype",
     "gather_dtype",
+    "context_exchange",
     "gathered_inputs_kept",
     "narrow_gradients_kept",
     "shard_ranks",
@@ -88,12 +90,11 @@ def training_table(
     `columns` are numbers as in `number`, "saved" against the first row, "phase", "fits" or "bound". The words of a row
     lead to the calculator where its fields can say what the run is.
     """
-    first = estimate(training({**base, **rows[0][1]}), repairs=False)["memory"]
-    assert isinstance(first, dict)
+    first: Report = estimate(training({**base, **rows[0][1]}), repairs=False)
     cells = []
     for shown, changes, *said in rows:
         report: Report = estimate(training({**base, **changes}), repairs=False)
-        figures = [cell(column, report, first["device_bytes"]) for column in columns]
+        figures = [cell(column, report, first) for column in columns]
         cells.append([training_link(shown, report), *figures, *map(text, said)])
     headings = ("Run", *(COLUMNS[name] for name in columns), *words)
     worded = [position for position, name in enumerate(columns, 1) if name in WORDS]
@@ -101,11 +102,11 @@ def training_table(
     return block(table(headings, cells, caption=caption, words=(0, *worded)))
 
 
-def cell(column: str, report: Report, first_bytes: int) -> str:
-    """Return one cell of a run."""
+def cell(column: str, report: Report, first: Report) -> str:
+    """Return one cell of a run, of which `first` is the report that it is compared with."""
     memory = report["memory"]
     if column == "saved":
-        saved = first_bytes - memory["device_bytes"]
+        saved = saved_bytes(first, report)
         return "–" if abs(saved) < NO_CHANGE_BYTES else f"{'−' if saved < 0 else ''}{size_gib(abs(saved))}"
     if column == "bound":
         return BOUND[report["speed"]["bound_by"]] if report["speed"] else "–"

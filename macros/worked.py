@@ -61,7 +61,8 @@ def step_sources(report: object) -> Iterator[str]:
 def formulas_of(group: str, reports: Iterable[Report]) -> Iterator[Formula]:
     """Yield the formulas of the workings of some reports."""
     for step in chain.from_iterable(report["steps"] for report in reports):
-        yield Formula(general(step["name"]), step["formula"], example_of(step), step["source"], group)
+        name, example = general(step["name"]), example_of(step)
+        yield Formula(name, step["formula"], example, step["source"], group=group)
 
 
 def once_each(formulas: Iterable[Formula]) -> Iterator[Formula]:

@@ -62,6 +62,28 @@ def test_the_fullest_device_is_the_fullest(make: Make) -> None:
         assert memory["device_bytes"] <= memory["sum_over_devices_bytes"] <= count * memory["device_bytes"], scenario
 
 
+@pytest.mark.parametrize(
+    ("model", "accelerator", "weights", "stages"),
+    [
+        ("laguna-xs", "rtx-4090", "q4_k_m", 2),
+        ("laguna-xs", "h100-sxm-80gb", "int8", 4),
+        ("internvl2.5-1b", "h100-sxm-80gb", "int8", 8),
+    ],
+)
+def test_the_stage_that_needs_most_is_not_always_the_fullest(
+    model: str, accelerator: str, weights: str, stages: int
+) -> None:
+    """SGLang fills its share of each device, so that a stage that needs less may hold more: no stage holds more still.
+
+    Where the stage that needs most stood for all of them, all together held more than so many times as much.
+    """
+    scenario: Scenario = {"model": model, "accelerator": accelerator, "weights": weights, "engine": "sglang"}
+    memory: Any = estimate({**scenario, "parallelism": {"pipeline": stages}, "context_tokens": 1000, "sequences": 8})[
+        "memory"
+    ]
+    assert memory["device_bytes"] < memory["sum_over_devices_bytes"] <= stages * memory["device_bytes"]
+
+
 @pytest.mark.parametrize("make", [inference, training])
 def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
     """What a report says was asked can be asked again, and the answer is the same but for what was filled in."""
@@ -79,6 +101,16 @@ def test_every_model_trains_with_every_loss(name: str) -> None:
         speed = report["speed"]
         if speed:
             assert speed["model_flops_utilization"]["high"] <= 1
+
+
+@pytest.mark.parametrize("accelerator", ["RTX 4090", "RTX 3060"])
+def test_no_run_does_more_than_the_device_can(accelerator: str) -> None:
+    """Where a long sequence keeps a device busy, a range is cut at its rate: the upper end, and not the lower."""
+    scenario: Scenario = {"workload": "training", "method": "lora", "model": "llama-3.1-8b", "accelerator": accelerator}
+    report: Any = estimate({**scenario, "sequence_tokens": 32_768})
+    found = report["speed"]["model_flops_utilization"]
+    assert found["typical"] < found["high"] <= 1
+    assert found["high"] / found["typical"] < 0.99 * found["typical"] / found["low"]
 
 
 def test_the_most_sequences_say_where_the_search_ended() -> None:

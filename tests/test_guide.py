@@ -1,6 +1,7 @@
 """The script that sets everything up: what it decides before it runs anything."""
 
 import importlib.util
+import re
 import socket
 import tomllib
 from pathlib import Path
@@ -30,6 +31,40 @@ def test_all_is_checked_by_one_command(guide: ModuleType, monkeypatch: pytest.Mo
     assert [end for command, end in zip(commands, wanted, strict=True) if not command.endswith(end)] == []
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     assert "calc" in options["testpaths"] and "--doctest-modules" in options["addopts"]
+
+
+def test_tests_run_without_a_browser(
+    guide: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is none, what needs none runs, and it is said what did not; where there is one, tests are told."""
+    asked: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(guide, "run", lambda *command, **told: asked.append((" ".join(map(str, command)), told)))
+    monkeypatch.setattr(guide, "browser", lambda: None)
+    guide.test()
+    assert "pytest -m not browser" in asked[-1][0] and not asked[-1][1]
+    assert "the tests that need one did not run" in capsys.readouterr().err
+    monkeypatch.setattr(guide, "browser", lambda: "/a/chromium")
+    guide.test()
+    assert "not browser" not in asked[-1][0] and asked[-1][1] == {"GUIDE_BROWSER": "/a/chromium"}
+    assert capsys.readouterr().err == ""
+
+
+def test_what_the_successor_builds_is_given_the_policy(guide: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no hooks: its pages get the policy after the build, in the folder that it wrote."""
+    asked: list[str] = []
+    monkeypatch.setattr(guide, "run", lambda *command, **_: asked.append(" ".join(map(str, command))))
+    guide.zensical()
+    built, secured = asked
+    assert built.endswith("zensical build --strict") and secured.endswith("-m macros.security site")
+
+
+def test_what_only_root_can_install_is_said_before() -> None:
+    """The README names each package of the system that the script would install."""
+    script, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("guide.py", "README.md"))
+    asked = re.findall(r'apt_get\(f?"([^"]+)"\)', script)
+    assert len(asked) == 2
+    for package in asked:
+        assert re.sub(r"\{[^}]*\}(\.\{[^}]*\})?", "3", package) in readme.lower(), package
 
 
 def test_a_taken_port_is_said_before_building(guide: ModuleType) -> None:

@@ -1,11 +1,13 @@
 """The house of `calc` has floors: a module imports what stands below it, and nothing above."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 from calc.architecture.families import FAMILIES
 
-CALC = Path(__file__).parent.parent / "calc"
+ROOT = Path(__file__).parent.parent
+CALC = ROOT / "calc"
 FLOORS = (
     ("errors", "units", "derivation"),
     ("catalog",),
@@ -70,11 +72,23 @@ def test_only_families_and_files_know_families() -> None:
 VARIADIC = ("address", "family", "specification")  # any number of the same
 
 
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    """Iterate over the calls in `calc` and in macros, each with where it stands."""
+    for path in [*CALC.rglob("*.py"), *(ROOT / "macros").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield f"{path}:{node.lineno}", node
+
+
 def test_many_arguments_have_names() -> None:
     """A call with more than four arguments says what they are."""
-    for path in CALC.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and not any(isinstance(arg, ast.Starred) for arg in node.args):
-                assert len(node.args) <= 4 or ast.unparse(node.func) in VARIADIC, (
-                    f"{path}:{node.lineno}: name the arguments"
-                )
+    for place, call in calls():
+        if not any(isinstance(arg, ast.Starred) for arg in call.args):
+            assert len(call.args) <= 4 or ast.unparse(call.func) in VARIADIC, f"{place}: name the arguments"
+
+
+def test_no_number_is_read_out_of_its_own_text() -> None:
+    """What holds a number has a type that says so: `float(str(value))` would take anything for one."""
+    for place, call in calls():
+        if ast.unparse(call.func) in ("int", "float") and call.args:
+            assert not ast.unparse(call.args[0]).startswith("str("), place

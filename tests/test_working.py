@@ -9,6 +9,7 @@ from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
+from calc.memory.training.states import OPTIMIZERS as STATES
 from calc.scenario.fields import SHARING_ENGINES
 from tests.service.test_pairs import FIELDS, refusal, with_fields
 from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
@@ -169,6 +170,19 @@ def test_the_working_of_shared_prompts_over_ranks(model: str) -> None:
 def test_the_working_of_training(method: str) -> None:
     """The same of training, with every sharding, precision and optimizer."""
     for scenario, report in reports(trained(method)):
+        check_steps(report, scenario)
+        check_words(report, scenario)
+        check_chain(scenario, report)
+
+
+@pytest.mark.parametrize("framework", catalog().ids("frameworks"))
+def test_the_working_of_frameworks(framework: str) -> None:
+    """The same of what each framework does by itself, with every optimizer in turn."""
+    rng, models = random.Random(f"working of {framework}"), catalog().ids("models")
+    for place, optimizer in enumerate((None, *STATES)):
+        scenario: Scenario = {"workload": "training", "framework": framework, "model": rng.choice(models)}
+        scenario |= {"method": METHODS[place % len(METHODS)], "accelerator": "h100-sxm-80gb", "training_tokens": 10**9}
+        report: Report = estimate(scenario | ({"optimizer": optimizer} if optimizer else {}))
         check_steps(report, scenario)
         check_words(report, scenario)
         check_chain(scenario, report)

@@ -104,6 +104,7 @@ def softmax_attention(
     elif qk_norm == "all":
         tensors += (Tensor("self_attn.q_norm.weight", "attention", (query,), SPLIT_OUT),)
         tensors += (Tensor("self_attn.k_norm.weight", "attention", (keys,), SPLIT_OUT, units=kv_heads),)
+        attention = attention._replace(normed_together=True)
     return Mixer(tensors, attention, caches=(keys_and_values(attention),))
 
 

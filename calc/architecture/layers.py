@@ -28,6 +28,7 @@ class Attention(NamedTuple):
     fused: bool = False  # one matrix gives queries, keys and values
     soft_cap: bool = False  # scores pass a hyperbolic tangent
     wide_softmax: bool = True  # written out, the softmax is FP32; else of the type of the scores
+    normed_together: bool = False  # queries and keys are normed over all heads at once
 
     @property
     def kind(self) -> str:

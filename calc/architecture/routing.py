@@ -40,6 +40,16 @@ def expert_parameters(architecture: Architecture) -> int:
     return sum(tensor.elements * count for tensor, count in expert_tensors(architecture))
 
 
+def rest_parameters(architecture: Architecture) -> int:
+    """Return the parameters of all but the routed experts."""
+    return parameters_total(architecture) - expert_parameters(architecture)
+
+
+def chosen_parameters(architecture: Architecture) -> int:
+    """Return the parameters of the routed experts that a token is sent to."""
+    return parameters_active(architecture) - rest_parameters(architecture)
+
+
 def layers_with_experts(architecture: Architecture) -> int:
     """Return how many layers have experts."""
     return sum(count for kind, count in architecture.kind_counts() if any(t.active is not None for t in kind.tensors))

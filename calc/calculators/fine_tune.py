@@ -3,11 +3,11 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report
-from calc.calculators.training_answer import (
+from calc.calculators.training_answer import HEADINGS, render, row, status
+from calc.calculators.training_inputs import (
     ACCUMULATION,
     CHECKPOINTING,
     FRAMEWORK,
-    HEADINGS,
     LOSS,
     MICRO_BATCH,
     OFFLOAD,
@@ -15,9 +15,6 @@ from calc.calculators.training_answer import (
     PRECISION,
     SEQUENCE,
     SHARDING_OPTIONS,
-    render,
-    row,
-    status,
 )
 from calc.calculators.training_speed import TOKENS
 

@@ -115,14 +115,15 @@ def table(
     return element("div", inner, class_="calc-scroll", tabindex=0, role="region", aria_label=caption or "Table")
 
 
-def searched(table: str, things: str) -> str:
+def searched(table: str, things: str, bounds: str = "") -> str:
     """Return a table that a reader can filter and sort where scripts run; `things` are what its rows are called.
 
+    `bounds` are further fields, of what a column's numbers may be at least or at most.
     One of more rows than can be seen at first is marked: until those are there, its columns have not their widths.
     """
     rows = table.count("<tr>") - 1  # without that of the headings
     field = element("input", type="search", autocomplete="off", spellcheck="false")
     said = element("p", text(f"{rows} of {rows} {things}"), role="status")
-    box = element("div", element("label", text(f"Filter {things} ") + field) + said, class_="filtered-search")
+    box = element("div", element("label", text(f"Filter {things} ") + field) + bounds + said, class_="filtered-search")
     long = "gpu-long" if rows > SEEN else None
     return element("gpu-table", box + table, class_=long, data_things=things)

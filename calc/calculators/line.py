@@ -7,7 +7,7 @@ from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
-from calc.calculators.line_link import form_values, link_to
+from calc.calculators.line_link import beyond, form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
@@ -53,6 +53,7 @@ class Worked(NamedTuple):
     values: Values
     found: dict[str, object]
     report: Any
+    more: dict[str, Any]  # of the scenario, that the form has no field for
 
 
 def render_line(examples: Sequence[str]) -> str:
@@ -166,21 +167,27 @@ def worked(reading: Any) -> Worked:
     calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
     scenario, found = settled(reading["scenario"], reading["asks"])
     values = form_values(calculator, scenario)
-    report = calculator.report(values)
+    more = beyond(calculator, scenario)
+    report = answered(calculator, values, more)
     if reading["asks"] == "cost" and "sequences" not in scenario:
         found["sequences"] = max(min(AT_ONCE, report["memory"].get("max_sequences") or 1), 1)
         values["sequences"] = str(found["sequences"])
-        report = calculator.report(values)
-    return Worked(calculator, values, found, report)
+        report = answered(calculator, values, more)
+    return Worked(calculator, values, found, report, more=more)
+
+
+def answered(calculator: Calculator, values: Values, more: dict[str, Any]) -> Any:
+    """Return the report of a form's inputs, with what of a line's scenario the form has no field for."""
+    return calculator.answer({**calculator.asked(values), **more})
 
 
 def calculated(reading: Any) -> Settled:
     """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
     case = worked(reading)
-    calculator, values, found, report = case
+    calculator, values, found, report, _ = case
     words = words_of(case)
-    note = noted(calculator, values, found, words)
-    link = link_to(calculator, values, f"{calculator.title} Every field")
+    note = noted(case, words)
+    link = link_to(calculator, values, f"{calculator.title} Every {'other ' if case.more else ''}field")
     status, html = (
         sentence(case, reading["asks"]),
         calculator.render(report).replace(f'"{ROOT}', '"'),
@@ -215,10 +222,10 @@ def cost_of(report: Any) -> str:
     return f"{show_dollars(each['typical'])} a million output tokens ({ends}), kept busy {busy}, rented: {said}."
 
 
-def noted(calculator: Calculator, values: Values, found: dict[str, object], words: str) -> str:
+def noted(case: Worked, words: str) -> str:
     """Return what a line left open and was settled, in a sentence; nothing where all was said."""
-    if found.get("weights") not in (None, "published"):
-        report = calculator.report({**values, "weights": "published"})
+    if case.found.get("weights") not in (None, "published"):
+        report = answered(case.calculator, {**case.values, "weights": "published"}, case.more)
         if not report["memory"].get("fits", True):
             missing = size_gib(-report["memory"]["headroom_bytes"])
             words = f"{words} As published, {missing} are missing."

@@ -1,5 +1,6 @@
 """From a scenario to a calculator's form: its fields as texts, and the address of the form with them."""
 
+import math
 from typing import Any
 
 from calc.calculators.calculator import Calculator
@@ -10,7 +11,7 @@ from calc.scenario.reader import OUTPUT_TOKENS
 from calc.units import GIB
 
 FOLDER = "calculators"  # of the site, from its first page
-NESTED = frozenset(("host", "speculation", "start"))  # objects, whose fields forms ask one by one
+NESTED = frozenset(("host", "speculation", "start", "adapters_served"))  # objects, whose fields forms ask one by one
 LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
@@ -21,13 +22,17 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     known = {field.name for field in calculator.inputs}
     flat = {name: value for name, value in scenario.items() if name not in ("workload", "lora")}
     flat |= scenario.get("lora", {})
+    if len(offload := flat.pop("offload", [])) == 1:
+        flat["offload"] = offload[0]
     flat |= nested_values(scenario)
     if isinstance(flat.get("accelerator"), list):
         flat |= listed_values(scenario)
     flat.setdefault("accelerators", 1)
     flat.setdefault("weights", PUBLISHED)
     if "data" in known:  # a form that asks how devices are divided
-        flat["data"] = flat["accelerators"]
+        degrees = scenario.get("parallelism", {})
+        apart = math.prod(ways for name, ways in degrees.items() if name != "data")
+        flat |= {"data": flat["accelerators"] // apart, **degrees}
     if "context_tokens" in known:
         if "prompt_tokens" in flat:
             flat.setdefault("context_tokens", flat["prompt_tokens"] + flat.get("output_tokens", OUTPUT_TOKENS))
@@ -35,7 +40,21 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
         output = min(flat.get("output_tokens", OUTPUT_TOKENS), flat["context_tokens"] // 2)
         flat |= {"output_tokens": output, "prompt_tokens": flat["context_tokens"] - output}
     flat |= {name: "yes" if value else "no" for name, value in flat.items() if isinstance(value, bool)}
-    return {name: str(value) for name, value in flat.items() if name in known}
+    return {name: str(value) for name, value in flat.items() if name in known and not isinstance(value, dict)}
+
+
+def beyond(calculator: Calculator, scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return what a scenario says that no field of a form takes: a layout, bits of no format, what is offloaded."""
+    known = {field.name for field in calculator.inputs}
+    found: dict[str, Any] = {}
+    if "parallelism" in scenario and not scenario["parallelism"].keys() <= known:
+        found["parallelism"] = scenario["parallelism"]
+    if isinstance(scenario.get("weights"), dict):
+        found["weights"] = scenario["weights"]
+    found |= {name: scenario[name] for name in ("memory_fraction",) if name in scenario and name not in known}
+    if "offload" in scenario and ("offload" not in known or len(scenario["offload"]) > 1):
+        found["offload"] = scenario["offload"]
+    return found
 
 
 def nested_values(scenario: dict[str, Any]) -> Values:
@@ -49,8 +68,8 @@ def nested_values(scenario: dict[str, Any]) -> Values:
         found["host_bandwidth"] = str(host["bandwidth"]).removesuffix(" GB/s")
     if "memory" in host:
         found["host_memory"] = f"{host['memory'] / GIB:g}"
-    for name in ("speculation", "start"):
-        found |= {f"{name}_{field}": value for field, value in scenario.get(name, {}).items()}
+    for name, prefix in (("speculation", "speculation"), ("start", "start"), ("adapters_served", "adapters")):
+        found |= {f"{prefix}_{field}": value for field, value in scenario.get(name, {}).items()}
     if scenario.get("experts_on_host") == ALL_EXPERTS:
         found["experts_on_host"] = EVERY_LAYER
     return {name: str(value) for name, value in found.items()}

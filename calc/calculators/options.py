@@ -79,8 +79,13 @@ def money(option: Any, name: str) -> str:
 
 
 def weights(option: Any) -> str:
-    """Return an option's number format of the weights."""
-    return text(format_of(option["scenario"]))
+    """Return an option's number format of the weights, and what of these is in the host's memory."""
+    scenario, place = option["scenario"], ""
+    if experts := scenario.get("experts_on_host"):
+        place = f"experts of {show_count(experts)} layers in host memory"
+    elif layers := scenario.get("gpu_layers"):
+        place = f"{show_count(layers)} layers on the GPU, the others in host memory"
+    return text(format_of(scenario)) + (f" {element('small', place)}" if place else "")
 
 
 def ordered(value: float | None, words: str) -> str:
@@ -122,7 +127,7 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
         return None
     if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
         return None
-    if load:
+    if load and "concurrency" in values:  # texts that are only read are asked as passes
         del values["concurrency"]
         values["requests_per_s"] = f"{load['requests_per_s']:.6f}".rstrip("0").rstrip(".")
     return root + address_of(calculator, values)

@@ -22,6 +22,11 @@ def left_without(report: Report, part_ids: Collection[str]) -> int:
     return int(report["memory"]["capacity_bytes"]) - bytes_of(report, part_ids)
 
 
+def saved_bytes(before: Report, after: Report) -> int:
+    """Return how many bytes less the fullest device has in use than in a report before; more are below zero."""
+    return int(before["memory"]["device_bytes"]) - int(after["memory"]["device_bytes"])
+
+
 def on_all_devices(report: Report, part_id: str) -> int:
     """Return the bytes of a part on all devices, if each had as much of it as the fullest."""
     return int(report["scenario"]["accelerators"]) * part_bytes(report, part_id)

@@ -3,24 +3,25 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Choice, Number
 from calc.calculators.rendering import Report
-from calc.calculators.training_answer import (
+from calc.calculators.training_answer import HEADINGS, render, row, status
+from calc.calculators.training_inputs import (
     ACCUMULATION,
     CHECKPOINTING,
+    CONTEXT_RANKS,
+    DEGREES,
+    EXPERT_RANKS,
     FRAMEWORK,
-    HEADINGS,
     LOSS,
     MICRO_BATCH,
     OPTIMIZER,
     PRECISION,
     SEQUENCE,
     SHARDING_OPTIONS,
-    render,
-    row,
-    status,
+    SPLIT,
+    STAGES,
+    TENSOR_RANKS,
 )
 from calc.calculators.training_speed import TOKENS
-
-DEGREES = ("tensor", "pipeline", "data", "context", "expert")
 
 INPUTS = (
     Choice("model", "Model", "Every layer follows from its config.json.", "llama-3.1-8b", kind="models"),
@@ -29,15 +30,7 @@ INPUTS = (
     ),
     Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "8", least=1, most=4096),
     Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
-    Number(
-        "tensor",
-        "Tensor-parallel ranks",
-        "Each has a part of every matrix.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
+    TENSOR_RANKS,
     Choice(
         "sequence_parallel",
         "Sequence parallel",
@@ -45,35 +38,11 @@ INPUTS = (
         "",
         options=(("yes", "Yes"),),
         empty="No",
-        topic="Other ways to divide",
+        topic=SPLIT,
     ),
-    Number(
-        "pipeline",
-        "Pipeline stages",
-        "Each has some of the layers.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
-    Number(
-        "context",
-        "Context-parallel ranks",
-        "Each has a part of every sequence.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
-    Number(
-        "expert",
-        "Expert-parallel ranks",
-        "Taken out of tensor and data ranks, not added.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
+    STAGES,
+    CONTEXT_RANKS,
+    EXPERT_RANKS,
     FRAMEWORK,
     PRECISION,
     OPTIMIZER,

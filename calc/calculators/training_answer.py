@@ -2,7 +2,6 @@
 
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Choice, Number
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import (
     Report,
@@ -23,106 +22,6 @@ from calc.training.repairs import Repair, repairs, room, together
 from calc.units import show_count
 
 PHASES = {"forward": "Forward", "loss": "Loss", "backward": "Backward", "optimizer": "Optimizer"}
-
-PRECISION = Choice(
-    "precision",
-    "Precision",
-    "What the framework keeps of each parameter beside the one it computes with.",
-    "",
-    options=(
-        ("bf16-mixed", "BF16 with FP32 masters (Megatron-LM, DeepSpeed)"),
-        ("bf16", "BF16 alone (torchtune's usual)"),
-        ("bf16-autocast", "FP32 with BF16 autocast (PyTorch)"),
-        ("fp16-mixed", "FP16 with FP32 masters"),
-        ("fp8-mixed", "FP8 matrices with FP32 masters"),
-        ("fp32", "FP32"),
-    ),
-    empty="What the framework does; without one BF16 with FP32 masters",
-    topic="How it is trained",
-)
-FRAMEWORK = Choice(
-    "framework",
-    "Framework",
-    "What it does by itself where nothing is chosen here: precision, optimizer, loss, compiling, gradients, padding.",
-    "",
-    kind="frameworks",
-    empty="Not stated",
-    topic="How it is trained",
-)
-OPTIMIZER = Choice(
-    "optimizer",
-    "Optimizer",
-    "AdamW has two states for each trained parameter.",
-    "",
-    options=(
-        ("adamw", "AdamW, fused"),
-        ("adamw-foreach", "AdamW, foreach"),
-        ("adamw-8bit", "AdamW in 8 bit"),
-        ("paged-adamw", "Paged AdamW"),
-        ("paged-adamw-8bit", "Paged AdamW in 8 bit"),
-        ("lion", "Lion"),
-        ("lion-8bit", "Lion in 8 bit"),
-        ("adafactor", "Adafactor"),
-        ("muon", "Muon"),
-        ("sgd-momentum", "SGD with momentum"),
-        ("sgd", "SGD"),
-        ("adagrad", "Adagrad"),
-    ),
-    empty="What the framework takes; without one AdamW, fused",
-    topic="How it is trained",
-)
-CHECKPOINTING = Choice(
-    "checkpointing",
-    "Checkpointing",
-    "What is thrown away after the forward pass and computed again.",
-    "full",
-    options=(("none", "None"), ("selective", "Selective"), ("full", "Every layer")),
-    topic="How it is trained",
-)
-LOSS = Choice(
-    "cross_entropy",
-    "Loss",
-    "How logits become a loss. TRL's chunked_nll is the fused one here, though its name has chunks in it.",
-    "",
-    options=(
-        ("full", "All logits at once: Transformers, Megatron-LM"),
-        ("full-16-bit", "All at once, in 16 bit alone"),
-        ("chunked", "In chunks: LitGPT, torchtune before 0.6"),
-        ("compiled", "Compiled: torchtitan, LLM Foundry"),
-        ("fused", "Fused with the output matrix: TRL, Liger, Unsloth"),
-    ),
-    empty="What the framework does; without one all logits at once",
-    topic="How it is trained",
-)
-OFFLOAD = Choice(
-    "offload",
-    "Kept in host memory",
-    "It crosses PCIe when it is needed.",
-    "",
-    options=(("optimizer", "Optimizer"), ("parameters", "Parameters"), ("activations", "Activations")),
-    empty="Nothing, or what the framework does",
-    topic="How it is trained",
-)
-MICRO_BATCH = Number(
-    "micro_batch", "Micro-batch", "Sequences that one device works on at once.", "1", least=1, most=2**20, topic="Batch"
-)
-ACCUMULATION = Number(
-    "gradient_accumulation",
-    "Micro-batches accumulated",
-    "Their gradients add up to one step.",
-    "1",
-    least=1,
-    most=2**20,
-    topic="Batch",
-)
-SEQUENCE = Number("sequence_tokens", "Sequence", "Tokens of each sequence.", "2048", least=1, most=2**30)
-SHARDING_OPTIONS = (
-    ("none", "Nothing: each GPU has a copy"),
-    ("zero-1", "Optimizer states (ZeRO-1)"),
-    ("zero-2", "… and gradients (ZeRO-2)"),
-    ("zero-3", "… and parameters (ZeRO-3)"),
-    ("fsdp", "The same by PyTorch (FSDP)"),
-)
 
 
 def asked_for(report: Report) -> dict[str, object]:

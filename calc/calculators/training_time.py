@@ -3,18 +3,22 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number
-from calc.calculators.pre_training import DEGREES
 from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, run_words, spoken
 from calc.calculators.sizes import size_gib
-from calc.calculators.training_answer import (
+from calc.calculators.training_answer import does_not_start
+from calc.calculators.training_inputs import (
     ACCUMULATION,
     CHECKPOINTING,
+    CONTEXT_RANKS,
+    DEGREES,
+    EXPERT_RANKS,
     FRAMEWORK,
     MICRO_BATCH,
     PRECISION,
     SEQUENCE,
     SHARDING_OPTIONS,
-    does_not_start,
+    STAGES,
+    TENSOR_RANKS,
 )
 from calc.calculators.training_speed import (
     ELECTRICITY,
@@ -38,42 +42,10 @@ INPUTS = (
     Choice("accelerator", "GPU", "Its rates, and its links to others.", "h100-sxm-80gb", kind="accelerators"),
     Number("data", "Data-parallel ranks", "Each works on sequences of its own.", "64", least=1, most=16_384),
     Choice("sharding", "Divided over data ranks", "What they share one copy of.", "zero-3", options=SHARDING_OPTIONS),
-    Number(
-        "tensor",
-        "Tensor-parallel ranks",
-        "Each has a part of every matrix.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
-    Number(
-        "pipeline",
-        "Pipeline stages",
-        "Each has some of the layers.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
-    Number(
-        "context",
-        "Context-parallel ranks",
-        "Each has a part of every sequence.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
-    Number(
-        "expert",
-        "Expert-parallel ranks",
-        "Taken out of tensor and data ranks, not added.",
-        "1",
-        least=1,
-        most=4096,
-        topic="Other ways to divide",
-    ),
+    TENSOR_RANKS,
+    STAGES,
+    CONTEXT_RANKS,
+    EXPERT_RANKS,
     Choice(
         "method",
         "Method",

@@ -2,6 +2,7 @@
 
 from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.hosting import MOST_GIB, size_bytes
 from calc.calculators.html import text
 from calc.calculators.inputs import Amount, Choice, Number, amount
 from calc.calculators.options import (
@@ -45,6 +46,14 @@ INPUTS = (
         least=0,
         most=100_000,
     ),
+    Amount(
+        "host_memory",
+        "Host memory",
+        "In GiB: what the GPUs do not hold stays there, under llama.cpp. Empty for the GPUs alone.",
+        "",
+        least=1,
+        most=MOST_GIB,
+    ),
     Choice(
         "why_not", "Why not …?", "One model alone: does it run, or what is in its way?", "", kind="models", empty="All"
     ),
@@ -78,6 +87,7 @@ PRESETS = (
     Preset("A computer with an RTX 4090", {}),
     Preset("Two RTX 3090", {"accelerator": "rtx-3090", "accelerators": "2", "context_tokens": "16384"}),
     Preset("A Mac with 64 GB, ten tokens a second", {"accelerator": "m4-max-64gb", "tokens_per_s_each": "10"}),
+    Preset("An RTX 3060 in a computer with 64 GB", {"accelerator": "rtx-3060-12gb", "host_memory": "64"}),
     Preset("Eight gigabytes", {"accelerator": "rtx-2080", "context_tokens": "4096"}),
     Preset("One H100 for 32 readers", {"accelerator": "h100-sxm-80gb", "sequences": "32"}),
     Preset("Llama 3.3 70B on an RTX 5090?", {"accelerator": "rtx-5090", "why_not": "llama-3.3-70b"}),
@@ -87,6 +97,8 @@ PRESETS = (
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
     have = taken_out(read, ("accelerator", "accelerators"))
+    if "host_memory" in read:
+        have["host"] = {"memory": size_bytes(taken_out(read, ("host_memory",)), "host_memory")}
     chosen = taken_out(read, ("least", "most", "kind", "why_not"))
     ends = {"least": 0.0, "most": 100_000.0} | chosen
     sizes = [amount(ends, name) * BILLION for name in ("least", "most")]

@@ -4,8 +4,9 @@ A record that is made of a carried entry says nothing where a field was left beh
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 from calc.catalog.entries import Entry, Tables, said_otherwise
 
@@ -23,7 +24,7 @@ LEFT_BEHIND: dict[str, Entry] = {
     "kernel_families": {"reason": "", **DAY},
     "kernels": {"name": "", "reason": "", "error": 0.0, "source": "", **DAY},
     "links": {"note": "", **DAY},
-    "machines": {"note": "", "source": "", **DAY},
+    "machines": {"note": "", "source": "", "cpu": "", **DAY},
     "mixtures": DAY,
     "models": {"licence": "", "gated": False, "note": "", "finetunes": (), "variants": {}, **DAY},
     "number_formats": DAY,
@@ -34,21 +35,24 @@ LEFT_BEHIND: dict[str, Entry] = {
     "support": DAY,
     "trainers": DAY,
 }
-# Facts of accelerators that pages list and no calculator works with.
-LISTED_FACTS = (
-    "memory_bus",
-    "memory_rate",
-    "l2_cache",
-    "last_level_cache",
-    "register_file",
-    "shared_memory",
-    "clock",
-    "matrix_clock",
-    "operations_per_clock",
-    "fp6",
-    "fp16_accumulate",
-    "rocm",
-)
+# Facts that pages list and no calculator works with, by kind.
+LISTED_FACTS = {
+    "accelerators": (
+        "memory_bus",
+        "memory_rate",
+        "l2_cache",
+        "last_level_cache",
+        "register_file",
+        "shared_memory",
+        "clock",
+        "matrix_clock",
+        "operations_per_clock",
+        "fp6",
+        "fp16_accumulate",
+        "rocm",
+    ),
+    "machines": ("host_memory", "cpu_lanes", "power"),
+}
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
 # Facts whose own sources answers name; of the others the browser knows that of the entry, of machines none.
 SOURCED_FACTS = ("memory", "memory_reported", "memory_usable", "bandwidth", "bf16", "power")
@@ -66,52 +70,79 @@ DATED = (
     "frameworks",
     "support",
 )
+# Kinds whose entries are searched more often than read: what no search asks for stands apart, read with a record.
+SEARCHED = ("models", "accelerators")
+READ_LATE = "read late"
 COEFFICIENT: Entry = {"reason": "", "versions": "", "rows": (), **DAY}
 
 
 class KeptTables(dict[str, dict[str, Entry]]):
-    """Tables from the text that `carried` writes, each read when it is first asked for, and a config with its model.
+    """Tables from the text that `carried` writes, each read when it is first asked for, and its details with records.
 
-    An estimate asks for a third of what the text holds.
+    An estimate asks for less than half of what the text holds.
     """
 
     def __init__(self, text: bytes) -> None:
         super().__init__()
-        head, *lines = text.split(b"\n")
-        found = json.loads(head)
-        self.version: str = found["version"]
-        self._lines = dict(zip(found["kinds"], lines, strict=False))
-        self._configs = lines[len(self._lines) :]
+        self._text = text
+        begin = text.index(b"\n")
+        head = json.loads(text[:begin])
+        self.version: str = head["version"]
+        self._places: dict[str, slice] = {}
+        for part, size in head["bytes"].items():
+            self._places[part] = slice(begin + 1, begin + 1 + size)
+            begin += 1 + size
 
     def __missing__(self, kind: str) -> dict[str, Entry]:
-        table: dict[str, Entry] = json.loads(self._lines[kind])
-        if kind == "models":
-            for entry, config in zip(table.values(), self._configs, strict=True):
-                entry["config"] = config
+        table: dict[str, Entry] = json.loads(self._text[self._places[kind]])
+        if kind in SEARCHED:
+            rest = self._text[self._places[f"{kind} {READ_LATE}"]].split(b"\t")
+            for entry, part in zip(table.values(), rest, strict=True):
+                entry[READ_LATE] = part
         self[kind] = table
         return table
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
+        return (part for part in self._places if READ_LATE not in part)
 
 
 def carried(tables: Tables) -> str:
     """Return checked tables as the text that the browser's copy of the package carries in place of the TOML.
 
-    Its lines are JSON: the kinds of entries, the table of each, and the configs of the models in their order. A source
-    is carried if an entry that is carried, or the package's code, names it.
+    Its lines are JSON: how many bytes each further line has, the table of each kind, and what is read late of a kind's
+    entries, with tabs between. A source is carried if an entry that is carried, or the package's code, names it.
     """
+    carried_tables = {kind: table for kind, table in tables.items() if kind not in NOT_CARRIED}
+    carried_tables["prices"] = newest_prices(tables["prices"])
     kept = {
         kind: {name: carried_entry(kind, entry) for name, entry in table.items()}
-        for kind, table in tables.items()
-        if kind not in NOT_CARRIED
+        for kind, table in carried_tables.items()
     }
     cited = "".join(as_text(table) for kind, table in kept.items() if kind != "sources")
     cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
     kept["sources"] = {name: entry for name, entry in kept["sources"].items() if f'"{name}"' in cited}
-    head = {"kinds": list(kept), "version": version_of(tables)}
-    configs = [entry.pop("config") for entry in kept["models"].values()]
-    return "\n".join(as_text(part) for part in (head, *kept.values(), *configs))
+    late = {f"{kind} {READ_LATE}": "\t".join(map(as_text, taken_out(kept[kind]))) for kind in SEARCHED}
+    parts = {kind: as_text(table) for kind, table in kept.items()} | late
+    head = {"version": version_of(tables), "bytes": {name: len(part.encode()) for name, part in parts.items()}}
+    return "\n".join((as_text(head), *parts.values()))
+
+
+def newest_prices(prices: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return each seller's newest price of a thing and kind; the older ones are history, which pages alone show."""
+    newest: dict[tuple[object, ...], str] = {}
+    for name, price in prices.items():
+        of = tuple(price.get(field) for field in ("of", "item", "kind", "per", "seller", "market", "region"))
+        if of not in newest or str(price["checked"]) > str(prices[newest[of]]["checked"]):
+            newest[of] = name
+    left = frozenset(newest.values())
+    return {name: price for name, price in prices.items() if name in left}
+
+
+def taken_out(entries: Mapping[str, Entry]) -> Iterator[Entry]:
+    """Take out of each entry what no search asks for: a model's config, a device's facts but the memory."""
+    for entry in entries.values():
+        late = [name for name, part in entry.items() if name == "config" or (is_fact(part) and name != "memory")]
+        yield {name: entry.pop(name) for name in late}
 
 
 def finetunes(tables: Tables) -> str:
@@ -141,21 +172,23 @@ def as_text(value: object) -> str:
 
 def carried_entry(kind: str, entry: Entry) -> Entry:
     """Return what the browser needs of an entry, its facts without what the entry says too."""
-    found = without(entry, LEFT_BEHIND.get(kind, {}))
-    if kind == "accelerators":
-        found = without(found, dict.fromkeys(LISTED_FACTS))
+    found = without(entry, LEFT_BEHIND.get(kind, {}) | dict.fromkeys(LISTED_FACTS.get(kind, ())))
     if kind == "models" and found.get("source") == own_config(found):
         del found["source"]
     if kind == "models" and (early := listed_variants(entry)):
         found["variants"] = early
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: without(item, COEFFICIENT) for name, item in listed.items()}
-    facts = {name: part for name, part in found.items() if isinstance(part, dict) and "value" in part}
-    for name, fact in facts.items():
+    for name, fact in [(name, part) for name, part in found.items() if is_fact(part)]:
         unsaid = kind == "machines" or (kind == "accelerators" and name not in SOURCED_FACTS)
         same = {"source": ""} if unsaid or fact.get("source") == found.get("source") else {}
         found[name] = without(fact, FACT | same)
     return found
+
+
+def is_fact(part: object) -> TypeGuard[Entry]:
+    """Return whether a field of an entry is a fact, with a value and maybe a source of its own."""
+    return isinstance(part, dict) and "value" in part
 
 
 def listed_variants(entry: Entry) -> Entry:
@@ -180,10 +213,10 @@ def without(entry: Entry, left: Entry) -> Entry:
 def restored(kind: str, entry: Entry) -> Entry:
     """Return an entry with something in place of every field that may have been left behind."""
     found = LEFT_BEHIND.get(kind, {}) | entry
+    if isinstance(late := found.pop(READ_LATE, None), bytes):
+        found |= json.loads(late)
     if kind == "models":
         found.setdefault("source", own_config(found))
-        if isinstance(config := found.get("config"), bytes):
-            found["config"] = json.loads(config)
     if isinstance(listed := found.get("coefficients"), dict):
         found["coefficients"] = {name: COEFFICIENT | item for name, item in listed.items()}
     return found

@@ -19,7 +19,9 @@ class Flag(NamedTuple):
     last: str = ""
 
     def is_in(self, version: str) -> bool:
-        """Return whether a version has the flag."""
+        """Return whether a version has the flag; empty: the newest."""
+        if not version:
+            return not self.last
         numbers = version_numbers(version)
         early = bool(self.first) and numbers < version_numbers(self.first)
         return not early and not (self.last and numbers > version_numbers(self.last))

@@ -155,11 +155,13 @@ class MarketNames:
 
 
 def same_device(asked: Named, named: Named, sizes: frozenset[float]) -> bool:
-    """Return whether two names have the same words; a bare number may be a size, a family may be left out."""
+    """Return whether two names have the same words; a bare number may be a size, a family before one left out."""
     missing, beside = named.words - asked.words, asked.words - named.words
     if not missing and beside:
         return all(word.isdigit() and float(word) in sizes for word in beside)
-    return bool(asked.words & named.words) and not beside and all(word in FAMILIES for word in missing)
+    shared = asked.words & named.words
+    unsaid = all(word in FAMILIES for word in missing) and any(sign.isdigit() for word in shared for sign in word)
+    return bool(shared) and not beside and (unsaid or not missing)
 
 
 def nearest_size(

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from calc.catalog.carried import READ_LATE
 from calc.catalog.entries import lookup_names
 
 WORD = re.compile(
@@ -66,7 +67,8 @@ class ModelNames:
     @cached_property
     def makers(self) -> Counter[str]:
         """How many models that write text each maker has: one with many that see or read is not meant by a size."""
-        return Counter(maker_of(entry) for entry in self.entries.values() if WRITES in str(entry["config"]))
+        configs = {entry_id: entry.get("config") or entry[READ_LATE] for entry_id, entry in self.entries.items()}
+        return Counter(maker_of(entry) for entry_id, entry in self.entries.items() if WRITES in str(configs[entry_id]))
 
     def read(self, name: str) -> Reading | None:
         """Return the model that has all the words of a name; None where none has, or several do without a size.
@@ -83,8 +85,8 @@ class ModelNames:
         of a model that came out within OLD_YEARS of the newest.
         """
         asked = words_of(name)
-        newest = max(str(entry.get("released")) for entry in self.entries.values())
-        if name == entry_id or int(newest[:4]) - int(str(self.entries[entry_id].get("released"))[:4]) < OLD_YEARS:
+        newest = max(map(released, self.entries.values()))
+        if name == entry_id or int(newest[:4]) - int(released(self.entries[entry_id])[:4]) < OLD_YEARS:
             return entry_id
         if not any(map(SIZE.fullmatch, asked)) or any(word[0].isdigit() and not SIZE.fullmatch(word) for word in asked):
             return entry_id
@@ -93,7 +95,7 @@ class ModelNames:
             for other, known in self.own.items()
             if any(asked < words and all(map(VERSION.fullmatch, words - asked)) for words in known)
         ]
-        return max([entry_id, *later], key=lambda other: str(self.entries[other].get("released")))
+        return max([entry_id, *later], key=lambda other: released(self.entries[other]))
 
     def having(self, asked: frozenset[str], *, whole: bool = False) -> Reading | None:
         """Return the model with a name of all these words, one of which is a size; None where none has.
@@ -114,7 +116,7 @@ class ModelNames:
             made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
             besides = (words - asked for words in self.own[entry_id] if asked <= words)
             other = min((sum(not SAID_LESS.fullmatch(word) for word in words) for words in besides), default=0)
-            return -made_of, -other, self.makers[maker_of(entry)], str(entry.get("released"))
+            return -made_of, -other, self.makers[maker_of(entry)], released(entry)
 
         ranked = sorted(found, key=order, reverse=True)
         return Reading(ranked[0], tuple(ranked[1:]), self.variant(ranked[0], asked, whole))
@@ -164,7 +166,7 @@ class ModelNames:
 
     def newest_first(self, entry_ids: Iterable[str]) -> list[str]:
         """Return entries in the order of their days."""
-        return sorted(entry_ids, key=lambda entry_id: str(self.entries[entry_id].get("released")), reverse=True)
+        return sorted(entry_ids, key=lambda entry_id: released(self.entries[entry_id]), reverse=True)
 
     def of_family(self, name: str) -> list[str]:
         """Return the models with the words of a name, which may say no size, newest first: those of a family.
@@ -180,6 +182,11 @@ class ModelNames:
 def maker_of(entry: Mapping[str, object]) -> str:
     """Return the first word of an entry's maker, which is the same for all its teams."""
     return str(entry.get("organization")).partition(" ")[0]
+
+
+def released(entry: Mapping[str, object]) -> str:
+    """Return when a model came out: a year, or a month of one."""
+    return str(entry.get("released"))
 
 
 def own_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:

@@ -208,6 +208,8 @@ class Names:
         if "accelerator" in machine:
             within = f"{machine['devices']} × {self._shown('accelerators', str(machine['accelerator']))}"
             raise ScenarioError(field, f"{name!r:.80} is a machine with {within}: ask for these")
+        if "claim" in machine:
+            raise ScenarioError(field, f"{name!r:.80} is known by its maker's claim alone: {machine['claim']}")
         sizes = self.market_names.in_other_sizes(name)
         if sizes:
             known = ", ".join(self._shown("accelerators", entry_id) for entry_id in sizes)

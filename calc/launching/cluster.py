@@ -5,6 +5,8 @@ from calc.launching.serving import HEAD, RAY_PORT, Served
 
 GPUS = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
 LEADER, NUMBER = "$LWS_LEADER_ADDRESS", "$LWS_WORKER_INDEX"  # as LeaderWorkerSet names them
+RAY = "--distributed-executor-backend"  # by which vLLM reached other machines before it did so by itself
+FIRST, OTHERS = "first machine", "other machines"
 
 
 def replaced(text: str, names: dict[str, str]) -> str:
@@ -20,18 +22,28 @@ def by_machine(found: Served) -> list[tuple[str, str]]:
     if found.machines == 1:
         return [("", text)]
     engine = found.launcher.id
-    if engine == "vllm":
+    if by_ray(found):
         first = f"ray start --head --port={RAY_PORT}\n{text}"
-        return [("first machine", first), ("other machines", f'ray start --block --address="{HEAD}:{RAY_PORT}"')]
+        return [(FIRST, first), (OTHERS, f'ray start --block --address="{HEAD}:{RAY_PORT}"')]
+    if engine == "vllm":
+        return [
+            (FIRST, replaced(text, {'"$RANK"': "0"})),
+            (f"{OTHERS}, with RANK from 1 on", f"{text} \\\n  --headless"),
+        ]
     if engine == "tensorrt-llm":
         devices = found.machines * found.devices
-        return [("first machine", f"mpirun -n {devices} --hostfile hosts \\\n  trtllm-llmapi-launch {text}")]
+        return [(FIRST, f"mpirun -n {devices} --hostfile hosts \\\n  trtllm-llmapi-launch {text}")]
     return [("each machine, with RANK from 0 on", text)]
+
+
+def by_ray(found: Served) -> bool:
+    """Return whether Ray joins the machines, as vLLM of then had it."""
+    return any(one.flag == RAY for one in found.said)
 
 
 def slurm(found: Served) -> str:
     """Return a batch script for Slurm that starts all machines."""
-    parts = dict(by_machine(found))
+    (_, first), (_, others) = (parts := by_machine(found))[0], parts[-1]
     lines = [
         "#!/bin/bash",
         f"#SBATCH --nodes={found.machines}",
@@ -40,13 +52,14 @@ def slurm(found: Served) -> str:
         'export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
     ]
     text = command_text(found.words, found.said)
-    if found.launcher.id == "vllm":
-        others = parts["other machines"]
-        lines += ['srun --overlap --nodes=1 --ntasks=1 -w "$HEAD" ' + f"ray start --head --port={RAY_PORT} --block &"]
-        lines += ["sleep 15"]
-        rest = found.machines - 1
-        lines += [f'srun --overlap --nodes={rest} --ntasks={rest} --exclude="$HEAD" {others} &', "sleep 15"]
-        lines += [f'srun --overlap --nodes=1 --ntasks=1 -w "$HEAD" {text}']
+    rest, on_first = found.machines - 1, 'srun --overlap --nodes=1 --ntasks=1 -w "$HEAD"'
+    on_others = f'srun --overlap --nodes={rest} --ntasks={rest} --exclude="$HEAD"'
+    if by_ray(found):
+        lines += [f"{on_first} ray start --head --port={RAY_PORT} --block &", "sleep 15"]
+        lines += [f"{on_others} {others} &", "sleep 15", f"{on_first} {text}"]
+    elif found.launcher.id == "vllm":
+        counted = script("RANK=$((SLURM_NODEID + 1))\n" + others)
+        lines += [f"{on_others} {counted} &", f"{on_first} {first}"]
     elif found.launcher.id == "tensorrt-llm":
         lines += [f"srun --mpi=pmix trtllm-llmapi-launch {text}"]
     else:
@@ -56,7 +69,12 @@ def slurm(found: Served) -> str:
 
 def everywhere(text: str) -> str:
     """Return a command that runs a text once on each machine, with the names that Slurm sets there."""
-    return f"srun bash -c \"$(cat <<'RUN'\n{text}\nRUN\n)\""
+    return f"srun {script(text)}"
+
+
+def script(text: str) -> str:
+    """Return a command that runs the lines of a text, whatever quotes stand in it."""
+    return f"bash -c \"$(cat <<'RUN'\n{text}\nRUN\n)\""
 
 
 def kubernetes(found: Served, *, vendor: str, replicas: int) -> str:

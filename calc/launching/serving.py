@@ -55,8 +55,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     model, loading, warnings = weights_of(filled, facts, launcher)
     asked = dict(choices(scenario, report, facts, launcher)) | ({"loading": loading} if loading else {})
     if machines > 1:
-        asked |= {"machines": machines, "rank": "$RANK", "address": f"{HEAD}:{PORT}", "ray": "ray"}
-    version = str(filled.get("engine_version") or "")
+        asked |= {"machines": machines, "rank": "$RANK", "head": HEAD, "address": f"{HEAD}:{PORT}", "ray": "ray"}
+    version = str(scenario.get("engine_version") or "")  # what is filled in is the first of an era that goes on
     files: list[tuple[str, str]] = []
     if launcher.id == "tensorrt-llm":
         files.append(("options.yaml", trtllm_options(filled, facts.engine(filled["engine"]))))
@@ -202,7 +202,8 @@ def weights_of(filled: Mapping[str, Any], facts: Catalog, launcher: Launcher) ->
     own = published_format(model.config, known_architecture(facts, model.id), facts.number_format)
     base = own.base.id if isinstance(own, Recipe) else own.id
     if launcher.id == "llama.cpp":
-        form = facts.weights_format(weights) if isinstance(weights, str) and weights != PUBLISHED else None
+        named = base if weights == PUBLISHED else weights
+        form = facts.weights_format(named) if isinstance(named, str) and named not in SIXTEEN_BIT else None
         shown = form.name.replace(" ", "_") if isinstance(form, Mixture | NumberFormat) else "BF16"
         file = f"{FOLDER}/{model.id}-{shown}.gguf"
         return file, None, [own_weights(file, model.name, shown)]

@@ -121,6 +121,8 @@ def configuration(filled: Mapping[str, Any], *, machines: int, devices: int) -> 
             f"  offload_param_device: {'cpu' if 'parameters' in waits else 'none'}",
             f"  gradient_accumulation_steps: {filled['gradient_accumulation']}",
         ]
+        if machines > 1:  # accelerate is started on each; by itself it would reach the others from a list, by pdsh
+            lines.append("  deepspeed_multinode_launcher: standard")
     return "\n".join(lines) + "\n"
 
 

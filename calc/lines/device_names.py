@@ -15,6 +15,7 @@ from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
+MACHINE_WORDS = 4  # of a machine's name: a4x-maxgpu-4g-metal
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
     "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
@@ -35,6 +36,7 @@ COMPUTERS = frozenset(
 )
 OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
 SHORT, LONGER = re.compile(r"[a-z]\d"), re.compile(r"-(?!gpus?\b|cards?\b)[a-z]{3}")  # a2-highgpu-8g has no A2
+TIMES = re.compile(r"x\d{1,2}")  # a count behind a name
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
@@ -124,10 +126,11 @@ class DeviceNames:
 
         A smaller number counts machines: 2 x DGX H100 have sixteen.
         """
-        for window in joined(line, words(line), FEW_WORDS):
+        for window in joined(line, words(line), MACHINE_WORDS):
             start, end = window[0].start, window[-1].end
             found = self.catalog.lookup("machines", line.small[start:end])
-            if found is None or not (window[0].text[0].isalpha() and re.search("[a-z]", window[-1].text)):
+            one_word = " " not in line.small[start:end]  # g2-standard-48; a number apart is another's: RTX 3090 8
+            if found is None or not (window[0].text[0].isalpha() and (one_word or re.search("[a-z]", window[-1].text))):
                 continue
             named = self.catalog.machine(found)
             if named.devices < 2 and named.kind != "cloud":  # a desktop is said by its chip and its memory
@@ -198,6 +201,8 @@ class DeviceNames:
     def names_device(self, window: list[Piece]) -> bool:
         """Return whether words begin and end as a name does, and are not a size alone."""
         first, last = window[0].text, window[-1].text
+        if TIMES.fullmatch(last) and any(re.search(r"\d", piece.text) for piece in window[:-1]):
+            return False  # 3090 24gb x2, and not EVO-X2
         if last in OF_MEMORY and not sizes_in(window):  # A100 memory
             return False
         ends = first[0].isalnum() and not SAID_BESIDE.fullmatch(first) and not re.fullmatch(r"\d{1,2}", first)

@@ -1,7 +1,8 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
+from calc.lines.layout import DEGREES, take_layout
 from calc.lines.quantities import Quantity
-from calc.lines.reader import MONEY, TRAINED, Chip, Reader
+from calc.lines.reader import MONEY, TIMES, TRAINED, Chip, Reader
 from calc.planning.support import format_of_bits
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
@@ -10,20 +11,25 @@ from calc.units import read_count
 PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "fp32": "fp32"}
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "samples", "epochs")
-# What a plan is asked to keep, by the questions that have a field for it.
-NEEDS = (
-    dict.fromkeys((*MONEY, "tokens_per_s_each"), ("models", "hardware"))
-    | dict.fromkeys(("requests_per_s", "rents"), ("hardware",))
+RUN = ("fits", "speed", "cost")  # questions of one scenario of inference
+# The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
+TAKEN_BY = (
+    dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
+    | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
     | {"days": ("deadline",)}
+    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction"), RUN)
+    | {"offload": ("training", "duration"), "prefix_hit_rate": ("speed", "cost")}
 )
-HOST = ("host_memory", "processor")
+# Words that say nothing where the line names what they are about.
+BESIDE = {"serves": ("adapters",), "speculates": ("speculation", "draft")}
+ALSO = ("host_memory", "processor", "draft", "gpu_layers", "experts_on_host")
 SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
-ON_HOST = ("fits", "speed", "cost")  # where something may stay in its memory
 
 
 def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
+    take_layout(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
@@ -40,8 +46,17 @@ def take(reader: Reader, kind: str | None) -> None:
             if reader.names.of_caches(str(chip.value)):
                 reader.line.claim(chip.start, chip.end)
                 reader.chips.append(chip._replace(field="kv_cache"))
-        elif chip.field in HOST and (kind not in ON_HOST or reader.value("engine") not in (None, HOST_ENGINE)):
+        elif chip.field in ALSO and not in_run(reader, chip, kind):
             reader.give_back(chip)
+
+
+def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
+    """Return whether a question has a field for a part of the host, what stays there, or the model that drafts."""
+    if chip.field == "draft":
+        return kind in RUN and reader.value("speculation") is None
+    if chip.field in ("gpu_layers", "experts_on_host"):
+        return chip.value == 0 or (kind in RUN and reader.value("engine") in (None, HOST_ENGINE))
+    return kind in (*RUN, "models") and reader.value("engine") in (None, HOST_ENGINE)
 
 
 def retake(reader: Reader, chip: Chip) -> None:
@@ -66,10 +81,12 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return None, None
     if field == "of":
         return (None if kind == "limit" else ""), None
-    if field == "accelerators":
-        return ("" if reader.value(field) else field), value
-    if field in NEEDS:
-        return (field if kind in NEEDS[field] else ""), value
+    if field in DEGREES:
+        return None, None
+    if field in TAKEN_BY:
+        return (field if kind in TAKEN_BY[field] else ""), value
+    if field in BESIDE:
+        return (None if any(reader.value(name) for name in BESIDE[field]) else ""), None
     if field in ("text_only", "videos"):
         return shown(reader, field, value, kind)
     return trained(reader, field, value) if kind in TRAINED else served(reader, field, value)
@@ -105,6 +122,8 @@ def served(reader: Reader, field: str, value: object) -> tuple[str | None, objec
         return None, value
     if field == "training_tokens":
         return "context_tokens", read_count(str(value), binary=True)
+    if field == "rank":
+        return (field if reader.value("adapters") else ""), value
     if field == "bits":
         return "weights", weights_of(reader, value)
     return ("sequences" if field == "batch" else field, value) if field in INFERENCE else ("", None)

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
+from calc.lines.parts import NUMBER
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
     r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference"
     r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
-SIZE = r"\b(\d[\d,]*(?:\.\d+)?)\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
+SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
@@ -21,6 +22,26 @@ MEMORY = re.compile(
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
 MOST_WORDS = 4  # of a processor's name
+ALL_EXPERTS = "all"
+THERE = r"(?:on|in) (?:the )?(?:cpu|ram|host|system (?:ram|memory))"
+NGL = r"(?<!\S)(?:-ngl|--n-gpu-layers|--gpu-layers)[ =]+(\d{1,4})\b"
+PLACED = (
+    ("experts_on_host", re.compile(r"--n-cpu-moe[ =]+(\d{1,3})\b")),
+    ("experts_on_host", re.compile(rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?{THERE}\b")),
+    ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
+)
+EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
+
+
+def read_placed(line: Line) -> Iterator[tuple[int, int, str, object]]:
+    """Iterate over what stays in the host's memory, with its place, claimed: --n-cpu-moe 20, 30 layers on gpu."""
+    for field, pattern in PLACED:
+        for match in line.found(pattern):
+            said = next((int(group) for group in match.groups() if group), None)
+            if field == "gpu_layers" and said is not None:  # llama.cpp's flag counts the output as one layer more
+                said -= match[0].startswith("-")
+            line.claim(*match.span())
+            yield *match.span(), field, ALL_EXPERTS if said is None else said
 
 
 def read_alone(line: Line) -> tuple[int, int] | None:
@@ -33,8 +54,17 @@ def read_alone(line: Line) -> tuple[int, int] | None:
 
 
 def read_processor(line: Line, names: Names) -> Name | None:
-    """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K."""
-    return next(names.listed(line, "processors", MOST_WORDS), None)
+    """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K.
+
+    An EPYC that is not known itself is taken for the one of its series, which has the same channels of memory.
+    """
+    if found := next(names.listed(line, "processors", MOST_WORDS), None):
+        return found
+    for match in line.found(EPYC):
+        if known := names.catalog.lookup("processors", f"EPYC {match[1]}00{match[2]}"):
+            line.claim(*match.span())
+            return Name(*match.span(), kind="processors", id=known)
+    return None
 
 
 def read_host(line: Line, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:

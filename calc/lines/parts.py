@@ -1,6 +1,6 @@
 """Parts of which the patterns of quantities are made: numbers, units, and words for people, lengths and money."""
 
-NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+NUMBER = r"(\d+(?:,\d+)*(?:\.\d+)?)"
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
     r"(?:tok(?:en)?s?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
@@ -19,6 +19,11 @@ AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[n
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
 A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
+OF_REQUESTS = (
+    r"(?:req(?:uest)?s?|queries|calls|docs?|documents?|texts?|images?|pages?|sentences?|embeddings?|chunks?|passages?)"
+)
+WAIT = r"(?:(?:in|within|under|below|of|at most|less than|max(?:imum)?|up to|<=?|=|:)\s*)*"  # no longer than so long
+SECONDS = r"(ms|milliseconds?|s|sec(?:onds?)?)\b"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
     r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
@@ -29,3 +34,16 @@ OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\
 DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
 NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
+PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"
+DIVIDED = (
+    ("tensor", r"tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp"),
+    ("pipeline", r"pipeline[-_ ]parallel(?:ism)?(?:[-_ ]size)?|pp"),
+    ("data", r"data[-_ ]parallel(?:ism)?(?:[-_ ]size)?|dp"),
+)  # by the field of a layout
+DEGREE = rf"\s*(?:[=:]|of)?\s*{NUMBER}\b"
+ADAPTERS = r"(?:q?lora\s+adapters?|adapters|loras)"
+DRAFTED = (("mtp", r"mtp|multi[- ]token[- ]prediction"), ("eagle", r"eagle(?:[- ]?3)?"), ("ngram", r"n-?gram"))
+SPECULATES = r"(?:\s+speculat\w+)?(?:\s+decod\w+)?"
+OFFLOADED = r"(?:cpu[- ])?offload(?:ing|ed)?"
+OPTIMIZER = r"optimi[sz]er(?:\s+states?)?\b"
+OF_DEVICE = r"(?:gpu[-_ ]memory[-_ ]utilization|mem[-_ ]fraction[-_ ]static)"  # the share that an engine takes

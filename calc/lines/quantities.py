@@ -7,28 +7,52 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from calc.lines.amounts import (
+    amount,
+    bits_each,
+    each_second,
+    in_days,
+    named,
+    percent,
+    plainly,
+    said,
+    seconds,
+    spelt,
+    tokens,
+    written,
+)
 from calc.lines.line import Line
 from calc.lines.parts import (
     A_SECOND,
+    ADAPTERS,
     AT_ONCE,
     BATCH,
     CONTEXT,
     COUNT,
+    DEGREE,
+    DIVIDED,
     DOLLARS,
+    DRAFTED,
     HOW_MANY,
-    LARGE,
     MOST,
     NO_DOLLARS,
     NO_NUMBER,
     NUMBER,
     OF_CONTEXT,
     OF_PEOPLE,
+    OF_REQUESTS,
     OF_SAMPLES,
+    OFFLOADED,
+    OPTIMIZER,
     PEOPLE,
     PER_SECOND,
+    PER_TOKEN,
+    SECONDS,
+    SPECULATES,
+    SPELT,
+    WAIT,
     WINDOW,
 )
-from calc.units import read_count
 
 
 class Quantity(NamedTuple):
@@ -38,61 +62,6 @@ class Quantity(NamedTuple):
     end: int
     field: str
     value: object
-
-
-def tokens(match: re.Match[str]) -> object:
-    """Return a count of tokens of a context, of which a k is 1,024."""
-    return counted(match, binary=True)
-
-
-def plainly(match: re.Match[str]) -> object:
-    """Return a count of people or money, of which a k is a thousand."""
-    return counted(match, binary=False)
-
-
-def counted(match: re.Match[str], *, binary: bool) -> object:
-    """Return the count that a match's first groups are, None for none."""
-    number, *rest = [group for group in match.groups() if group]
-    unit = rest[0] if rest else ""
-    return read_count(number + LARGE.get(unit, unit)[:1], binary=binary)
-
-
-def amount(match: re.Match[str]) -> object:
-    """Return a number, maybe of thousands."""
-    number, *rest = [group for group in match.groups() if group]
-    return float(number.replace(",", "")) * (1000 if rest and rest[0] == "k" else 1)
-
-
-def each_second(match: re.Match[str]) -> object:
-    """Return how many come in a second, of a number of them in a second, a minute, an hour or a day."""
-    several = {"k": 1000, "m": 1e6}.get(match[2], 1)
-    return float(match[1].replace(",", "")) * several / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
-
-
-def in_days(match: re.Match[str]) -> object:
-    """Return the days of a time in which something has to be done: in 30 days, within a week."""
-    number = float(match[1].replace(",", "")) if match[1] else OF_PEOPLE.get(match[2], 1)
-    return number * {"hour": 1 / 24, "day": 1, "week": 7, "month": 30}[match[3]]
-
-
-def spelt(match: re.Match[str]) -> object:
-    """Return a count that is written as a word."""
-    return OF_PEOPLE[match[1]]
-
-
-def written(match: re.Match[str]) -> object:
-    """Return a count as it is written, which is of a context or of a data set: 1m, 15t."""
-    return match[1] + LARGE.get(match[2], match[2])[0]
-
-
-def said(value: object) -> Callable[[re.Match[str]], object]:
-    """Return a reader for which a pattern always means one value."""
-    return lambda _: value
-
-
-def named(match: re.Match[str]) -> object:
-    """Return what a match's last group says."""
-    return next(group for group in reversed(match.groups()) if group)
 
 
 Rule = tuple[str, str, Callable[[re.Match[str]], object]]  # a field, a pattern, and what reads its match
@@ -117,10 +86,14 @@ RULES: tuple[Rule, ...] = (
         rf"(?![\d,.]*\s*{NO_DOLLARS})",
         amount,
     ),
-    # Speeds: a number is a need, the unit alone a question.
+    # Speeds and waits: a number is a need, the unit alone a question.
+    ("tpot_s", rf"\b(?:tpot|itl|inter[- ]token latency)\s*{WAIT}{NUMBER}\s*{SECONDS}(?:\s*{PER_TOKEN})?", seconds),
+    ("tpot_s", rf"(?:\blatency\s*)?{WAIT}\b{NUMBER}\s*{SECONDS}\s*{PER_TOKEN}(?:\s*latency\b)?", seconds),
+    ("ttft_s", rf"\b(?:ttft|(?:time to )?first token)\s*{WAIT}{NUMBER}\s*{SECONDS}", seconds),
+    ("ttft_s", rf"{WAIT}\b{NUMBER}\s*{SECONDS}\s*(?:ttft|(?:time )?to (?:the )?first token)\b", seconds),
     (
         "requests_per_s",
-        rf"\b{NUMBER}\s?([km])?\s*(?:req(?:uest)?s?|queries|calls)\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
+        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
         each_second,
     ),
     ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
@@ -145,6 +118,8 @@ RULES: tuple[Rule, ...] = (
     ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
     ("asks", r"\bgeneration rate\b|\btokens? rate\b", said("speed")),
     ("asks", rf"\b{A_SECOND}", said("speed")),
+    ("hours_a_day", r"\b24\s*(?:/|x)\s*7\b|\b(?:a)?round the clock\b", said(24)),
+    ("hours_a_day", rf"\b{NUMBER}\s*h(?:ours?|rs?)?\s*(?:/|per|an?|each|every)\s*(?:work(?:ing)?\s*)?day\b", amount),
     # How long a run takes, and how many tokens it reads.
     (
         "training_tokens",
@@ -174,7 +149,11 @@ RULES: tuple[Rule, ...] = (
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
     # Lengths.
-    ("prompt_tokens", rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?:\s*tokens?)?", tokens),
+    (
+        "prompt_tokens",
+        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?!\s+of\s+\d)(?:\s*tokens?)?",
+        tokens,
+    ),
     ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     (
         "output_tokens",
@@ -188,7 +167,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
-    ("context_tokens", rf"\b{NUMBER}\s?(k)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
+    ("context_tokens", rf"\b{NUMBER}\s?(k|m|million)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
@@ -224,12 +203,14 @@ RULES: tuple[Rule, ...] = (
         said("sequences"),
     ),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
+    ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (
         "of",
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",
         said("context_tokens"),
     ),
+    ("of", r"\b(?:what|which)\s+(?:context|ctx)\b(?!\s+(?:window|length|size))", said("context_tokens")),
     ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
@@ -240,7 +221,20 @@ RULES: tuple[Rule, ...] = (
         r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
         said("cost"),
     ),
-    ("accelerators", rf"-{{0,2}}\b(?:tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp)\s*[=:]?\s*{NUMBER}\b", plainly),
+    # How it is divided, as people and the flags of engines have it.
+    *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
+    # What is served beside the model, and what drafts its tokens.
+    ("adapters", rf"\b(?:multi[- ]?lora\W+)?{NUMBER}\s*(?:(?:custom|different)\s+)?{ADAPTERS}\b", plainly),
+    ("serves", r"\bmulti[- ]?loras?\b", said(True)),
+    *(("speculation", rf"\b(?:with\s+)?(?:{words})\b{SPECULATES}", said(method)) for method, words in DRAFTED),
+    ("speculates", r"\bspeculat(?:ive|ion)\b(?:[- ]decod\w+)?", said(True)),
+    (
+        "memory_fraction",
+        r"-{0,2}\b(?:gpu[-_ ]memory[-_ ]utilization|mem[-_ ]fraction[-_ ]static)\s*[=:]?\s*([01]?\.\d+)\b",
+        amount,
+    ),
+    ("prefix_hit_rate", rf"\b{NUMBER}\s?%\s*(?:(?:prefix|cache)\s+)*hits?\b(?:\s*rate\b)?", percent),
+    ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", spelt),
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", plainly),
     # How it is trained.
     ("method", r"\bq-?lora\b", said("qlora")),
@@ -259,10 +253,12 @@ RULES: tuple[Rule, ...] = (
     ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),
     ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
     ("checkpointing", r"\b(?:gradient|activation)[-_ ]checkpointing\b", said("full")),
+    ("offload", rf"\b{OFFLOADED}\s+(?:the\s+)?{OPTIMIZER}|\b{OPTIMIZER}\s+{OFFLOADED}\b", said("optimizer")),
+    ("offload", rf"\b{OFFLOADED}\b(?:\s+to\s+(?:the\s+)?(?:cpu|ram|host))?", said("all")),
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
     (
         "trains",
-        r"\b(?:fine[- ]?tun\w*|finetun\w*|train\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
         said(True),
     ),
     # What a model that sees is shown.
@@ -274,6 +270,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("videos", r"\b(?:no|without) videos?\b", said(False)),
     # Number formats by their bits; names of formats are the catalogue's.
+    ("bits_per_weight", r"(?<![\w.,])(\d{1,2}(?:\.\d+)?)\s?(?:bpw|bits?\s*(?:per|/|a)\s*weight)\b", bits_each),
     ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
 )

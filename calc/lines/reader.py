@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, Count, Name
-from calc.lines.host import read_alone, read_host, read_processor
+from calc.lines.drafting import read_draft
+from calc.lines.host import read_alone, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import count_apart, in_laptop, is_another, of_size
@@ -14,6 +15,7 @@ from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, 
 from calc.units import GIB
 
 TRAINED = ("training", "duration", "deadline")
+TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -36,12 +38,14 @@ class Reader:
         self.missing: list[str] = []
         self.taken: dict[str, object] = {}
         self.of_another = self.of_memory = False
+        self.chips += [Chip(start, end, field, value) for start, end, field, value in read_placed(self.line)]
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
         self.amounts = list(quantities(self.line))
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
         self.read_program("engines", "engine")
+        self.read_draft()
         self.read_models_and_devices()
         self.read_program("frameworks", "framework")
         self.leave_unknown()
@@ -91,6 +95,11 @@ class Reader:
         """Read the engine, before models with a word of its name, or the framework of training, after them."""
         if found := next(self.names.listed(self.line, kind, 3), None):
             self.add(found, field, found.id)
+
+    def read_draft(self) -> None:
+        """Read the model that drafts, before its name is taken for that of the one that answers."""
+        if found := read_draft(self.line, self.names):
+            self.add(found, "draft", found.id, found.others)
 
     def count_nodes(self) -> None:
         """Take the devices of all machines where a line says how many there are of these."""
@@ -208,6 +217,8 @@ class Reader:
     def trains(self) -> bool:
         """Whether the line is about training."""
         fields = {amount.field for amount in self.amounts}
+        if "adapters" in fields:
+            fields.discard("rank")  # of what is served
         framework = self.value("framework") not in (None, "transformers")
         return (
             framework
@@ -222,7 +233,7 @@ class Reader:
             self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
             return None
         wants = [str(want.value) for want in self.wants]
-        wants += ["speed" for amount in self.amounts if amount.field == "tokens_per_s_each"]
+        wants += ["speed" for amount in self.amounts if amount.field in TIMES]
         if self.trains:
             if self.value("accelerators") is None and any(amount.field == "days" for amount in self.amounts):
                 return self.needing("deadline")

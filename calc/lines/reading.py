@@ -6,8 +6,9 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.lines.fielding import take
-from calc.lines.reader import TRAINED, Reader
-from calc.lines.settling import ON_PROCESSORS
+from calc.lines.layout import layout
+from calc.lines.reader import TIMES, TRAINED, Reader
+from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
@@ -25,6 +26,7 @@ RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer",
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
+FEWEST_OF_A_STAGE = 4  # micro-batches
 
 
 def read_single(text: object) -> dict[str, Any]:
@@ -83,17 +85,38 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", "gpu_layers", *SHOWN)
-    scenario = said(reader, names) | host(reader)
+    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", *SHOWN)
+    scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
-    if reader.alone:
+    if reader.alone or ON_HOST & scenario.keys():
         scenario.setdefault("engine", ON_PROCESSORS)
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
     if kind in TIMED:
         return scenario | said(reader, LENGTHS)
     return scenario | lengths(reader)
+
+
+def placed(reader: Reader) -> dict[str, object]:
+    """Return what a line leaves in the host's memory; more layers on devices than there are leave nothing there."""
+    found = said(reader, ("gpu_layers", "experts_on_host"))
+    layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
+    return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
+
+
+def beside(reader: Reader) -> dict[str, object]:
+    """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
+    found = said(reader, ("memory_fraction", "prefix_hit_rate"))
+    if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
+        found["weights"] = {"bits_per_weight": bits}
+    if (adapters := reader.value("adapters")) is not None:
+        found["adapters_served"] = {"count": adapters, **said(reader, ("rank",))}
+    if (draft := reader.value("draft")) is not None:
+        found["speculation"] = {"method": "draft", "model": draft}
+    elif (method := reader.value("speculation")) is not None:
+        found["speculation"] = {"method": method}
+    return found
 
 
 def host(reader: Reader) -> dict[str, object]:
@@ -107,22 +130,28 @@ def host(reader: Reader) -> dict[str, object]:
 def trained(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of training that a line makes."""
     names = ("model", "accelerator", "accelerators", "framework", "method", "precision", "base_weights", "optimizer")
-    scenario = {"workload": "training", **said(reader, names)}
+    scenario = {"workload": "training", **said(reader, names), **layout(reader)}
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY
-    several = (reader.count("accelerators") or 1) > 1
+    writes = known_architecture(reader.facts, str(scenario["model"])).writes  # what only reads is small
+    several = (reader.count("accelerators") or 1) > 1 and "parallelism" not in scenario
     usual: dict[str, object] = {
-        "method": "full" if kind == "duration" and anew else "qlora",
+        "method": "full" if (kind == "duration" and anew) or not writes else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
     }
+    if (stages := reader.count("pipeline") or 1) > 1:  # of which fewer would leave stages idle (GPipe, section 2.3)
+        usual["gradient_accumulation"] = FEWEST_OF_A_STAGE * stages
     for name, value in usual.items():
         if name not in scenario:
             reader.taken[name] = scenario[name] = value
     if kind == "duration" or reader.value("samples"):
         read_data(reader, scenario, anew=anew)
+    if offload := reader.value("offload"):
+        shared = offload == "all" and scenario.get("sharding") == "zero-3"  # without it no parameters can be
+        scenario["offload"] = ["optimizer", "parameters"] if shared else ["optimizer"]
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
@@ -164,9 +193,9 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
     question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
     if kind == "models":
-        question["have"] = said(reader, ("accelerator", "accelerators"))
+        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
-    fields = {"users": "sequences", "tokens_per_s_each": "tokens_per_s_each", "requests_per_s": "requests_per_s"}
+    fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":

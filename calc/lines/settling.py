@@ -47,7 +47,7 @@ def settled(scenario: Scenario, kind: str) -> Settled:
         asked["accelerators"] = found["accelerators"] or 1
     elif "weights" not in asked and kind != "cache" and asked.get("workload") != "training":
         found["weights"] = asked["weights"] = first_format(asked)
-    if "host" in asked and "accelerator" in asked:
+    if "host" in asked and "accelerator" in asked and not ON_HOST & asked.keys():
         kept = on_host(asked)
         asked |= kept
         found |= kept
@@ -91,6 +91,8 @@ def smallest(scenario: Scenario) -> object:
     if engine in (None, "none"):
         return PUBLISHED
     published: Any = estimate(scenario, repairs=False)
+    if published["scenario"]["engine"] == "none":  # no engine is known to serve the device: a TPU, Trainium
+        return PUBLISHED
     weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
     if published["scenario"]["engine"] != engine or published["runs"] is False:

@@ -3,7 +3,7 @@
 add model PATH REPOSITORY [KEY=VALUE ...]   from a config.json, or a folder with one; parameters=COUNT is the maker's
 add accelerator NAME KEY=VALUE ...          vendor, segment, architecture, released, availability, source,
                                             memory="24 GiB", bandwidth="900 GB/s", bf16="120 TFLOPS", and what else
-                                            CONTRIBUTING.md lists
+                                            CONTRIBUTING.md lists; aliases="Example 24, Ex 24"
 stale                                       what is due to be looked at again, as Markdown; nothing where nothing is
 
 What is added is checked like everything in the catalogue, and left out if it is not sound.

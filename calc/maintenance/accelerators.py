@@ -34,10 +34,10 @@ def entry_of(name: str, facts: Mapping[str, str]) -> dict[str, object]:
     """Return an entry: what the schema names as facts with their basis, and all else as it is."""
     entry: dict[str, object] = {
         "name": name,
-        "aliases": [],
         **{k: v for k, v in facts.items() if k not in ACCELERATOR_FACTS},
+        "aliases": [alias.strip() for alias in facts.get("aliases", "").split(",") if alias.strip()],
+        "checked": datetime.date.today(),
     }
-    entry["checked"] = datetime.date.today()
     return entry | {key: fact_of(key, facts[key]) for key in ACCELERATOR_FACTS if key in facts}
 
 

@@ -106,6 +106,12 @@ def file_for(config: Mapping[str, object], folder: Path = DATA) -> Path:
     return most if most and counts[most] else folder / "models" / f"{family.replace('_', '-').casefold()}.toml"
 
 
+def of_same_shape(config: Mapping[str, object]) -> str:
+    """Return the name of a model of the catalogue that has a config's shape, empty where none has."""
+    family = [model for model in catalog().models() if model.config.get("model_type") == config.get("model_type")]
+    return next((model.name for model in family if needed(dict(model.config)) == needed(config)), "")
+
+
 def add(path: Path, repository: str, known: Mapping[str, str], folder: Path = DATA) -> str:
     """Write the entry of the model at `path` into its family's file; return what was written and what it computes.
 
@@ -123,6 +129,10 @@ def add(path: Path, repository: str, known: Mapping[str, str], folder: Path = DA
     entry_id, target = id_of(repository), file_for(config, folder)
     append(target, table_text([entry_id], entry_of(config, repository, **more)), folder)
     lines = [f"{entry_id} stands in {target.name} now: {total:,} parameters"]
+    if twin := of_same_shape(config):
+        lines.append(
+            f"{twin} has the same shape: where this is a finetune of it, its place is among the finetunes there"
+        )
     if stated:
         lines.append(f"the weights beside it have {stated:,} bytes, {8 * stated / total:.2f} bits a parameter")
     if counted and folder == DATA:

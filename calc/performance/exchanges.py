@@ -14,6 +14,7 @@ from calc.memory.training.elements import Held, held
 from calc.memory.training.plan import (
     FULL,
     GRADIENTS,
+    HEADS,
     NO_CHECKPOINTS,
     NONE,
     PARAMETERS,
@@ -146,12 +147,23 @@ def of_tensor_ranks(
 def of_context_ranks(
     plan: Plan, attention: Attention, count: int, forward: list[Counted], again: list[Counted], backward: list[Counted]
 ) -> None:
-    """Add keys and values that go round, and their gradients in the backward pass."""
+    """Add keys and values that go round, and their gradients in the backward pass; or heads for tokens, there and back.
+
+    A rank that has some heads of all tokens (arXiv:2309.14509, section 3.2) sends queries, keys and values, and gets
+    what attention gives; backward goes the other way.
+    """
     ranks, sizes = plan.layout.context, attention.head_dim + (attention.value_dim or attention.head_dim)
     heads = local_heads(attention.kv_heads, plan.layout.tensor)
+    again_too = [again] if plan.checkpointing == FULL else []
+    if plan.context_exchange == HEADS:
+        sent = float(plan.batch.rows * sizes * (local_heads(attention.heads, plan.layout.tensor) + heads))
+        swapped = Collective("Heads for tokens, and back", ALL_TO_ALL, sent * plan.scheme.compute, ranks, group=CONTEXT)
+        for place in (forward, *again_too, backward):
+            place.append(Counted(swapped, count))
+        return
     every = float(ranks * plan.batch.rows * heads * sizes * plan.scheme.compute)
     passed = Counted(Collective("Keys and values go round", ALL_GATHER, every, ranks, group=CONTEXT), count)
-    for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
+    for place in (forward, *again_too, backward):
         place.append(passed)
     name = "Gradients of keys and values go round"
     backward.append(Counted(Collective(name, REDUCE_SCATTER, every, ranks, group=CONTEXT), count))

@@ -287,7 +287,7 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
     demand = passes.demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
     demand = demand._replace(adapters=None)
     layout = passes.layout._replace(pipeline=1, context=1)
-    schedule = passes.schedule._replace(weights=draft.weights, found={})
+    schedule = passes.schedule._replace(weights=draft.weights, found={}, found_grouped={})
     if not schedule.of("drafts_apart"):
         schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
     model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer
 from calc.architecture.stages import local_heads
-from calc.architecture.tensors import SPLIT_OUT
 from calc.catalog.records import NumberFormat
 from calc.memory.budget import Layout
 from calc.memory.kv_cache import entry_bytes
@@ -174,16 +173,8 @@ def reductions_of(
     """
     hidden = architecture.hidden_size * element_bytes
     yield Reduction("Sum over tensor ranks", rows, hidden), blocks_of(kind)
-    if norms_widely(kind):
+    if kind.attention is not None and kind.attention.normed_together:
         yield Reduction("Squares of queries and keys", rows, SQUARES * SUM_BYTES), 1
-
-
-def norms_widely(kind: Layer) -> bool:
-    """Return whether a layer norms its queries and keys over all heads together, as OLMo 2 and MiniMax M2 do."""
-    return any(
-        tensor.name == "self_attn.q_norm.weight" and tensor.split == SPLIT_OUT and len(tensor.shape) == 1
-        for tensor in kind.tensors
-    )
 
 
 def blocks_of(kind: Layer) -> int:

@@ -5,6 +5,7 @@ what the host does between steps and for each sequence, and whether it launches 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
@@ -142,7 +143,16 @@ def schedule_of(
     backend: str = "",
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
-    classes, ways = (*device_classes(accelerator, market, backend), era), (attention, "")
+    classes = (*device_classes(accelerator, market, backend), era)
+    return known_schedule(tuple(values.items()), classes, weights, attention)
+
+
+@lru_cache(maxsize=512)  # a search asks for the same of each number of devices
+def known_schedule(
+    items: tuple[tuple[str, float], ...], classes: tuple[str, ...], weights: Weights, attention: str
+) -> Schedule:
+    """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
+    values, ways = dict(items), (attention, "")
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)

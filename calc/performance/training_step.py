@@ -11,7 +11,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, Plan
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
 from calc.performance.device_rates import family_of, matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
 from calc.performance.kernels import kernels
@@ -53,11 +53,11 @@ class Pace:
             attention = self.of("flash_2_share")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")
-        if plan.layout.context > 1:
+        if plan.layout.context > 1 and plan.context_exchange == RING:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: self.of(PRODUCT_SHARE) * self.clock_share(accelerator),
+            PRODUCTS: min(self.of(PRODUCT_SHARE) * self.clock_share(accelerator), 1.0),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -74,12 +74,12 @@ class Pace:
         return self.values[name]
 
     def clock_share(self, accelerator: Accelerator) -> float:
-        """Return what the clock keeps of that of the measured device of its kind, which has more power for its rate."""
+        """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
         measured = family_of(accelerator).measured
         if not measured:
             return 1.0
         ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(measured[0]))
-        return float(min(ratio, 1.0) ** self.of("power_exponent"))
+        return float(ratio ** self.of("power_exponent"))
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.memory.prefix import Prefix
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.support import place_of
@@ -17,7 +16,8 @@ from calc.scenario.model import read_model
 from calc.scenario.reader import Reader, read_tokens
 
 NOTHING = Least(0, 0)
-READ = frozenset((*OF_HOST, "speculation", "arrivals", "concurrency"))  # fields with which a scenario has to be read
+READ = frozenset(("speculation", "arrivals", "concurrency"))  # fields with which a scenario has to be read
+PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
 
@@ -43,15 +43,7 @@ class Bound(NamedTuple):
     @property
     def cache(self) -> tuple[int, int]:
         """The bytes of a sequence's own cache, and those of them that a step reads; what all share is left out."""
-        if self.asked is None:
-            return 0, 0
-        demand = self.asked.demand
-        own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
-        return least_cache(
-            demand._replace(
-                sequences=1, tokens=demand.tokens - demand.prompt_tokens + own, prompt_tokens=own, prefix=Prefix()
-            )
-        )
+        return (0, 0) if self.asked is None else least_cache(self.asked.demand)
 
     @property
     def prompt(self) -> int:
@@ -111,7 +103,8 @@ class Bounds:
     def quick(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return the same, by the names of model and format alone where these say it."""
         known, sequences = self.least(scenario), scenario.get("sequences", 1)
-        if known is None or type(sequences) is not int or not READ.isdisjoint(scenario):
+        has_to_be_read = shared_with_host(scenario) or not READ.isdisjoint(scenario)
+        if known is None or type(sequences) is not int or has_to_be_read:
             return self.of(candidate, scenario)
         return Bound(None, known, known.read * candidate.devices.seconds_each_byte, given=sequences)
 
@@ -128,7 +121,7 @@ class Bounds:
 
         Layers may stand in the host's memory, and FP32 is halved by some engines.
         """
-        known = None if any(name in scenario for name in OF_HOST) else self.least(scenario)
+        known = None if shared_with_host(scenario) else self.least(scenario)
         return known.held if known else 0
 
     def least(self, scenario: Mapping[str, object]) -> Least | None:
@@ -143,6 +136,11 @@ class Bounds:
             halved = stored is not None and stored.id == "fp32"
             self.known[key] = None if stored is None or halved else least(read.architecture, stored)
         return self.known[key]
+
+
+def shared_with_host(scenario: Mapping[str, object]) -> bool:
+    """Return whether a model may stand in two memories: on devices, and in that of their host."""
+    return not PLACED.isdisjoint(scenario) and scenario.get("gpu_layers") != 0
 
 
 def longest_of(model: object, facts: Catalog) -> int | None:
@@ -162,7 +160,7 @@ def needed(scenario: Mapping[str, object]) -> Bound:
     sequences = scenario.get("sequences", 1)
     many = sequences if isinstance(sequences, int) else 10**7
     asked = asked._replace(demand=asked.demand._replace(sequences=many))
-    if asked.placement.on_host:  # what stands in the host's memory is not the device's
+    if asked.placement.on_host and not asked.placement.alone:  # what stands in the host's memory is not the device's
         return Bound(asked, NOTHING, 0.0)
     written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
     return Bound(asked, least(asked.demand.architecture, asked.demand.weights), 0.0, written)

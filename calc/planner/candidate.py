@@ -7,6 +7,8 @@ from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planning.support import known_on, place_of
 
+LAST = 10**9  # in the order of what is tried: what devices hold alone is faster
+
 
 class Own(NamedTuple):
     """What sequences need at least of devices, beside the time to read the weights."""
@@ -28,6 +30,8 @@ class Candidate(NamedTuple):
     rate: float | None = None  # tokens a second of a training run, where it was timed
     ideal: float | None = None  # that no way to train exceeds; None: what was timed is the fastest
     tight: bool = False  # a training run that is likely to fit and not certain
+    beside: dict[str, object] | None = None  # the scenario that comes last, with a part in the host's memory
+    undivided: bool = False  # which part stands there is not known yet
     sure: bool = False  # its first scenario, with what each replica is given, surely fits
     own: Own | None = None  # what its sequences need at least, None: not known
     spare_bytes: int | None = None  # that the first scenario leaves; None: not known
@@ -56,12 +60,13 @@ class Candidate(NamedTuple):
         return self._replace(scenarios=(first, *self.scenarios[1:]), share=share)
 
     def after(self) -> "Candidate | None":
-        """Return the candidate without its first scenario; None where that was the last."""
-        return (
-            self._replace(scenarios=self.scenarios[1:], share=None, speed=None, spare_bytes=None, sure=False)
-            if len(self.scenarios) > 1
-            else None
-        )
+        """Return the candidate without its first scenario, last with a part in the host's memory; None for none."""
+        left = self._replace(share=None, speed=None, spare_bytes=None, sure=False)
+        if len(self.scenarios) > 1:
+            return left._replace(scenarios=self.scenarios[1:])
+        if self.beside is None:
+            return None
+        return left._replace(scenarios=(self.beside,), beside=None, undivided=True, order=self.order + LAST)
 
 
 def named_engine(candidate: Candidate, facts: Catalog) -> str:

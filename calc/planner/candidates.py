@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.choices import MARKETS
 from calc.catalog.records import Accelerator, Mixture
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
+from calc.planner.beside_host import is_beside
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
 from calc.planner.question import Question, own_price
@@ -39,27 +41,40 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     if question.want == "layout":
         yield from layouts(question, facts)
         return
-    shared = {str(model): one_request(question, model, facts) for model in question.models}
+    read = {str(model): shared_by(question, model, facts) for model in question.models}
     order = 0
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
+        split = {engine: in_two_memories(question, facts, accelerator, engine) for engine, _ in found}
         for count in counts(question, accelerator):
             several = one.together(count)
+            where, most = placed(question, accelerator, count), most_replicas(question, count)
             for model in question.models:
+                architecture = read[str(model)]
+                asked = {**question.fields, **one_request(question, architecture), **where}
+                group = accelerator.id if question.want == "hardware" else str(model)
                 for engine, formats in found:
-                    asked = {**question.fields, **shared[str(model)]}
-                    base = {**asked, **placed(question, accelerator, count), "engine": engine}
-                    group = accelerator.id if question.want == "hardware" else str(model)
-                    most = most_replicas(question, count)
-                    for divided in (*attended_apart(question, facts, several, model=model, engine=engine), {}):
+                    base = {**asked, "engine": engine}
+                    for divided in (*attended_apart(question, facts, several, architecture, engine=engine), {}):
                         scenarios = tuple(
                             {**base, **divided, "model": model, "weights": weights} for weights in formats
                         )
-                        yield Candidate(group, several, scenarios, order, most_replicas=most)
+                        beside = {**base, **split[engine], "model": model} if split[engine] else None
+                        yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
                         order += 1
 
 
-def one_request(question: Question, model: object, facts: Catalog) -> dict[str, object]:
+def shared_by(question: Question, model: object, facts: Catalog) -> Architecture | None:
+    """Return the architecture of a model that many use at once; None where one alone does, or it cannot be read."""
+    if not question.need.shared:
+        return None
+    try:
+        return read_model(model, facts).architecture
+    except ScenarioError:
+        return None
+
+
+def one_request(question: Question, architecture: Architecture | None) -> dict[str, object]:
     """Return the field of what a replica is given, until that is known; none where nothing is shared.
 
     What comes at random is in a server at a time; a model that writes no text has no answers to follow there.
@@ -68,21 +83,17 @@ def one_request(question: Question, model: object, facts: Catalog) -> dict[str, 
         return {"sequences": 1}
     if question.need.mean_rate is None:
         return {}
-    return {"concurrency": 1} if read_model(model, facts).architecture.writes else {"sequences": 1}
+    return {"concurrency": 1} if architecture and architecture.writes else {"sequences": 1}
 
 
 def attended_apart(
-    question: Question, facts: Catalog, devices: Devices, *, model: object, engine: str
+    question: Question, facts: Catalog, devices: Devices, architecture: Architecture | None, *, engine: str
 ) -> list[dict[str, object]]:
     """Return data parallelism of attention for a model that many use at once, where tensor ranks repeat its cache."""
     takes = engine in SHARING_ENGINES or (
         engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
     )
-    if not question.need.shared or not takes or question.unlike or "parallelism" in question.fields:
-        return []
-    try:
-        architecture = read_model(model, facts).architecture
-    except ScenarioError:
+    if architecture is None or not takes or question.unlike or "parallelism" in question.fields:
         return []
     return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, devices.number)[:1]]
 
@@ -91,7 +102,7 @@ def most_replicas(question: Question, count: int) -> int:
     """Return how many replicas of so many devices there may be."""
     if not question.need.shared:
         return 1
-    if question.unlike:
+    if question.unlike or question.alone:
         return 1
     if question.have:
         return whole_count(question) // count
@@ -100,9 +111,20 @@ def most_replicas(question: Question, count: int) -> int:
 
 def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:
     """Return the fields of a scenario that say on what."""
-    if question.unlike:
+    if question.unlike or question.alone:
         return dict(question.have)
-    return {**question.have, "accelerator": accelerator.id, "accelerators": count}
+    have = {**question.have, "accelerator": accelerator.id, "accelerators": count}
+    if is_beside(question, accelerator, HOST_ENGINE):
+        del have["host"]  # where devices hold all of it
+    return have
+
+
+def in_two_memories(question: Question, facts: Catalog, accelerator: Accelerator, engine: str) -> dict[str, object]:
+    """Return the fields of a scenario with a part in the host's memory, in few bits; empty where none may be."""
+    if not is_beside(question, accelerator, engine):
+        return {}
+    weights = question.weights or formats(facts, HOST_ENGINE, accelerator)
+    return {"host": question.have["host"], "engine": HOST_ENGINE, "weights": weights[-1]}
 
 
 def lasting(facts: Catalog, device: str) -> bool:
@@ -119,22 +141,33 @@ def is_there(record: Accelerator, facts: Catalog) -> bool:
     return lasting(facts, record.id) or (record.availability == RENTED and unpriced)
 
 
+def all_there(facts: Catalog) -> list[Accelerator]:
+    """Return all devices that one gets today, found once for each loaded catalogue."""
+    known = facts.derived.get("devices that one gets")
+    if not isinstance(known, list):
+        known = [record for record in facts.accelerators() if is_there(record, facts)]
+        facts.derived["devices that one gets"] = known
+    return known
+
+
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
     if question.have:
         return [owned(question, facts)]
-    limits = question.limits
+    limits, named = question.limits, question.limits.accelerators
+    tried = [record for record in facts.accelerators() if record.id in named] if named else all_there(facts)
     return [
         record
-        for record in facts.accelerators()
-        if (record.id in limits.accelerators if limits.accelerators else is_there(record, facts))
-        and (not limits.vendors or record.vendor in limits.vendors)
+        for record in tried
+        if (not limits.vendors or record.vendor in limits.vendors)
         and (not limits.segments or record.segment in limits.segments)
     ]
 
 
 def owned(question: Question, facts: Catalog) -> Accelerator:
-    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first."""
+    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first, or the host."""
+    if question.alone:
+        return question.alone
     if question.unlike:
         return question.unlike[0]
     try:
@@ -151,7 +184,7 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
     Replicas that share what is asked may be of fewer devices than there are. Of boards that hold several, whole ones
     are bought.
     """
-    if question.unlike:
+    if question.unlike or question.alone:
         return (1,)  # all of them, which `devices` counts
     if question.have:
         given = whole_count(question)
@@ -186,6 +219,8 @@ def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Dev
             purchase=None if None in prices else sum(prices),
             unlike=question.unlike,
         )
+    if question.alone:
+        return Devices(accelerator, 1, rent_per_hour=None, purchase=question.account.purchase_price)
     return one_device(question, facts, accelerator)
 
 
@@ -238,9 +273,9 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
     count = counts(question, accelerator)[0]
     if "parallelism" in question.fields:
         raise ScenarioError("parallelism", 'does not apply: want "layout" looks for it')
-    shared = one_request(question, question.models[0], facts)
-    base = {**shared, **question.fields, **placed(question, accelerator, count), "model": question.models[0]}
     architecture = read_asked(Reader({"model": question.models[0]})).demand.architecture
+    shared = one_request(question, architecture)
+    base = {**shared, **question.fields, **placed(question, accelerator, count), "model": question.models[0]}
     own = devices(question, facts, accelerator).together(count)
     found = [
         Layout(tensor=tensor, pipeline=count // tensor // data, data=data, expert=expert)

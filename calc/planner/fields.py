@@ -40,6 +40,13 @@ def listed(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
+def some(value: object, field: str) -> tuple[object, ...]:
+    """Return the same of a field that must name one at least."""
+    if not (items := listed(value)):
+        raise ScenarioError(field, "must name one at least")
+    return items
+
+
 def amount(given: Mapping[str, object], within: str, name: str, most: float = MOST_AMOUNT) -> float | None:
     """Return a number above 0, None where it is left out."""
     value = given.get(name)

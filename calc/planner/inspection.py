@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import runs_of
+from calc.planner import beside_host
 from calc.planner.candidate import Candidate
 from calc.planner.options import SURE, Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
@@ -43,6 +44,19 @@ class Inspection(Ranking):
         self.asked = False  # whether any scenario could be asked
         self.refused: ScenarioError | None = None  # what the first that could not was refused for
 
+    def divided(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate with as little of it in the host's memory as has to be, where both memories hold it."""
+        room = candidate.devices.whole_room + beside_host.memory_of(
+            self.question, candidate.devices.accelerator, self.facts
+        )
+        if (held := self.bounds.least_held(candidate.scenario)) > room:
+            return too_heavy(held, room)
+        try:
+            found = beside_host.divided(candidate.scenario, self.facts)
+        except ScenarioError as error:
+            return self.cannot_be(error)
+        return candidate._replace(scenarios=(found,), undivided=False) if isinstance(found, dict) else found
+
     def nearer(self, candidate: Candidate) -> Candidate | Miss:
         """Return what is known of a candidate one step on, the cheaper step first.
 
@@ -80,7 +94,7 @@ class Inspection(Ranking):
             return self.cannot_be(error)
         if miss := self.late(speed) if speed else None:
             return miss
-        left = None if found[0].most else bytes_left(found[1].runtime)
+        left = None if found[0].most else bytes_left(found[1])
         return candidate._replace(speed=speed, spare_bytes=left)
 
     def late(self, speed: Mapping[str, float]) -> Miss | None:
@@ -107,11 +121,11 @@ class Inspection(Ranking):
         step = self.question.need.step_s
         if step is not None and bound.step_s > step:
             return Miss("speed", slow(bound.step_s, step), bound.step_s / step)
-        return self.beyond_context(candidate)
+        return None
 
     def beyond_context(self, candidate: Candidate) -> Miss | None:
         """Return that a model is made for shorter texts, in whatever format; None where it is not, or is trained."""
-        if self.question.trains or not candidate.scenarios:
+        if self.question.trains:
             return None
         longest = self.bounds.longest(candidate.scenario)
         if longest is None or (tokens := self.bounds.tokens(candidate.scenario, longest)) <= longest:
@@ -164,9 +178,12 @@ class Inspection(Ranking):
         if serving is None:
             return no_engine()
         works = runs_of(read)
-        if works.runs is False:
+        if works.runs is False or (self.question.alone and works.because):  # of a processor nobody says more than that
             return does_not_run(serving.engine.id, works)
         case, runtime = serving.fullest(read.demand, read.layout)
+        if not serving.fits_host(read.demand):
+            known = (read.host.memory_bytes if read.host else None) or 0
+            return short(serving.host_bytes(read.demand) - known, known, "of the host's memory")
         if not (read.most or runtime.fits or runtime.capacity is None):
             return short(runtime.device - runtime.capacity, runtime.capacity)
         return read, Served(serving, read.demand, layout=read.layout, case=case, runtime=runtime, most=None)

@@ -44,7 +44,7 @@ class Quantity:
         if isinstance(self.search, TrainingSearch):
             lacking = stopped(candidate, self.search.facts) or self.search.beyond_limits(candidate)
             return lacking or self.search.likely(candidate)
-        found = self.search.trusted(candidate)
+        found = self.search.beyond_context(candidate) or self.search.trusted(candidate)
         timed = isinstance(found, Miss) or found.speed or not self.search.times
         return found if timed else self.search.reported(candidate)
 

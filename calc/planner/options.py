@@ -64,11 +64,11 @@ def cannot_be(error: ScenarioError) -> Miss:
     return Miss(reason, f"{error.field}: {error.message}", inf)
 
 
-def short(lacking: int, capacity: int) -> Miss:
-    """Return how much more memory the fullest device would have to have."""
+def short(lacking: int, capacity: int, where: str = "on the fullest device") -> Miss:
+    """Return how much more memory the fullest device, or the host, would have to have."""
     if 2 * lacking < HUNDREDTH:
-        return Miss("memory", "it lacks less than 0.01 GiB on the fullest device", 1 + lacking / max(capacity, 1))
-    lacks = f"it lacks {show_gib(lacking)} on the fullest device"
+        return Miss("memory", f"it lacks less than 0.01 GiB {where}", 1 + lacking / max(capacity, 1))
+    lacks = f"it lacks {show_gib(lacking)} {where}"
     return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 

@@ -10,21 +10,20 @@ from calc.errors import ScenarioError
 from calc.planner.account import FIELDS as ACCOUNT
 from calc.planner.account import Account, read_account
 from calc.planner.fields import amount, check_names, listed, one_of, table
+from calc.planner.having import HAVE, TRAINING, read_alone, read_have, read_unlike
 from calc.planner.need import FIELDS as NEED
 from calc.planner.need import NO_NEED, Need, read_need
-from calc.planner.wanted import ANY, read_engines, read_models, read_weights
-from calc.scenario.fields import FIELDS, HOST_ENGINE, USUAL
-from calc.scenario.reader import Reader, whole
-from calc.service.devices import read_devices
+from calc.planner.wanted import read_engines, read_models, read_weights
+from calc.scenario.fields import FIELDS, HOST_ENGINE, OF_HOST
+from calc.scenario.reader import whole
 
+WORKLOADS = ("inference", TRAINING)
 WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
 USUAL_RANK = {"models": "size", "hardware": "cost", "layout": "speed", "limit": "size"}
 OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens", "training_tokens")
 OF_TRAINING = ("model", "sequence_tokens", "training_tokens")
-TRAINING = "training"
 OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
-HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "tensor_split")
 LIMITS = (
     "price",
     "price_per_month",
@@ -67,6 +66,7 @@ class Question(NamedTuple):
     want: str
     have: dict[str, object]
     unlike: tuple[Accelerator, ...]  # each of the devices that there are, where they are not alike
+    alone: Accelerator | None  # the host, where it works without an accelerator
     models: tuple[object, ...]  # ids, or a model that brings its own config
     weights: tuple[object, ...]  # number formats, the first that serves is taken; empty: the engine's usual ones
     engines: tuple[str, ...]
@@ -98,21 +98,24 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     if not isinstance(question, Mapping):
         raise ScenarioError("", "a question is an object of fields; needed is at least want")
     given = {name: value for name, value in question.items() if value is not None}
+    one_of(given.get("workload", WORKLOADS[0]), "workload", WORKLOADS)
     check_names(given, "", tuple(name for name in names_of(given) if name not in HAVE))
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)
     unlike = read_unlike(given, have, want, facts)
+    alone = read_alone(given, have, want, facts)
     need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS), facts)
     check_training(given, need, limits, of)
-    fields = read_fields(given, need, facts)
+    fields = read_fields(given, have, need, facts)
     return Question(
         want=want,
         have=have,
         unlike=unlike,
+        alone=alone,
         models=read_models(given, facts, one=want in ("hardware", "layout") or (want == "limit" and of != "model")),
         weights=read_weights(given, facts, ladder=want == "models" or of == "model"),
-        engines=(HOST_ENGINE,) if unlike else read_engines(given, facts),
+        engines=(HOST_ENGINE,) if unlike or alone else read_engines(given, facts),
         fields=fields,
         need=need,
         account=read_account(table(given, "account", ACCOUNT), facts, amount),
@@ -172,45 +175,9 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
         whole(given["training_tokens"], "training_tokens", 1, 10**15)
 
 
-def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
-    """Return what there is; nothing where it is looked for."""
-    have = table(given, "have", HAVE)
-    if want == "hardware" and have:
-        raise ScenarioError("have", 'does not apply: want "hardware" looks for it')
-    if want != "hardware" and "accelerator" not in have:
-        raise ScenarioError("have.accelerator", f"is needed: {want} on what?")
-    if "accelerator" in have and not isinstance(have["accelerator"], str | list):
-        raise ScenarioError("have.accelerator", "must be an id or a name, or a list of devices that are not alike")
-    return have
-
-
-def read_unlike(
-    given: Mapping[str, object], have: dict[str, object], want: str, facts: Catalog
-) -> tuple[Accelerator, ...]:
-    """Return each of the devices that there are where they are not alike; those that are leave `have` as one kind.
-
-    llama.cpp alone splits a model by layers over unlike devices.
-    """
-    if not isinstance(have.get("accelerator"), list):
-        return ()
-    reader = Reader({name: have[name] for name in have if name != "host"})
-    try:
-        unlike = read_devices(reader, facts)
-    except ScenarioError as error:
-        raise ScenarioError(f"have.{error.field}", error.message) from error
-    if not unlike:
-        have |= {name: reader.given[name] for name in HAVE if name in reader.given}
-        return ()
-    engine = given.get("engine", USUAL)
-    if engine not in (USUAL, ANY) and HOST_ENGINE not in listed(engine):
-        raise ScenarioError("engine", f"must be {HOST_ENGINE}: no other splits a model over devices that are not alike")
-    if want == "layout" or given.get("workload") == TRAINING:
-        message = "lists devices that are not alike, which are given whole layers: there is nothing to look for"
-        raise ScenarioError("have.accelerator", message)
-    return unlike
-
-
-def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict[str, object]:
+def read_fields(
+    given: Mapping[str, object], have: Mapping[str, object], need: Need, facts: Catalog
+) -> dict[str, object]:
     """Return the fields of every scenario that is tried; people who wait together are its sequences."""
     asked = "need.users" if need.users is not None else "need.requests_per_s"
     fields = {name: value for name, value in given.items() if name not in OWN}
@@ -221,6 +188,9 @@ def read_fields(given: Mapping[str, object], need: Need, facts: Catalog) -> dict
     if taken and (need.users is not None or need.mean_rate is not None):
         raise ScenarioError(asked, f"is in place of {taken}: give one of the two")
     if need.mean_rate is not None:
+        if placed := next((name for name in OF_HOST if name in fields or name in have), None):
+            message = f"does not go together with {placed}: requests are not followed where the processor works"
+            raise ScenarioError(f"need.{'users' if need.users else 'requests_per_s'}", message)
         if given["want"] == "limit" and given["of"] != "model":
             raise ScenarioError(asked, "does not apply: the most of something is asked of one server")
     elif need.waiting is not None:

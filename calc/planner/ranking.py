@@ -135,13 +135,14 @@ class Ranking:
         """Return which limit the devices are beyond."""
         limits, devices = self.question.limits, self.fleet(candidate)
         rent = devices.rent_per_month(self.question.need.hours_a_month)
-        for reason, most, value, asked in (
-            ("price", limits.price, devices.purchase, limits.buy),
-            ("rent", limits.price_per_month, rent, limits.rent),
-            ("power", limits.power_w, devices.power_w, False),
+        for reason, unit, most, value, asked in (
+            ("price", "USD", limits.price, devices.purchase, limits.buy),
+            ("rent", "USD a month", limits.price_per_month, rent, limits.rent),
+            ("power", "W", limits.power_w, devices.power_w, False),
         ):
             if (most is not None or asked) and value is None:
                 return Miss(reason, f"no {reason} of it is known", inf)
             if most is not None and value is not None and value > most:
-                return Miss(reason, f"{show_number(value, 4)} is more than {show_number(most, 4)}", value / most)
+                lacks = f"{show_number(value, 4)} {unit} is more than {show_number(most, 4)}"
+                return Miss(reason, lacks, value / most)
         return None

@@ -15,6 +15,7 @@ from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest
+from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
 from calc.planner.options import SURE, Miss, Option, room_of, short, tight
@@ -72,7 +73,7 @@ class Search(Inspection):
                 heappush(line, (open_ or answer.tight, self.standing(answer), order, next(self.turn), answer, None))
             else:
                 self.reject(candidate, answer)
-                if rest := candidate.after():
+                if (rest := candidate.after()) and (answer.reason == "memory" or not rest.undivided):
                     heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
@@ -89,10 +90,13 @@ class Search(Inspection):
     def in_line(self, tried: Iterable[Candidate]) -> Line:
         """Return candidates in the order of what they can at best be, as a heap."""
         line: Line = []
+        lengths = dict[str, Miss | None]()  # the same of a model on whatever devices
         for candidate in tried:
-            if too_long := self.beyond_context(candidate):
+            if (model := str(candidate.scenario["model"])) not in lengths:
+                lengths[model] = self.beyond_context(candidate)
+            if too_long := lengths[model]:
                 self.reject(candidate, too_long, len(candidate.scenarios))
-            elif candidate.scenarios:
+            else:
                 open_, best = doubted(candidate, self.facts), self.at_best(candidate)
                 line.append((open_, best, candidate.order, next(self.turn), candidate, None))
         heapify(line)
@@ -111,6 +115,8 @@ class Search(Inspection):
 
     def further(self, candidate: Candidate) -> Candidate | Option | Miss:
         """Return what is known of a candidate one step on: how it shares what is asked, how fast it is, its report."""
+        if candidate.undivided:
+            return self.divided(candidate)
         if not self.question.need.shared:
             return self.nearer(candidate) if candidate.speed is None else self.reported(candidate)
         if candidate.share is None and candidate.most_replicas > 1:
@@ -228,6 +234,8 @@ class Search(Inspection):
 
     def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
         """Return the option that a report is of, or what it lacks."""
+        if self.question.alone:
+            report = within_host(report, candidate.devices.room)
         memory = report["memory"]
         spare, upper = room_of(memory)
         chance = chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)

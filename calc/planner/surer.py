@@ -24,14 +24,20 @@ def likely_fits(scenario: Mapping[str, object]) -> float:
 
 def chance_of(served: Served) -> float:
     """Return how likely what is served fits."""
-    runtime, free = served.runtime, free_pool(served.runtime)
-    if runtime.capacity is None:
+    runtime, free, room = served.runtime, free_pool(served.runtime), capacity_of(served)
+    if room is None:
         return 0.0
     if free is not None:
         spare, upper = free, pool_range(served, free)[1] - free
     else:
-        spare, upper = runtime.capacity - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
-    return chance_of_fitting(room_bytes=runtime.capacity, spare_bytes=spare, upper_bytes=upper)
+        spare, upper = room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+    return chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper)
+
+
+def capacity_of(served: Served) -> int | None:
+    """Return the memory of the fullest device, or of a host that works alone; None where nobody says it."""
+    alone = served.serving.host if served.serving.placement.alone else None
+    return alone.memory_bytes if alone else served.runtime.capacity
 
 
 def free_pool(runtime: Runtime) -> int | None:
@@ -40,12 +46,12 @@ def free_pool(runtime: Runtime) -> int | None:
     return next(free, None) if runtime.fits else None
 
 
-def bytes_left(runtime: Runtime) -> int | None:
+def bytes_left(served: Served) -> int | None:
     """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
-    if runtime.capacity is None:
+    room, free = capacity_of(served), free_pool(served.runtime)
+    if room is None:
         return None
-    free = free_pool(runtime)
-    return runtime.capacity - runtime.device if free is None else free
+    return room - served.runtime.device if free is None else free
 
 
 def surer_context(option: Option) -> int | None:

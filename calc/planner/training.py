@@ -156,7 +156,7 @@ class TrainingSearch(Sizing):
             return Miss("rent", "no rent of it is known", inf)
         costs = takes * 24 * (rent or 0.0)
         if money is not None and costs > money:
-            return Miss("rent", f"{show_number(costs, 4)} is more than {show_number(money, 4)}", costs / money)
+            return Miss("rent", f"{show_number(costs, 4)} USD is more than {show_number(money, 4)}", costs / money)
         return None
 
     def of_ways(self, candidate: Candidate, scenarios: list[dict[str, object]], chance: float) -> Candidate | Miss:
@@ -223,7 +223,8 @@ class TrainingSearch(Sizing):
         Recomputing never makes it faster: what recomputes as much or more has to have room for a larger one.
         """
         own, method = candidate.scenario, str(candidate.scenario["method"])
-        size, parts = int(str(own.get("micro_batch", 1))), own.get("offload")
+        size, parts = own.get("micro_batch", 1), own.get("offload")
+        assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
         every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
         away = self.waiting(every, parts) if isinstance(parts, list) and "offload" not in base else every

@@ -5,9 +5,9 @@ from math import inf
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.planner.fields import check_names, listed, one_of
+from calc.planner.fields import check_names, listed, one_of, some
 from calc.scenario.fields import DEFAULTS, ENGINES, USUAL
-from calc.scenario.model import known_architecture
+from calc.scenario.model import known_architecture, read_model
 
 KINDS = ("text", "encoder")
 ANY = "any"
@@ -18,16 +18,20 @@ def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tu
     if "model" in given and "models" in given:
         raise ScenarioError("models", "is in place of model: give one of the two")
     if one:
+        if "models" in given:
+            raise ScenarioError("models", "does not apply: the question is about one model")
         if "model" not in given:
             raise ScenarioError("model", "is needed: for which model?")
         model = given["model"]
+        read_model(model, facts)  # what is wrong with it is found once, and not in every scenario
         return (named(model, facts) if isinstance(model, str) and facts.listed_model(model) else model,)
-    value = given.get("model", given.get("models", ANY))
+    field = "model" if "model" in given else "models"
+    value = given.get(field, ANY)
     if isinstance(value, Mapping) and "config" not in value:
         return chosen_models(value, facts)
     if value == ANY:
         return chosen_models({}, facts)
-    return tuple(named(item, facts, "models") if isinstance(item, str) else item for item in listed(value))
+    return tuple(named(item, facts, field) if isinstance(item, str) else item for item in some(value, field))
 
 
 def named(name: str, facts: Catalog, field: str = "model") -> str:
@@ -60,7 +64,7 @@ def read_weights(given: Mapping[str, object], facts: Catalog, *, ladder: bool) -
     value = given.get("weights", ANY if ladder else DEFAULTS["weights"])
     if value == ANY:
         return ()
-    for item in listed(value):
+    for item in some(value, "weights"):
         if isinstance(item, str) and item != DEFAULTS["weights"]:
             facts.weights_format(item)
     return listed(value)
@@ -71,4 +75,4 @@ def read_engines(given: Mapping[str, object], facts: Catalog) -> tuple[str, ...]
     value = given.get("engine", USUAL)
     if value == ANY:
         return tuple(name for name in ENGINES if name != "none")
-    return tuple(item if item == USUAL else facts.engine(str(item)).id for item in listed(value))
+    return tuple(item if item == USUAL else facts.engine(str(item)).id for item in some(value, "engine"))

@@ -48,15 +48,17 @@ def least_of(architecture: Architecture, weights: ModelFormat) -> Least:
 
 @lru_cache(maxsize=1024)
 def least_cache(demand: Demand) -> tuple[int, int]:
-    """Return the bytes of a sequence's cache and state: all that is held at its end, and what is read of it in a step.
+    """Return the bytes of a sequence's own cache and state: all that is held at its end, and what a step reads of it.
 
-    A step reads what is left of the prompt in the cache; what was written since is left out.
+    A step reads what is left of the prompt in the cache; what was written since is left out, as is what all share.
     """
-    stage = Stage(demand.architecture, 0, demand.architecture.layer_count)
-    load = stage_load(demand=demand, stage=stage, layout=Layout())
+    own = max(demand.prompt_tokens - demand.prefix.held_tokens, 1)
+    load = stage_load(
+        demand=demand, stage=Stage(demand.architecture, 0, demand.architecture.layer_count), layout=Layout()
+    )
     kept, read = (
-        sequence_bytes(entries=load.entries, tokens=tokens, prompt_tokens=demand.prompt_tokens, context_parallel=1)
-        for tokens in (demand.tokens, demand.prompt_tokens)
+        sequence_bytes(entries=load.entries, tokens=tokens, prompt_tokens=own, context_parallel=1)
+        for tokens in (demand.tokens - demand.prompt_tokens + own, own)
     )
     return kept + load.state, read
 

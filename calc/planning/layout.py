@@ -109,7 +109,8 @@ def candidates(demand: Demand, devices: int, engine: Engine | None = None) -> li
     ]
 
 
-def apart_layouts(architecture: Architecture, ranks: int) -> list[Layout]:
+@lru_cache(maxsize=1024)  # a plan asks the same of all kinds of devices
+def apart_layouts(architecture: Architecture, ranks: int) -> tuple[Layout, ...]:
     """Return the ways to let data ranks attend to their own sequences while all share the experts, most ranks first.
 
     There are some where tensor ranks would repeat a cache: that of latent attention, or of fewer KV heads than ranks.
@@ -119,12 +120,12 @@ def apart_layouts(architecture: Architecture, ranks: int) -> list[Layout]:
         for kind in architecture.kinds
     )
     if ranks == 1 or not repeated or architecture.experts < ranks:
-        return []
-    return [
+        return ()
+    return tuple(
         Layout(tensor=tensor, data=ranks // tensor, expert=ranks)
         for tensor in tensor_degrees(architecture)
         if ranks % tensor == 0 and tensor < ranks
-    ]
+    )
 
 
 def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> Layout | None:

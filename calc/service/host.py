@@ -1,7 +1,7 @@
 """Reading the host of a scenario: its processor, memory and PCIe, and what of a model stays in its memory."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
@@ -95,21 +95,22 @@ def read_host(
         return host_of(processor)._replace(memory_bytes=rest_of_memory(accelerator, placement))
     if "cache_offload" not in reader.given and (engine is None or engine.id != HOST_ENGINE):
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
+    found, given = stated_host(value, lambda: usual_processor(catalog, accelerator, kept), catalog)
+    reader.filled["host"] = given
+    return found
+
+
+def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog) -> tuple[Host, dict[str, object]]:
+    """Return a host as it is stated, with the `usual` processor where none is named, and what was read."""
     if not isinstance(value, Mapping) or not value:
         raise WrongValueError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
     for name in value:
         if name not in FIELDS:
             hint = nearest(str(name), FIELDS)
             raise WrongValueError(f"host.{name}", f"is not a field of a host{hint}; fields are {', '.join(FIELDS)}")
-    filled: dict[str, object] = {}
-    if "processor" in value:
-        processor = named_processor(value["processor"], catalog)
-    else:
-        processor = usual_processor(catalog, accelerator, kept)
-    filled["processor"] = processor.id
+    processor = named_processor(value["processor"], catalog) if "processor" in value else usual()
     found, given = with_given(host_of(processor), value)
-    reader.filled["host"] = filled | given
-    return found
+    return found, {"processor": processor.id} | given
 
 
 def rest_of_memory(accelerator: Accelerator | None, placement: Placement) -> int | None:

@@ -11,6 +11,7 @@ from calc.memory.training.plan import (
     NONE,
     OPTIMIZER,
     PARAMETERS,
+    RING,
 )
 from calc.scenario.reader import Reader
 
@@ -56,8 +57,10 @@ FIELDS = (
     "cross_entropy",
     "keep_logits",
     "compile",
+    "expandable_segments",
     "offload",
     "sequence_parallel",
+    "context_exchange",
     "gathered_inputs_kept",
     "narrow_inputs_kept",
     "experts_weighted_inside",
@@ -93,9 +96,11 @@ DEFAULTS: dict[str, object] = {
     "keep_logits": True,
     "offload": [],
     "sequence_parallel": False,
+    "context_exchange": RING,
     "micro_batch": 1,
     "sequence_tokens": 2048,
     "compile": USUAL,
+    "expandable_segments": False,
     "varied_lengths": UNKNOWN,
     "stage_split": EVEN,
     "virtual_stages": 1,

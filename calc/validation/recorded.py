@@ -20,6 +20,7 @@ from calc.validation import (
     training_memory,
     training_speed,
 )
+from calc.validation.deployments import Choice
 from calc.validation.scores import Score
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,12 @@ def scored(kind: str) -> Scored:
     """Return the scores of a kind of figure as of the files on disk."""
     if kind not in SCORED:
         raise ValueError(f"{kind!r} is not measured; there are {', '.join(SCORED)}")
-    return read(frozen())[kind]
+    return read(frozen()).scored[kind]
+
+
+def chosen() -> list[Choice]:
+    """Return what is planned for published deployments, as of the files on disk."""
+    return read(frozen()).choices
 
 
 def freeze() -> None:
@@ -64,9 +70,16 @@ def frozen() -> str:
     return _frozen[0] or digest()
 
 
+class Recorded(NamedTuple):
+    """What a build keeps: scores by kind of figure, and what is planned for published deployments."""
+
+    scored: dict[str, Scored]
+    choices: list[Choice]
+
+
 @lru_cache(maxsize=1)
-def read(key: str) -> dict[str, Scored]:
-    """Return all scores of a state of the files, computed if no build has done so."""
+def read(key: str) -> Recorded:
+    """Return all of a state of the files, computed if no build has done so."""
     path = KEPT / f"{key}.json"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
@@ -76,9 +89,11 @@ def read(key: str) -> dict[str, Scored]:
             older.unlink(missing_ok=True)
         part.replace(path)
     found = json.loads(path.read_text(encoding="utf-8"))
-    return {
-        kind: Scored([Score(*score) for score in entry["scores"]], entry["left_out"]) for kind, entry in found.items()
+    kinds = {
+        kind: Scored([Score(*score) for score in entry["scores"]], entry["left_out"])
+        for kind, entry in found["scored"].items()
     }
+    return Recorded(kinds, [Choice(*choice) for choice in found["choices"]])
 
 
 @lru_cache(maxsize=1)

@@ -39,6 +39,15 @@ class Score(NamedTuple):
         """Signed relative error of the prediction: positive where too much was predicted."""
         return self.predicted / self.measured - 1
 
+    def saved_since(self, before: "Score") -> tuple[float, float]:
+        """Return how much less it is than a row before, as measured and as predicted.
+
+        >>> before, after = (Score({}, "", measured=size, predicted=2 * size, low=0, high=0) for size in (9, 5))
+        >>> after.saved_since(before)
+        (4, 8)
+        """
+        return before.measured - self.measured, before.predicted - self.predicted
+
     @property
     def covered(self) -> bool | None:
         """Whether the measurement lies in the range, None where the report gives the figure without one."""

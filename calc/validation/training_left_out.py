@@ -34,10 +34,10 @@ GRIDS = {
     "rest": (0.5, 0.75, 1.0, 1.25, 1.5),  # GiB
     "rounding": (0.0, 0.01, 0.02, 0.03, 0.04, 0.05),
     "slack": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
-    "compiled": (0.03, 0.05, 0.07, 0.1, 0.15),
+    "few": (0.03, 0.05, 0.07, 0.1, 0.15),
     "varied": (0.5, 0.75, 1.0, 1.25, 1.5),
 }
-START = {"rest": 1.0, "rounding": 0.02, "slack": 0.15, "compiled": 0.07, "varied": 1.0}
+START = {"rest": 1.0, "rounding": 0.02, "slack": 0.15, "few": 0.07, "varied": 1.0}
 Coefficients = dict[str, float]
 Ranges = dict[str, tuple[float, float]]
 Way = Callable[[dict[str, object]], dict[str, object]]
@@ -59,7 +59,8 @@ class Prepared(NamedTuple):
     tensors: int
     stays: int
     pass_bytes: int  # activations and logits, where lengths vary
-    compiled: bool
+    few: bool  # compiled, or in segments that grow
+    growing: bool
     context: float  # with the workspace of matrix libraries
 
     def predicted(self, chosen: Coefficients) -> float:
@@ -67,9 +68,10 @@ class Prepared(NamedTuple):
         if self.figure == "allocated":
             return self.tensors + self.context
         moving = max(self.tensors - self.stays, 0)
-        slack = chosen["compiled" if self.compiled else "slack"] * moving + chosen["varied"] * self.pass_bytes
-        rest = min(chosen["rest"] * GIB, moving) + chosen["rounding"] * self.stays
-        return self.tensors + self.context + rest + slack
+        kept = chosen["rounding"] * self.stays + chosen["few" if self.few else "slack"] * moving
+        if not self.growing:
+            kept += min(chosen["rest"] * GIB, moving) + chosen["varied"] * self.pass_bytes
+        return self.tensors + self.context + kept
 
     def error(self, chosen: Coefficients) -> float:
         """Return the size of the relative error."""
@@ -98,7 +100,7 @@ def prepared(asked_as: Way = named) -> list[Prepared]:
             context += facts.coefficient("training-device-context").value
             context += facts.coefficient("training-collectives").value * (plan.layout.devices > 1)
         varied = widest.widest_pass if plan.varied_lengths else 0
-        compiled = plan.choices.compiled
+        growing = plan.expandable_segments
         tensors = widest.peak.total
         size = measured_bytes(row)
         name = training_bucket(plan, asked.accelerator)
@@ -112,7 +114,8 @@ def prepared(asked_as: Way = named) -> list[Prepared]:
                 tensors=tensors,
                 stays=widest.stays,
                 pass_bytes=varied,
-                compiled=compiled,
+                few=plan.choices.compiled or growing,
+                growing=growing,
                 context=context,
             )
         )

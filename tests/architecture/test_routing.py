@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.routing import (
     active_share,
+    chosen_parameters,
     expert_parameters,
     experts_touched,
     layers_with_experts,
     parameters_touched,
+    rest_parameters,
     routing,
     touched_share,
 )
@@ -52,6 +54,8 @@ def test_experts_of_mixtral_by_hand() -> None:
     architecture = known_architecture(catalog(), "mixtral-8x7b")
     assert routing(architecture) == (8, 2)
     assert expert_parameters(architecture) == 32 * 8 * 3 * 4096 * 14336 == 45_097_156_608
+    assert rest_parameters(architecture) == 46_702_792_704 - 45_097_156_608
+    assert chosen_parameters(architecture) == 45_097_156_608 * 2 // 8
     assert layers_with_experts(architecture) == 32
     assert active_share(architecture) == pytest.approx((46_702_792_704 - 45_097_156_608 * 6 / 8) / 46_702_792_704)
     assert touched_share(architecture=architecture, tokens=1) == pytest.approx(active_share(architecture))

@@ -169,6 +169,28 @@ def test_from_the_first_change_the_old_answer_is_marked(watched: Watched, site: 
     expect(page.locator(".calc-stale")).to_have_count(0)
 
 
+def test_an_answer_that_takes_longer_than_a_frame_is_marked(first: Watched, site: str) -> None:
+    """Where Python is there the old answer is busy from the first change, and marked while no new one comes."""
+    page = first.page
+    page.goto(site + FIT)
+    page.fill("[name=context_tokens]", "16384")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB", timeout=BOOT_MS)
+    seen = page.evaluate(
+        """async () => {
+            Worker.prototype.postMessage = () => {}; // Python hears nothing any more
+            const field = document.querySelector("[name=context_tokens]");
+            field.value = "8192";
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+            const answer = document.querySelector(".calc-answer");
+            const first = [answer.getAttribute("aria-busy"), answer.dataset.stale];
+            await new Promise((later) => setTimeout(later, 150)); // before it is called late
+            return [...first, answer.dataset.stale, answer.querySelector(".calc-stale")];
+        }"""
+    )
+    assert seen == ["true", None, "", None]
+
+
 def test_a_calculation_that_hangs_is_ended(first: Watched, site: str) -> None:
     """A worker that never answers is stopped, which is said, and a new one answers the next question."""
     page = first.page
@@ -199,7 +221,10 @@ def test_a_wrong_value_keeps_the_last_answer(watched: Watched, site: str) -> Non
     """The message says what is allowed, tied to its field, and the answer is marked as the last valid one."""
     page = watched.page
     page.goto(site + FIT)
+    expect(page.locator("#will-it-fit-processor-field, #will-it-fit-sequences-slider")).to_have_count(0)  # folded
     unfold(page)
+    expect(page.get_by_role("combobox", name="Processor", exact=True)).to_be_visible()
+    expect(page.locator("#will-it-fit-sequences-slider")).to_have_value("0")
     page.fill("[name=sequences]", "none")
     live(page)
     expect(page.locator("#will-it-fit-sequences-error")).to_have_text("must be a whole number from 1 to 1,000,000")

@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from macros.model_numbers import architecture_named
 from tests.browser.conftest import Watched
 
 pytestmark = pytest.mark.browser
@@ -42,6 +44,27 @@ def test_typing_filters_and_the_status_says_how_many(watched: Watched, site: str
     field.fill("")
     expect(status).to_have_text(f"{COUNT} of {COUNT} models")
     assert page.locator(SHOWN).count() == COUNT
+    assert watched.complaints == []
+
+
+def test_numbers_are_filtered_from_below_and_from_above(watched: Watched, site: str) -> None:
+    """Devices with at least so much memory and bandwidth, models with at most so many parameters."""
+    page = watched.page
+    page.goto(site + "reference/accelerators/")
+    page.wait_for_selector("gpu-table th button")
+    page.get_by_label("Memory, at least").fill("80")
+    page.get_by_label("Bandwidth, at least").fill("2,000")
+    listed = list(catalog().accelerators())
+    fit = [one for one in listed if (one.quantity("memory") or 0) >= 80e9 and (one.quantity("bandwidth") or 0) >= 2e12]
+    expect(page.locator("gpu-table [role=status]")).to_have_text(f"{len(fit)} of {len(listed)} accelerators")
+    assert sorted(column(page, 1)) == sorted(one.name for one in fit)
+    page.get_by_label("Filter accelerators").fill("h200 sxm")
+    expect(page.locator("gpu-table [role=status]")).to_have_text(f"1 of {len(listed)} accelerators")
+    page = open_models(watched, site)
+    page.get_by_label("Parameters, at most").fill("0.1")
+    small = [model.name for model in catalog().models() if parameters_total(architecture_named(model.id)) <= 1e8]
+    expect(page.locator("gpu-table [role=status]")).to_have_text(f"{len(small)} of {COUNT} models")
+    assert sorted(column(page, 1)) == sorted(small)
     assert watched.complaints == []
 
 
@@ -85,7 +108,7 @@ def test_the_table_is_whole_without_scripts(chromium: Browser, site: str) -> Non
     page.goto(site + "reference/models/")
     assert page.locator("gpu-table tbody tr").count() == COUNT
     assert page.locator("gpu-table button").count() == 0
-    expect(page.locator("gpu-table input")).to_be_hidden()
+    expect(page.locator("gpu-table input:visible")).to_have_count(0)
     context.close()
 
 
@@ -98,7 +121,7 @@ def test_only_pages_with_a_table_load_its_script_and_navigation_keeps_it(watched
     for _ in range(2):
         page.locator(".md-nav--primary a[href$='models/']", has_text="Models").first.click()
         page.wait_for_selector("gpu-table input")
-        assert page.locator("gpu-table input").count() == 1
+        assert page.locator("gpu-table input[type=search]").count() == 1
         page.locator(".md-nav--primary a", has_text="Units").first.click()
         page.wait_for_selector("h1:has-text('Units')")
     assert watched.complaints == []

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from calc import estimate
-from calc.calculators.parts import bytes_of, growth_of_cache, left_without, on_all_devices, token_bytes
+from calc.calculators.parts import (
+    bytes_of,
+    growth_of_cache,
+    left_without,
+    on_all_devices,
+    saved_bytes,
+    token_bytes,
+)
 from calc.calculators.rendering import part_bytes
 
 LLAMA_TOKEN = 2 * 32 * 8 * 128 * 2  # keys and values of 32 layers with 8 heads of 128, in 16 bit
@@ -44,3 +51,9 @@ def test_all_devices_hold_as_much_as_the_fullest() -> None:
     whole = part_bytes(report(), "weights")
     halves = on_all_devices(report(parallelism={"tensor": 2}), "weights")
     assert whole <= halves < 1.001 * whole
+
+
+def test_what_a_change_saves_on_the_fullest_device() -> None:
+    """Under no engine a cache of 8-bit numbers saves half of one in 16 bit; back again it saves less than nothing."""
+    wide, narrow = (report(context_tokens=8192, kv_cache=kind) for kind in ("bf16", "fp8"))
+    assert saved_bytes(wide, narrow) == -saved_bytes(narrow, wide) == 8192 * LLAMA_TOKEN // 2

@@ -14,6 +14,7 @@ from calc.catalog.carried import (
     LEFT_BEHIND,
     LISTED_FACTS,
     NOT_CARRIED,
+    READ_LATE,
     SOURCED_FACTS,
     KeptTables,
     carried_entry,
@@ -28,6 +29,7 @@ from calc.catalog.checking.software import check_eras
 from calc.catalog.entries import fold
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.training.plan import FSDP, MEGATRON, PLAIN
+from calc.planning.cost import newest_purchase, rents
 from tests.catalog.small import GOOD, MODEL, built_catalog
 
 
@@ -258,7 +260,7 @@ def test_the_snapshot_is_the_catalogue() -> None:
     again, known = built_catalog(text), catalog()
     assert again.version == known.version
     for device in known.accelerators():
-        carried = {name: fact for name, fact in device.facts.items() if name not in LISTED_FACTS}
+        carried = {name: fact for name, fact in device.facts.items() if name not in LISTED_FACTS["accelerators"]}
         own = str(known.entries("accelerators")[device.id]["source"])
         facts = {
             name: fact._replace(note="", checked="", sparse=0, source=fact.source if name in SOURCED_FACTS else own)
@@ -271,7 +273,12 @@ def test_the_snapshot_is_the_catalogue() -> None:
         assert again.model(model.id) == left
     assert again.ids("models") == known.ids("models")
     assert again.variant("Qwen/Qwen3-8B-Base") == "Qwen/Qwen3-8B-Base"
-    assert again.prices() == [price._replace(note="") for price in known.prices()]
+    newest = [price._replace(note="") for price in known.prices() if price.id in again.entries("prices")]
+    assert again.prices() == newest and len(newest) < len(known.prices())
+    for device in known.accelerators():
+        price = newest_purchase(known, device)
+        assert rents(again, device) == [one._replace(note="") for one in rents(known, device)]
+        assert newest_purchase(again, device) == (price and price._replace(note=""))
     cited = {fact.source for device in again.accelerators() for fact in device.facts.values()}
     assert all(again.source(source).url for source in cited)
     assert 0.5 * len(known.ids("sources")) < len(again.ids("sources")) < len(known.ids("sources"))
@@ -282,18 +289,19 @@ def test_the_snapshot_is_the_catalogue() -> None:
         assert (again.read_model_name(name), again.copied(name)) == (known.read_model_name(name), known.copied(name))
     for name in ("RTX 3060", "NVIDIA H100 80GB HBM3", "A100"):
         assert again.reading(name) == known.reading(name)
-    assert len(text) < 1_230_000  # some 800 models, 278 devices and 290 prices; what is sent of it has its own limit
+    assert len(text) < 1_290_000  # some 800 models, 288 devices, 415 prices; what is sent has its own limit
 
 
 def test_a_built_copy_reads_a_table_when_it_is_asked_for() -> None:
-    """A model is found by its id from the table of models alone, and of the configs its own is read."""
+    """A model is found by its id from the table of models alone; its config alone is read, and a device's facts."""
     tables = KeptTables(snapshot().encode())
     again = Catalog(tables, tables.version)
     assert again.kinds() == [kind for kind in catalog().kinds() if kind not in NOT_CARRIED]
     assert again.model("llama-3.1-8b").config == catalog().model("llama-3.1-8b").config
     assert dict.keys(tables) == {"models"}
-    unread = [entry["config"] for entry in tables["models"].values()]
-    assert all(isinstance(config, bytes) for config in unread)
+    assert again.accelerator("rtx-4090").quantity("bandwidth") == 1008e9
+    for kind, late in (("models", "config"), ("accelerators", "bandwidth")):
+        assert all(isinstance(entry[READ_LATE], bytes) and late not in entry for entry in tables[kind].values())
     with pytest.raises(KeyError):
         tables["claims"]
 
@@ -337,7 +345,7 @@ def test_every_kind_says_what_the_browser_leaves_behind() -> None:
                     assert set(again[name]) == set(value) & set(entry["repositories"])  # type: ignore[call-overload]
                 elif name in left:
                     assert again[name] == left[name]
-                elif kind == "accelerators" and name in LISTED_FACTS:
+                elif name in LISTED_FACTS.get(kind, ()):
                     assert name not in again
                 elif not isinstance(value, dict):
                     assert again[name] == value

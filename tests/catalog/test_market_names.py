@@ -84,6 +84,7 @@ def test_a_size_that_is_not_sold() -> None:
         ("2x", "is not in the catalogue"),
         ("p6-b300.48xlarge", "is a machine with 8 × B300 SXM 288GB"),
         ("Azure ND_GB300_v6", "is a machine with 4 × GB300 288GB"),
+        ("Groq", "is known by its maker's claim alone: decodes models of a trillion"),
     ],
 )
 def test_another_device_is_not_guessed(name: str, said: str) -> None:

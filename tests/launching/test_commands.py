@@ -187,6 +187,23 @@ def test_flags_follow_the_version() -> None:
     assert old[old.index("-fa") + 1].startswith("-")
 
 
+def test_no_version_is_the_newest() -> None:
+    """TensorRT-LLM divides sequences since 1.0, and is told so where nothing is said; 0.18, named, cannot be."""
+    scenario = {**H100, "engine": "tensorrt-llm", "parallelism": {"context": 2}}
+    assert "--cp_size" in words(launch(scenario))
+    old: Any = launch({**scenario, "engine_version": "0.18"})
+    assert "--cp_size" not in words(old) and "context" in {warning["field"] for warning in old["warnings"]}
+
+
+def test_a_published_file_is_called_by_its_format() -> None:
+    """gpt-oss is published in MXFP4, and its file for llama.cpp is named so; Llama 3.1 8B's is of 16 bit."""
+    for model, name in (
+        ("gpt-oss-20b", "/models/gpt-oss-20b-MXFP4.gguf"),
+        ("llama-3.1-8b", "/models/llama-3.1-8b-BF16.gguf"),
+    ):
+        assert name in words(launch({"model": model, "engine": "llama.cpp", "accelerator": "rtx-4090"}))
+
+
 def test_weights_come_from_where_they_are() -> None:
     """A repository in the format asked for is named; a format made at loading is a flag; else a folder stands in."""
     published = words(launch({"model": "llama-3.1-405b", "engine": "vllm", "weights": "fp8-channel"}))
@@ -232,7 +249,7 @@ READ = {
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization "
     "--speculative-config "
-    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend",
+    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
@@ -256,7 +273,8 @@ ACCELERATE = {
     "main_process_port fsdp_config deepspeed_config",
     "fsdp_config": "fsdp_version fsdp_reshard_after_forward fsdp_offload_params fsdp_auto_wrap_policy "
     "fsdp_cpu_ram_efficient_loading fsdp_state_dict_type fsdp_activation_checkpointing",
-    "deepspeed_config": "zero_stage offload_optimizer_device offload_param_device gradient_accumulation_steps",
+    "deepspeed_config": "zero_stage offload_optimizer_device offload_param_device gradient_accumulation_steps "
+    "deepspeed_multinode_launcher",
 }
 HELD = {
     "distributed_type": ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"),
@@ -264,6 +282,7 @@ HELD = {
     "zero_stage": (0, 1, 2, 3),
     "offload_optimizer_device": ("none", "cpu", "nvme"),
     "offload_param_device": ("none", "cpu", "nvme"),
+    "deepspeed_multinode_launcher": ("pdsh", "standard", "openmpi", "mvapich", "mpich", "nossh", "slurm"),
 }
 
 
@@ -284,16 +303,28 @@ def test_accelerate_has_the_keys(sharding: str, precision: str, offload: list[st
         for key in set(part) & set(HELD):
             assert part[key] in HELD[key], key
     assert ("deepspeed_config" in config) == (config["distributed_type"] == "DEEPSPEED")
+    if config["distributed_type"] == "DEEPSPEED":  # unasked it is pdsh, which wants a list of machines
+        assert config["deepspeed_config"]["deepspeed_multinode_launcher"] == "standard"
     assert ("fsdp_config" in config) == (config["distributed_type"] == "FSDP")
 
 
 def test_machines_follow_the_devices() -> None:
-    """Sixteen H100 are two machines of eight: two commands of Ray, a batch script and groups of two on Kubernetes."""
+    """Sixteen H100 are two machines of eight: two commands, a batch script and groups of two on Kubernetes."""
     answer: Any = launch(SCENARIOS["vllm on two machines"], replicas=3)
     assert answer["machines"] == 2 and "--nodes=2" in answer["slurm"]
-    assert [command["where"] for command in answer["commands"]] == ["first machine", "other machines"]
+    first, others = (command["text"] for command in answer["commands"])
+    assert "--nnodes 2" in first and "--node-rank 0" in first and "--headless" not in first and "ray" not in first
+    assert '--node-rank "$RANK"' in others and others.endswith("--headless")
     manifest = yaml.safe_load(answer["kubernetes"])
     assert manifest["spec"]["replicas"] == 3 and manifest["spec"]["leaderWorkerTemplate"]["size"] == 2
+
+
+def test_ray_joins_the_machines_of_then() -> None:
+    """vLLM reaches other machines by itself since 0.12, and its images have no Ray any more; before it was Ray."""
+    answer: Any = launch({**SCENARIOS["vllm on two machines"], "engine_version": "0.9.2"})
+    first, others = (command["text"] for command in answer["commands"])
+    assert first.startswith("ray start --head") and "--nnodes" not in first and others.startswith("ray start --block")
+    assert "ray start" in answer["slurm"]
 
 
 def test_what_has_no_flag_is_said() -> None:

@@ -12,8 +12,9 @@ from macros import ROOMS
 ROOT = Path(__file__).parents[2]
 MODULES = [path for room in ROOMS for path in sorted((ROOT / room.replace(".", "/")).glob("*.py"))]
 DRAWINGS = ("doors", "figures")  # how the names of modules end that place marks in a picture
-ARITHMETIC = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+ARITHMETIC = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 COMPUTING = ("math", "statistics")  # modules of Python's
+COUNTING = ("len", "count", "set", "process_time")  # what they give is no quantity that a reader sees
 
 
 def is_path(node: ast.expr, paths: set[str]) -> bool:
@@ -59,8 +60,15 @@ def is_power_of_ten(value: float) -> bool:
     return digits.startswith("1") and value >= 10 and not digits[1:].strip("0")
 
 
+def is_counted(node: ast.expr) -> bool:
+    """Return whether an expression counts things, is a set of them, or a number that is written out."""
+    if isinstance(node, ast.Call):
+        return (node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)) in COUNTING
+    return isinstance(node, ast.Constant | ast.SetComp)
+
+
 def computes(node: ast.AST, paths: set[str]) -> bool:
-    """Return whether a part of a program makes a number of others: multiplies, divides, or adds a list up."""
+    """Return whether a part of a program makes a number of others: by an operation on two, or by adding a list up."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         return any(name in COMPUTING for name in names)
@@ -73,6 +81,8 @@ def computes(node: ast.AST, paths: set[str]) -> bool:
         return False
     if is_text(node.left) or is_text(node.right):  # repeated or filled in; what a place divides is one
         return False
+    if isinstance(node.op, ast.Sub):  # as many fewer, or the place before
+        return not (is_counted(node.left) or is_counted(node.right))
     if isinstance(node.op, ast.Div):
         return not (is_path(node.left, paths) or is_scale(node.right))
     return not (isinstance(node.op, ast.Mult) and (is_scale(node.left) or is_scale(node.right)))
@@ -89,7 +99,7 @@ def computing(source: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_macros_compute_nothing(path: Path) -> None:
-    """A product, a quotient or a sum of numbers has a name and a test in the room of `calc` that it belongs to.
+    """A product, quotient, difference or sum of numbers has a name and a test in the room of `calc` that it belongs to.
 
     A number may be shown in another unit, in percent or in GB. A sum of two is not told from joined texts.
     """
@@ -99,7 +109,17 @@ def test_macros_compute_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["1 / seconds", "8 * size / count", "sum(sizes)", "import math", "x = 2**bits", "rate *= devices", "f(GB / each)"],
+    [
+        "1 / seconds",
+        "8 * size / count",
+        "sum(sizes)",
+        "import math",
+        "x = 2**bits",
+        "rate *= devices",
+        "f(GB / each)",
+        "whole - share",
+        "f(a[0] - b.size)",
+    ],
 )
 def test_arithmetic_is_found(line: str) -> None:
     """Each way to make a number of others is found wherever it stands."""
@@ -117,6 +137,8 @@ def test_arithmetic_is_found(line: str) -> None:
         "folder / name",
         "'a' + b",
         "n - 1",
+        "len(names) - MOST",
+        "set(a) - set(b)",
     ],
 )
 def test_writing_is_none(line: str) -> None:

@@ -2,11 +2,13 @@
 
 import datetime
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from calc.catalog import catalog
 from calc.catalog.checking.loader import read_tables
 from calc.catalog.entries import DATA
 from calc.errors import CatalogError, ScenarioError
@@ -86,6 +88,23 @@ def test_a_device_becomes_an_entry(folder: Path) -> None:
     assert entry["memory"]["value"] == 32 * 2**30 and entry["bf16"]["basis"] == "dense"
     text = (folder / "accelerators/nvidia-blackwell.toml").read_text()
     assert "[rtx-6090]\n" in text and 'bandwidth = { value = 2.2, unit = "TB/s", basis = "peak" }\n' in text
+
+
+def test_the_command_in_contributing_works(folder: Path) -> None:
+    """What a maintainer copies from there makes an entry, with its aliases."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    command = text.partition("guide.py add accelerator ")[2].partition("\n\n")[0]
+    words = shlex.split(command.replace("\\\n", ""))
+    accelerators.add(words[0], dict(word.split("=", 1) for word in words[1:]), folder)
+    entry = read_tables(folder)["accelerators"]["example-gpu-24gb"]
+    assert entry["aliases"] == ["Example 24", "Ex 24"] and entry["memory"]["value"] == 24 * 2**30
+
+
+def test_a_model_of_a_known_shape_is_said_to_be(folder: Path, tmp_path: Path) -> None:
+    """Most new names are finetunes, whose place is among those of their model."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(dict(catalog().model("qwen3-8b").config)))
+    assert "Qwen3 8B has the same shape" in models.add(path, "example/Tiny-Test-8B", {}, folder)
 
 
 def test_the_newest_price_of_a_kind_decides() -> None:

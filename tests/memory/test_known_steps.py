@@ -281,6 +281,19 @@ def test_blocks_that_nothing_uses(rest: float, varied: float, size: int) -> None
     assert unused(run, timeline(), known) == size
 
 
+def test_segments_that_grow_leave_little() -> None:
+    """A tenth of what stays and a tenth of what moves: no rest, and no blocks of other lengths."""
+    known = facts(
+        training_allocator_rest=99.0,
+        training_allocator_rounding=0.1,
+        training_allocator_varied=0.5,
+        training_allocator_slack_few=0.1,
+    )
+    run = plan(expandable_segments=True, varied_lengths=True)
+    assert slack_name(run) == "training-allocator-slack-few"
+    assert unused(run, timeline(), known) == 10 + 6
+
+
 def test_a_range_of_what_stays_and_what_does_not() -> None:
     """80 bytes are certain to 10 %, the other 20 lie between half and twice; all of a smaller figure is certain."""
     stays = SimpleNamespace(low=0.9, high=1.1)

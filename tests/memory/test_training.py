@@ -250,3 +250,15 @@ def test_an_offloaded_optimizer_is_on_the_host() -> None:
         assert report["memory"]["host_bytes"] == pytest.approx(on_host * count, rel=1e-6)
         assert parts["gradients"] == on_device * count
         assert parts["master_weights"] == parts["optimizer_states"] == 0
+
+
+def test_a_loss_in_chunks_is_compiled_unless_nothing_is() -> None:
+    """Its logits are 16 bit where compiling is left to the run or asked for, and FP32 where it is refused; by hand."""
+    asked = {"workload": "training", "model": "llama-3.1-8b", "micro_batch": 8, "cross_entropy": "chunked"}
+    asked |= {"sequence_tokens": 2048, "checkpointing": "full"}
+    kept = []
+    for stated in ({}, {"compile": True}, {"compile": False}):
+        report: Any = estimate({**asked, **stated})
+        kept.append(next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "logits"))
+    count = 8 * 2048 * 128_256
+    assert kept == [2 * count, 2 * count, 4 * count + (2 + 8) * count // 8]

@@ -138,18 +138,20 @@ def test_a_compiled_loss_makes_only_the_gradient() -> None:
 
 
 def test_unused_blocks_follow_what_comes_and_goes() -> None:
-    """Compiled code leaves fewer blocks, varied lengths more; what stays is hardly rounded up."""
+    """Compiled code and segments that grow leave fewer blocks, varied lengths more; what stays is hardly rounded up."""
     reserve = {
         name: memory(MISTRAL, method="lora", **changed)
         for name, changed in {
             "plain": {},
             "compiled": {"compile": True},
             "varied": {"varied_lengths": True},
+            "grown": {"varied_lengths": True, "expandable_segments": True},
             "short": {"micro_batch": 1, "sequence_tokens": 512},
         }.items()
     }
     beyond = {name: found["reserved_bytes"] - found["allocated_bytes"] for name, found in reserve.items()}
     assert beyond["short"] < beyond["compiled"] < beyond["plain"] < beyond["varied"]
+    assert beyond["grown"] < beyond["compiled"]
 
 
 def test_ranges_are_narrower_where_the_framework_is_known() -> None:

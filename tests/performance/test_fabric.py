@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
-from calc.performance.fabric import DEVICE, HOST, NETWORK, STAGED, host_link, joined, own_link, usual_link
+from calc.performance.fabric import (
+    DEVICE,
+    HOST,
+    NETWORK,
+    STAGED,
+    host_link,
+    joined,
+    most_joined,
+    own_link,
+    usual_link,
+    usual_network,
+)
 
 DEVICES = [device for device in catalog().accelerators() if device.quantity("link_bandwidth")]
 
@@ -38,6 +49,33 @@ def test_a_bridge_is_bought_apart() -> None:
     assert usual_link(card) == host_link(card) == catalog().link("pcie-4-x16")
     assert joined(card, ranks=2).peak == 31.5e9
     assert joined(card, ranks=2, link=own_link(card)).peak == 56.25e9
+
+
+@pytest.mark.parametrize(
+    ("card", "link", "count"),
+    [
+        ("h200-nvl-141gb", "nvlink-bridge-h200", 4),
+        ("rtx-3090", "nvlink-3-bridge", 2),
+        ("rtx-4090", "nvlink-3-bridge", 2),  # which it is not sold with
+        ("h100-sxm-80gb", "nvlink-4", 8),
+        ("rtx-4090", "nvlink-4", 8),
+        ("rtx-4090", "pcie-4-x16", 8),  # of the largest machine that the catalogue has
+        ("m2-ultra-192gb", "pcie-4-x16", 1),
+    ],
+)
+def test_how_many_a_link_joins(card: str, link: str, count: int) -> None:
+    """A bridge joins two cards where its own say nothing else, a link of devices eight, PCIe those of a machine."""
+    assert most_joined(catalog().accelerator(card), catalog().link(link)) == count
+
+
+@pytest.mark.parametrize(
+    ("card", "network", "ports"),
+    [("rtx-3090", "ethernet-100", 1 / 8), ("m2-ultra-192gb", "ethernet-100", 1.0), ("mi300x", "infiniband-ndr", 1.0)],
+)
+def test_a_machine_of_cards_has_one_port(card: str, network: str, ports: float) -> None:
+    """Where no machine is known of: each device with a link of its own has a port, and eight cards share one."""
+    known = catalog().accelerator(card)
+    assert usual_network(known, usual_link(known)) == (catalog().link(network), ports)
 
 
 def test_two_of_eight_with_wires_for_each_pair_have_one_wire() -> None:

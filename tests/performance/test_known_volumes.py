@@ -122,6 +122,17 @@ def test_context_ranks(checkpointing: str, times: int) -> None:
     assert sent(**run, checkpointing=checkpointing) == expected
 
 
+@pytest.mark.parametrize(("checkpointing", "times"), [("none", 2), ("full", 3)])
+def test_heads_for_tokens(checkpointing: str, times: int) -> None:
+    """Ulysses (arXiv:2309.14509): seven eighths of a rank's 1,024 tokens × (4,096 × 2 + 1,024 × 2) × 2 bytes, each way.
+
+    Queries, keys and values go out, what attention gives comes back; the backward pass sends their gradients.
+    """
+    run = {"parallelism": {"context": 8}, "sequence_tokens": 8192, "precision": "fp16-mixed"}
+    expected = {"context": 32 * times * 7 / 8 * 20_971_520, "data": 28_105_914_368}
+    assert sent(**run, context_exchange="heads", checkpointing=checkpointing) == expected
+
+
 def test_tensor_ranks_divide_keys_and_values() -> None:
     """With two tensor ranks each has half the heads of keys and values, so half the bytes go round."""
     one, two = (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
-from calc.performance.load import LENGTH_SPREAD, Load, State, held, state, steady_state
+from calc.performance.load import LENGTH_SPREAD, Load, State, apart_of, held, state, steady_state
 from tests.performance.test_speed import passes
 
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
@@ -65,6 +65,22 @@ def test_prompts_that_stop_decoding_make_tokens_late() -> None:
     """SGLang reads prompts between steps, vLLM along with them: the mean token waits longer for the first."""
     between, along = (loaded(256, mixes=mixes).step_s for mixes in (False, True))
     assert between > along
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [
+        ({}, (0.5 + 10 * 0.01) / 2),  # the client's 0.5 s and the front end's for each of ten, of 100 steps of 0.02 s
+        ({"spread": 0.1}, 0.1 * sqrt(12)),  # even lengths of such a deviation lie further apart
+        ({"request_s": 0.0, "between_s": 0.0}, 0.01),  # those of one step at once
+        ({"request_s": 9.0}, 1.0),
+        ({"closed": False, "request_s": 0.0}, 1.0),
+    ],
+)
+def test_how_far_apart_prompts_come(changes: dict[str, Any], share: float) -> None:
+    """Behind answers that began together: as their lengths differ, or as client and front end take them."""
+    load = Load(10, 10, 128, 101, 0, 8192, request_s=0.5, ranks=1, mixes=True, closed=True, between_s=0.01, spread=0.0)
+    assert apart_of(load._replace(**changes), 10.0, steps=100, step_s=0.02) == pytest.approx(share)
 
 
 def test_prompts_that_come_together_wait_for_one_another() -> None:

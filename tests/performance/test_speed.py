@@ -71,6 +71,17 @@ def links_s(found: Passes) -> float:
     return sum(part.total for part in time.parts if isinstance(part.operation, Collective))
 
 
+def test_a_step_that_is_not_captured_waits_for_the_host() -> None:
+    """vLLM replays a step's kernels as a graph; one that stops for the host launches each of them."""
+    found = passes()
+    step = found.step(sequences=1, context=100)
+    captured, launched = (
+        found.device_time(found.operations((step,)), (step,), captured=captured) for captured in (True, False)
+    )
+    assert launched.device_s >= captured.device_s
+    assert launched.host_s > 10 * captured.host_s
+
+
 @pytest.mark.parametrize("name", ["h100-sxm-80gb", "rtx-pro-6000-server-96gb", "mi300x"])
 def test_ranks_beyond_a_machine_are_slow(name: str) -> None:
     """Sixteen wait longer for a reduction than eight, and send no faster; so does a stage of another machine."""

@@ -11,12 +11,15 @@ from calc import ScenarioError, estimate
 from calc.architecture.stages import Stage, stages
 from calc.catalog import catalog
 from calc.memory.training.plan import Plan
+from calc.performance.exchanges import exchanges
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import (
     Attention,
     AttentionBackward,
     Collective,
     Experts,
+    HostCopy,
+    Pointwise,
     Product,
     Recurrence,
     total_flops,
@@ -25,7 +28,7 @@ from calc.performance.operations import (
 from calc.performance.step_traffic import step_traffic
 from calc.performance.token_flops import token_flops
 from calc.performance.training_clock import PRODUCTS
-from calc.performance.training_passes import UNPACKING, step_passes
+from calc.performance.training_passes import UNPACKING, step_passes, unpacking, updating
 from calc.performance.training_step import prepare, step_time
 from calc.training.reading import read_training
 from tests.performance.test_forward import FAMILIES, on_rank
@@ -191,6 +194,26 @@ def test_a_quantized_base_is_unpacked_each_time() -> None:
     unpacked = [item for item in passes.of_micro_batch if item.operation.name == UNPACKING]
     assert [item.operation.bytes for item in unpacked] == [6_979_321_856 * 2.5] * 3
     assert sum(item.operation.launches for item in unpacked) == 3 * 32 * 7  # each matrix by a kernel of its own
+
+
+@pytest.mark.parametrize(
+    ("model", "matrices", "elements"),
+    [("llama-3.1-8b", 32 * 7, 6_979_321_856), ("mixtral-8x7b", 32 * (4 + 3 * 8), 32 * (41_943_040 + 8 * 176_160_768))],
+)
+def test_each_matrix_of_a_base_is_unpacked(model: str, matrices: int, elements: int) -> None:
+    """QLoRA launches a kernel for each, of an expert too, which reads 4 bits of each element and writes 16."""
+    plan = plan_of(model=model, method="qlora")
+    (one,) = unpacking(plan, middle(plan))
+    assert one.operation == Pointwise(UNPACKING, 2.5 * elements, matrices) and one.times == 1
+
+
+@pytest.mark.parametrize(("sharding", "ranks"), [("none", 1), ("zero-2", 8)])
+def test_an_offloaded_optimizer_is_sent_gradients_and_sends_parameters(sharding: str, ranks: int) -> None:
+    """Two bytes of each of 8,030,261,248 parameters there and two back, of which each of the ranks has its share."""
+    plan = plan_of(accelerators=8, sharding=sharding, offload=["optimizer"])
+    found = updating(plan, middle(plan), exchanges(plan, middle(plan)))
+    assert found["updated"][0].operation == HostCopy("Gradients and parameters", 4 * 8_030_261_248 / ranks)
+    assert [item.operation.name for item in found["hosted"]] == ["Optimizer"]  # type: ignore[union-attr]
 
 
 def test_a_newer_kernel_is_faster_where_it_was_written_for() -> None:

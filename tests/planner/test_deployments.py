@@ -1,36 +1,41 @@
-"""Deployments that others publish: the planner finds each of them to serve, and nothing that costs more.
+"""Deployments that others publish: the planner finds each of them to serve, and says why others come first.
 
-Each row of `tests/data/deployments.csv` is a model on so many devices, in the publisher's own words: vLLM's recipes,
-SGLang's page of DeepSeek, NVIDIA's tables for its microservices, guides of clouds.
+Each row of `deployments.csv` is a model on so many devices, in the publisher's own words: vLLM's recipes, SGLang's page
+of DeepSeek, NVIDIA's tables for its microservices, guides of clouds.
 """
 
-import csv
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from calc import plan
+from calc import estimate, plan
 from calc.catalog import catalog
+from calc.planning.cost import newest_rent
+from calc.validation.deployments import FILE, FIRST, Choice, asked, choices
+from calc.validation.scores import read_rows
 
-TABLE = Path(__file__).parents[1] / "data" / "deployments.csv"
-ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
-CONTEXT = 8192
+ROWS = read_rows(FILE)
+MONTH_HOURS = 730.0
 # What is published and cannot be, with the reason that is computed.
 CANNOT = {"nvidia/Llama-4-Scout-17B-16E-Instruct-FP8": "memory"}  # 109 billion parameters in FP8 on one card of 80 GB
 
 
-def have(row: dict[str, str]) -> dict[str, object]:
-    """Return the devices of a deployment."""
-    return {"accelerator": row["accelerator"], "accelerators": int(row["accelerators"])}
+@pytest.fixture(scope="module")
+def found() -> list[Choice]:
+    """What the planner finds for each of them."""
+    return choices()
 
 
-def asked(row: dict[str, str]) -> dict[str, object]:
-    """Return what a deployment serves."""
-    longest = catalog().model(row["model"]).context_tokens
-    tokens = min(CONTEXT, longest) if longest else CONTEXT
-    weights = row["weights"] or "published"
-    return {"model": row["model"], "weights": weights, "engine": row["engine"], "context_tokens": tokens}
+def fits(row: Any, accelerator: str, number: int) -> bool:
+    """Return whether a deployment's model fits on so many devices of a kind, and runs."""
+    report: Any = estimate({**asked(row), "accelerator": accelerator, "accelerators": number}, repairs=False)
+    return bool(report["memory"]["fits"]) and report["runs"] is not False
+
+
+def rent_of(accelerator: str, number: int) -> float | None:
+    """Return the rent of a month, as the catalogue has it of one."""
+    price = newest_rent(catalog(), catalog().accelerator(accelerator))
+    return None if price is None else number * price.each * MONTH_HOURS
 
 
 def test_there_are_enough() -> None:
@@ -46,7 +51,8 @@ def test_there_are_enough() -> None:
 )
 def test_what_is_published_serves(row: dict[str, str]) -> None:
     """On the devices that its recipe names a model fits and runs, or the planner says why it cannot."""
-    answer: Any = plan({"want": "models", "have": have(row), **asked(row)})
+    have = {"accelerator": row["accelerator"], "accelerators": int(row["accelerators"])}
+    answer: Any = plan({"want": "models", "have": have, **asked(row)})
     if row["model"] in CANNOT:
         assert answer["options"] == [] and list(answer["rejected"]) == [CANNOT[row["model"]]]
         return
@@ -54,22 +60,43 @@ def test_what_is_published_serves(row: dict[str, str]) -> None:
     assert option["fits"] and option["scenario"]["accelerators"] == int(row["accelerators"])
 
 
-def test_nothing_dearer_is_found() -> None:
-    """The published devices are among the first five of their maker, or five other kinds cost no more than they do."""
-    kinds = {}
-    for row in ROWS:
-        kinds.setdefault((row["model"], row["weights"], row["engine"]), row)
-    for row in list(kinds.values())[::4]:
-        if row["model"] in CANNOT:
+def test_the_first_five_hold_what_is_published_or_say_why_not(found: list[Choice]) -> None:
+    """Each published choice is among the first five, or has a reason; of the same devices none is called otherwise."""
+    assert len(found) == len(ROWS)
+    for choice in found:
+        kinds = [kind for kind, _, _ in choice.first]
+        assert len(set(kinds)) == len(kinds) <= FIRST
+        held = choice.row["accelerator"] in kinds
+        assert (held and choice.number == choice.published) == choice.same == (not choice.reason), choice
+    assert sum(choice.same for choice in found) >= 30
+
+
+def test_reasons_are_computed(found: list[Choice]) -> None:
+    """What is said to do does by its own report, on fewer devices and on others, whose rents are no more than its."""
+    fewer = dearer = 0
+    for choice in found:
+        row, published = choice.row, choice.row["accelerator"]
+        own = rent_of(published, choice.published)
+        if choice.number is None:
+            assert not fits(row, published, choice.published) and "GiB" in choice.reason
             continue
-        device = catalog().accelerator(row["accelerator"])
-        limits = {"vendors": [device.vendor], "segments": ["data-center"], "devices": max(int(row["accelerators"]), 8)}
-        answer: Any = plan({"want": "hardware", **asked(row), "limits": limits, "count": 5})
-        published: Any = plan({"want": "models", "have": have(row), **asked(row)})
-        rent = published["options"][0]["cost"]["rent_per_month"]
-        rents = {option["scenario"]["accelerator"]: option["cost"]["rent_per_month"] for option in answer["options"]}
-        known = [value for value in rents.values() if value is not None]
-        if device.id in rents:
-            assert rents[device.id] <= rent * (1 + 1e-9), row
-        else:
-            assert len(known) == 5 and max(known) <= rent, row
+        assert choice.rent == (None if own is None else pytest.approx(own))
+        if choice.number < choice.published:
+            assert fits(row, published, choice.number)
+            fewer += 1
+        if choice.place:
+            continue
+        if own is None:
+            assert "nobody says" in choice.reason
+            continue
+        rents = [rent_of(kind, number) for kind, number, _ in choice.first]
+        assert len(rents) == FIRST and all(rent is not None and rent <= own for rent in rents), choice
+        dearer += 1
+    assert fewer > 10 and dearer > 30
+
+
+def test_first_options_serve(found: list[Choice]) -> None:
+    """The first option of each deployment fits by its own report."""
+    for choice in found[::5]:
+        kind, number, _ = choice.first[0]
+        assert fits(choice.row, kind, number), choice

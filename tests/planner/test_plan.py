@@ -27,6 +27,7 @@ from calc.scenario.model import known_architecture
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
 PAIR = {"accelerator": "rtx-3090", "accelerators": 2}
 CARD = {"accelerator": "rtx-3090"}
+HOST = {"host": {"processor": "ryzen-9-9950x", "memory": "64 GiB"}}
 SEED = 20261122
 
 
@@ -494,6 +495,22 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": PAIR, "need": {"tpot_s": -1}}, "need.tpot_s"),
         ({"want": "hardware", "model": "llama-3.1-8b", "have": PAIR}, "have"),
         ({"want": "hardware"}, "model"),
+        ({"want": "hardware", "model": "no-such-model"}, "model"),
+        ({"want": "hardware", "models": ["gpt2", "llama-3.1-8b"]}, "models"),
+        ({"want": "models", "have": PAIR, "model": "no-such-model"}, "model"),
+        ({"want": "models", "have": PAIR, "models": []}, "models"),
+        ({"want": "models", "have": PAIR, "weights": []}, "weights"),
+        ({"want": "models", "have": PAIR, "engine": []}, "engine"),
+        ({"want": "models", "have": PAIR, "workload": "trianing"}, "workload"),
+        ({"want": "models", "have": {"host": {"processor": "ryzen-9-9950x"}}}, "have.host.memory"),
+        ({"want": "models", "have": {"host": {"memory": "64 GiB", "speed": 2}}}, "have.host.speed"),
+        ({"want": "models", "have": {**HOST, "accelerators": 2}}, "have.accelerators"),
+        ({"want": "models", "have": HOST, "engine": "vllm"}, "engine"),
+        ({"want": "models", "have": HOST, "gpu_layers": 30}, "have.accelerator"),
+        ({"want": "models", "have": HOST, "workload": "training"}, "have.accelerator"),
+        ({"want": "layout", "have": HOST, "model": "llama-3.1-8b"}, "have.accelerator"),
+        ({"want": "models", "have": HOST, "need": {"requests_per_s": 1}}, "need.requests_per_s"),
+        ({"want": "models", "have": PAIR, "gpu_layers": 0}, "gpu_layers"),
         ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"vendors": "Nvidea"}}, "limits.vendors"),
         ({"want": "layout", "model": "gpt2", "have": {"accelerator": UNLIKE}}, "have.accelerator"),
         ({"want": "models", "engine": "vllm", "have": {"accelerator": UNLIKE}}, "engine"),
@@ -564,6 +581,51 @@ def test_unlike_devices_work_together() -> None:
         catalog().accelerator(str(one["id"])).quantity("power") * int(str(one.get("count", 1))) for one in UNLIKE
     )  # type: ignore[operator]
     assert answer["options"] and all(option["energy"]["power_w"] == power for option in answer["options"])
+
+
+@pytest.mark.parametrize("rank", ["size", "speed", "margin"])
+def test_a_processor_works_alone(rank: str) -> None:
+    """On a computer without a GPU the planner's best are those that estimating every model in its memory finds."""
+    question = {"want": "models", "have": HOST, "models": some_models(10), "context_tokens": 2048, "rank_by": rank}
+    answer: Any = plan({**question, "count": 10})
+    found = {option["scenario"]["model"]: option for option in answer["options"]}
+    values = [ranked_alone(option, rank) for option in answer["options"] if option["chance"] >= SURE]
+    assert values == sorted(values, reverse=True)
+    room, checked = 64 * 2**30, 0
+    for model in some_models(10):
+        report: Any = estimate({**HOST, "gpu_layers": 0, "engine": "llama.cpp", "model": model, "context_tokens": 2048})
+        left = room - report["memory"]["device_bytes"]
+        if model in found and found[model]["scenario"]["weights"] == "published":
+            assert found[model]["margin_bytes"] == left and found[model]["speed"] == report["speed"]
+            checked += 1
+        if model not in found:
+            (reason,) = one_reason(model)
+            assert left < 0 if reason == "memory" else reason in ("runs", "context")
+    assert checked > 3
+
+
+def one_reason(model: str) -> list[str]:
+    """Return what stands against a model in the format that it is published in, on a processor."""
+    answer: Any = plan({"want": "models", "have": HOST, "model": model, "weights": "published", "context_tokens": 2048})
+    return list(answer["rejected"])
+
+
+def ranked_alone(option: dict[str, Any], rank: str) -> float:
+    """Return what ranks an option of a processor."""
+    if rank == "margin":
+        return float(option["margin_bytes"])
+    if rank == "speed":
+        return float(option["speed"]["decode_tokens_per_s"]["typical"])
+    return float(parameters(known_architecture(catalog(), str(option["scenario"]["model"]))))
+
+
+def test_the_memory_of_the_host_is_kept() -> None:
+    """Experts that do not fit beside the processor stand against a way as what does not fit on a device does."""
+    question = {"want": "models", "model": "gpt-oss-120b", "experts_on_host": "all"}
+    for memory, serves in (("128 GiB", True), ("16 GiB", False)):
+        answer: Any = plan({**question, "have": {"accelerator": "rtx-4090", "host": {"memory": memory}}})
+        assert bool(answer["options"]) is serves
+    assert answer["rejected"]["memory"]["nearest"]["lacks"].endswith("of the host's memory")
 
 
 def test_the_longest_context_on_unlike_devices() -> None:

@@ -1,11 +1,9 @@
 """The working of a cost to the letter, ranges of what a run costs, and which of several prices is taken."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from calc.catalog import catalog
 from calc.catalog.records import Price
 from calc.planning.cost import (
     Paid,
@@ -19,31 +17,11 @@ from calc.planning.cost import (
     rents,
     run_cost_of,
 )
+from tests.planning.prices import DEVICE, facts
 
-DEVICE = catalog().accelerator("h100-sxm-80gb")  # its board draws 700 W
 RENT = Price("p", "accelerators", DEVICE.id, 1, "on-demand", 3.6, "EUR", "hour", "A", "DE", "s", "2026-11-01", "")
 TARIFF = RENT._replace(of="electricity", item="", per="kWh", kind="household", price=0.25, source="grid")
 RATES = {"low": 500.0, "typical": 1000.0, "high": 2000.0}
-
-
-class Facts:
-    """Prices as the catalogue gives them, the newest first, and machines of as many devices as their names say."""
-
-    def __init__(self, *prices: Price) -> None:
-        self.listed = prices
-
-    def prices(self, of: str, item: str = "") -> list[Price]:
-        """Return the prices of a kind of thing, of one of them if it is named."""
-        return [price for price in self.listed if price.of == of and item in ("", price.item)]
-
-    def machine(self, name: str) -> Any:
-        """Return a machine."""
-        return SimpleNamespace(accelerator=DEVICE.id, devices=int(name))
-
-
-def facts(*prices: Price) -> Any:
-    """Return a catalogue of prices."""
-    return Facts(*prices)
 
 
 def served(*prices: Price, accelerator: Any = DEVICE, own: float | None = None) -> Any:

@@ -5,34 +5,13 @@ from typing import Any
 
 import pytest
 
-from calc.catalog import catalog
 from calc.catalog.records import Price
 from calc.memory.training.reserve import ranged
 from calc.planning.cost import cost_of, newest_electricity, newest_purchase, newest_rent, run_cost_of
 from calc.planning.serving_report import pool_range, total_range
+from tests.planning.prices import DEVICE, facts
 
-DEVICE = catalog().accelerator("h100-sxm-80gb")  # its board draws 700 W
 PLAIN = Price("p", "accelerators", DEVICE.id, 1, "on-demand", 2.0, "USD", "hour", "A", "", "s", "2026-11-01", "")
-
-
-class Facts:
-    """Prices as the catalogue gives them, the newest first."""
-
-    def __init__(self, *prices: Price) -> None:
-        self.listed = prices
-
-    def prices(self, of: str, item: str = "") -> list[Price]:
-        """Return the prices of a kind of thing, of one of them if it is named."""
-        return [price for price in self.listed if price.of == of and item in ("", price.item)]
-
-    def machine(self, name: str) -> Any:
-        """Return a machine with as many devices as its name says."""
-        return SimpleNamespace(accelerator=DEVICE.id, devices=int(name))
-
-
-def facts(*prices: Price) -> Any:
-    """Return a catalogue of prices."""
-    return Facts(*prices)
 
 
 def test_a_rent_on_demand_comes_before_newer_ones_of_other_kinds() -> None:

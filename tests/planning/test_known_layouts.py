@@ -14,6 +14,7 @@ from calc.planning import fit, training_fit
 from calc.planning.blocks import Cut, cut_blocks
 from calc.planning.fit import fewest
 from calc.planning.layout import (
+    apart_layouts,
     best_layout,
     candidates,
     check_layout,
@@ -51,9 +52,9 @@ def demand(model: str = "llama-3.1-8b") -> Demand:
         ("llama-3.1-8b", {"expert": 2}, "parallelism.expert", "must be 1: the model has no experts to divide"),
         (
             "mixtral-8x7b",
-            {"expert": 16, "data": 16},
+            {"expert": 9, "data": 9},
             "parallelism.expert",
-            "must not be more than the 8 experts of a layer, as 16 is",
+            "must not be more than the 8 experts of a layer, as 9 is",
         ),
         (
             "mixtral-8x7b",
@@ -350,3 +351,20 @@ def test_devices_are_divided_by_the_pieces_that_the_engine_reads(
     stated: Any = estimate({**asked, "batched_tokens": taken["scenario"]["batched_tokens"]}, repairs=False)
     assert taken["scenario"]["parallelism"] == stated["scenario"]["parallelism"]
     assert taken["memory"]["device_bytes"] == stated["memory"]["device_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("model", "ranks", "tensor"),
+    [
+        ("phi-3.5-moe", 8, []),  # eight heads of keys and values, one for each rank
+        ("phi-3.5-moe", 16, [1, 2, 4, 8]),  # as many ranks as experts
+        ("phi-3.5-moe", 32, []),
+        ("deepseek-v3", 2, [1]),  # latent attention is repeated by any tensor ranks
+        ("deepseek-v3", 1, []),
+        ("llama-3.1-8b", 16, []),  # no experts
+    ],
+)
+def test_attention_apart_from_experts(model: str, ranks: int, tensor: list[int]) -> None:
+    """Where tensor ranks would repeat a cache and there is an expert for each, attention may have fewer of them."""
+    found = apart_layouts(architecture(model), ranks)
+    assert found == [Layout(tensor=degree, data=ranks // degree, expert=ranks) for degree in tensor]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calc import ScenarioError
+from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
 from calc.planning.sharing import Holding, Sharing, sharing_steps
@@ -53,6 +53,19 @@ def test_an_engine_with_its_default_share_leaves_too_little() -> None:
     visible = catalog().accelerator("rtx-4090").capacity_bytes - 0.45 * GIB
     taken = fraction * visible + found["tenants"][1]["needed"]
     assert taken < found["available_bytes"]
+
+
+@pytest.mark.parametrize("display", [0, 100, 300, 500, 800])
+def test_a_share_is_rounded_down(display: int) -> None:
+    """With it vLLM leaves the other model its room, and with a hundredth more it does not."""
+    found = report(engine="vllm", display=display)
+    llama, bart = found["tenants"]
+    scenario = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 1024}
+    takes: list[int] = []
+    for share in (llama["fraction"], llama["fraction"] + 0.01):
+        memory: Any = estimate({**scenario, "memory_fraction": share}, repairs=False)["memory"]
+        takes.append(memory["device_bytes"])
+    assert takes[0] <= found["available_bytes"] - bart["needed"] < takes[1]
 
 
 def test_parts_add_up() -> None:

@@ -58,10 +58,13 @@ def test_what_is_due_stands_in_one_issue(tmp_path: Path, due: str, open_issue: s
 
 
 def test_licences_of_what_is_passed_on() -> None:
-    """Each licence text is named by the page on licences, and each part that is bundled stands in one."""
+    """Each licence text is named by the page on licences and each part has one, of Vega's each that is bundled."""
     folder = ROOT / "docs/assets/licences"
     page = (ROOT / "docs/about/licences.md").read_text(encoding="utf-8")
     assert {path.name for path in folder.glob("*")} == set(re.findall(r"\.\./assets/licences/([\w.-]+)", page))
+    parts = [line.split("|")[1] for line in page.splitlines() if "../assets/licences/" in line]
+    for part in ("Pyodide", "CPython", "Vega", "Material for MkDocs", "Icons"):
+        assert [named for named in parts if part in named], part
     vega = (folder / "vega.txt").read_text(encoding="utf-8")
     for part in ("vega-parser", "vega-view", "vega-interpreter", "vega-dataflow", "d3-scale", "d3-shape", "internmap"):
         assert f"{part} " in vega

@@ -67,7 +67,7 @@ def test_the_kept_coefficients_predict_as_the_table_does(scores: list[Score]) ->
         "rest": facts.coefficient("training-allocator-rest").value / 2**30,
         "rounding": facts.coefficient("training-allocator-rounding").value,
         "slack": facts.coefficient("training-allocator-slack").value,
-        "compiled": facts.coefficient("training-allocator-slack-compiled").value,
+        "few": facts.coefficient("training-allocator-slack-few").value,
         "varied": facts.coefficient("training-allocator-varied").value,
     }
     predicted = [item.predicted(chosen) for item in prepared()]

@@ -53,6 +53,7 @@ CHOICES = (
     "tensor_split",
     "machines",
     "rank",
+    "head",
     "address",
     "ray",
     "speculation",

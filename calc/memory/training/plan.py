@@ -17,6 +17,7 @@ PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
 # NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
 FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
+RING, HEADS = "ring", "heads"  # what context ranks hand each other: keys and values, or heads for tokens
 FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
 
 
@@ -43,12 +44,14 @@ class Plan(NamedTuple):
     offload: tuple[str, ...]
     reduced_last: bool  # micro-batches add up whole gradients, which the last one divides over the ranks ("no_sync")
     varied_lengths: bool  # batches differ in length, so that blocks of one fit no other
+    expandable_segments: bool  # the allocator's segments grow, so that free blocks beside each other are one
     stated: bool  # what frameworks do differently is stated, not taken as usual
     gather_bytes: int  # an element of a sharded parameter as it is gathered
     reduced_bytes: int  # an element of a gradient as ranks exchange it
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    context_exchange: str  # what context ranks hand each other
     tiles: str  # generation of FlashAttention where it is stated, else ""
     stage_split: str  # how layers are given to the stages of a pipeline
     virtual_stages: int  # pieces of the model that each stage of a pipeline has (arXiv:2104.04473, section 2.2)

@@ -33,21 +33,24 @@ def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
 
     Blocks of what comes and goes differ in size from phase to phase, so many stay behind. Where batches differ in
     length, blocks of activations and logits do so from batch to batch too. Blocks of what stays are rounded up, and
-    loading leaves a rest, which is no larger than what later finds a place in it.
+    loading leaves a rest, which is no larger than what later finds a place in it. In segments that grow, free blocks
+    beside each other are one, so that neither a rest nor other lengths leave any.
     """
     moving = max(timeline.peak.total - timeline.stays, 0)
-    rest = min(facts.coefficient("training-allocator-rest").value, moving)
     rounding = facts.coefficient("training-allocator-rounding").value * timeline.stays
-    slack = facts.coefficient(slack_name(plan)).value * moving
-    varied = 0.0
+    kept = rounding + facts.coefficient(slack_name(plan)).value * moving
+    if plan.expandable_segments:
+        return int(kept)
+    kept += min(facts.coefficient("training-allocator-rest").value, moving)
     if plan.varied_lengths:
-        varied = facts.coefficient("training-allocator-varied").value * timeline.widest_pass
-    return int(rest + rounding + slack + varied)
+        kept += facts.coefficient("training-allocator-varied").value * timeline.widest_pass
+    return int(kept)
 
 
 def slack_name(plan: Plan) -> str:
-    """Return which coefficient holds the allocator's unused blocks: compiled code asks for fewer sizes of blocks."""
-    return "training-allocator-slack-compiled" if plan.choices.compiled else "training-allocator-slack"
+    """Return which coefficient holds unused blocks: compiled code asks for fewer sizes, growing segments fit each."""
+    few = plan.choices.compiled or plan.expandable_segments
+    return "training-allocator-slack-few" if few else "training-allocator-slack"
 
 
 def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:

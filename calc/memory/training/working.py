@@ -257,11 +257,13 @@ def reserve_steps(plan: Plan, timeline: Timeline, size: int, facts: Catalog) -> 
     workspace, slack = facts.coefficient("training-workspace"), facts.coefficient(slack_name(plan))
     rounding = facts.coefficient("training-allocator-rounding")
     moving = max(timeline.peak.total - timeline.stays, 0)
-    rest = int(min(facts.coefficient("training-allocator-rest").value, moving))
-    numbers = f"{show_count(workspace.value)} + {show_count(rest)}"
-    numbers += f" + {rounding.value:g} × {show_count(timeline.stays)} + {slack.value:g} × {show_count(moving)}"
-    formula = r"B_{\text{workspace}} + B_{\text{rest}} + r \cdot M_{\text{stays}} + s \cdot M_{\text{moves}}"
-    if plan.varied_lengths:
+    numbers = f"{show_count(workspace.value)} + {rounding.value:g} × {show_count(timeline.stays)}"
+    numbers += f" + {slack.value:g} × {show_count(moving)}"
+    formula = r"B_{\text{workspace}} + r \cdot M_{\text{stays}} + s \cdot M_{\text{moves}}"
+    if not plan.expandable_segments:
+        formula += r" + B_{\text{rest}}"
+        numbers += f" + {show_count(int(min(facts.coefficient('training-allocator-rest').value, moving)))}"
+    if plan.varied_lengths and not plan.expandable_segments:
         varied = facts.coefficient("training-allocator-varied")
         formula += r" + v \cdot M_{\text{pass}}"
         numbers += f" + {varied.value:g} × {show_count(timeline.widest_pass)}"

@@ -9,7 +9,7 @@ import { offerImport } from "./importing.mjs";
 import { offerLaunching } from "./launching.mjs";
 import { runtime } from "./runtime.mjs";
 import { Saying } from "./saying.mjs";
-import { offerSliding } from "./sliding.mjs";
+import { follow, offerSliding } from "./sliding.mjs";
 import { before, offerReport, offerTaking } from "./taking.mjs";
 import { Values, initial, takes } from "./values.mjs";
 
@@ -56,8 +56,11 @@ class Calculator extends HTMLElement {
     const listen = (target, type, action, more) =>
       target.addEventListener(type, action, { signal: this.#listening.signal, ...more });
     const [fields, say] = [() => this.#values.fields, (text) => this.#saying.say(text)];
-    offerChoosing(this, listen, say);
-    offerSliding(this, listen);
+    const offerControls = (part) => { offerChoosing(part, listen, say); offerSliding(part, listen); };
+    offerControls(this);
+    for (const topic of this.querySelectorAll(".calc-topic:not([open])")) {
+      listen(topic, "toggle", () => { offerControls(topic); follow(topic); }, { once: true });
+    }
     listen(this.#form, "input", (event) => this.#edit(event));
     listen(this.#form, "change", () => { this.#editing = null; });
     listen(this.#form, "submit", (event) => event.preventDefault());
@@ -160,7 +163,7 @@ class Calculator extends HTMLElement {
   // Python works while the form says what was changed.
   #ask() {
     this.#asked = true;
-    this.#saying.asked();
+    this.#saying.asked(runtime);
     const kept = corrections();
     const request = { calculator: this.dataset.calculator, fields: this.#values.fields, ...(kept.length && { corrections: kept }) };
     const stop = () => { runtime.drop(this); this.#saying.stopped(); };

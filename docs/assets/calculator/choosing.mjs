@@ -6,9 +6,10 @@ const MOST_FOUND = 40; // lines of a search
 const AT_A_GLANCE = 12; // options that a plain list is good for
 const lists = new Map(); // by kind: the file's content, fetched once in a tab
 
-// Give each long list of a calculator its combobox. `say` tells a screen reader.
-export function offerChoosing(calculator, listen, say) {
-  for (const select of calculator.querySelectorAll("select[name]")) {
+// Give each long list of a form, or of a part of it that was opened, its combobox. `say` tells a screen reader.
+export function offerChoosing(part, listen, say) {
+  for (const select of part.querySelectorAll("select[name]")) {
+    if (select.closest("details:not([open])")) continue; // until that is opened
     if (select.dataset.list || select.options.length > AT_A_GLANCE) new Combobox(select, listen, say);
   }
 }
@@ -96,7 +97,7 @@ class Combobox {
     Object.assign(field, { type: "text", id: `${select.id}-field`, className: "calc-combobox", autocomplete: "off", spellcheck: false });
     const states = { role: "combobox", "aria-expanded": "false", "aria-autocomplete": "list", "aria-controls": `${select.id}-list` };
     for (const [key, value] of Object.entries(states)) field.setAttribute(key, value);
-    field.setAttribute("aria-describedby", select.getAttribute("aria-describedby") ?? "");
+    for (const key of ["aria-describedby", "aria-invalid"]) if (select.hasAttribute(key)) field.setAttribute(key, select.getAttribute(key));
     for (const label of select.labels) label.htmlFor = field.id;
     select.before(field);
     select.hidden = true;

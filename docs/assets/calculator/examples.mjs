@@ -6,12 +6,12 @@ const OWN = "own"; // values that are no worked example
 
 export class Examples {
   #list; #values;
-  #known = []; // each example with its fields
+  #known = []; // each example with the fields that it changes
 
   constructor(calculator, values) {
     this.#list = /** @type {HTMLSelectElement} */ (calculator.querySelector(".calc-example select"));
     this.#values = values;
-    for (const { value } of this.#list.options) if (value !== OWN) this.#known.push([value, this.#fields(value)]);
+    for (const { value } of this.#list.options) if (value !== OWN) this.#known.push([value, JSON.parse(value)]);
   }
 
   offer(listen, use) {
@@ -19,19 +19,20 @@ export class Examples {
     listen(this.#list, "input", (event) => event.stopPropagation());
     listen(this.#list, "change", (event) => {
       event.stopPropagation();
-      if (this.#list.value !== OWN) use(this.#fields(this.#list.value));
+      const [, changed] = this.#known.find(([value]) => value === this.#list.value) ?? [];
+      if (changed) use(Object.fromEntries(this.#values.controls.map((control) => [control.name, of(changed, control)])));
     });
   }
 
   // Show the example whose values the form has.
   name() {
     const { controls } = this.#values;
-    const [known = OWN] = this.#known.find(([, fields]) => controls.every((control) => fields[control.name] === this.#values.of(control))) ?? [];
+    const [known = OWN] = this.#known.find(([, changed]) => controls.every((control) => of(changed, control) === this.#values.of(control))) ?? [];
     if (this.#list.value !== known) this.#list.value = known;
   }
+}
 
-  #fields(written) {
-    const values = JSON.parse(written);
-    return Object.fromEntries(this.#values.controls.map((control) => [control.name, values[control.name] ?? initial(control)]));
-  }
+// What a control has in an example.
+function of(changed, control) {
+  return changed[control.name] ?? initial(control);
 }

@@ -3,6 +3,7 @@
 import { write } from "./values.mjs";
 
 const SETTLE_MS = 400; // typing has settled, and a screen reader is told
+const MARK_MS = 50; // three frames: an old answer that stands longer is marked
 const LATE_MS = 300; // an answer that is not in by then is said to be under way
 const IDLE_TEXT = "Change a value: the answer is computed in your browser.";
 const LIVE_TEXT = "Live: Python computes in your browser.";
@@ -14,7 +15,7 @@ const KEPT_TEXT = "What is shown answers the values before.";
 
 export class Saying {
   #calculator; #answer; #status; #line; #stale;
-  #settling = 0; #late = 0;
+  #settling = 0; #marking = 0; #late = 0;
 
   constructor(calculator) {
     this.#calculator = calculator;
@@ -31,21 +32,30 @@ export class Saying {
     this.#settling = setTimeout(() => { this.#status.textContent = text; }, SETTLE_MS);
   }
 
-  // From here on the answer on show is to another question, until the one to this comes in.
-  asked() {
-    this.#answer.setAttribute("data-stale", "");
+  // From here on the answer on show is to another question, until the one to this comes in. It is marked at once, but
+  // where Python is there, which answers within a frame or two: a mark that came and went with each key would flicker,
+  // and to draw the answer twice takes a fifth of a key's time.
+  asked({ state }) {
     this.#answer.setAttribute("aria-busy", "true");
+    if (state !== "ready") this.#mark();
+    else this.#marking ||= setTimeout(() => this.#mark(), MARK_MS);
     clearTimeout(this.#late);
     this.#late = setTimeout(() => this.#note(LATE_TEXT), LATE_MS);
   }
 
+  #mark() {
+    this.#answer.setAttribute("data-stale", "");
+  }
+
   ended() {
-    clearTimeout(this.#late);
+    for (const timer of [this.#marking, this.#late]) clearTimeout(timer);
+    this.#marking = 0;
     this.#answer.removeAttribute("aria-busy");
   }
 
   silence() {
-    for (const timer of [this.#settling, this.#late]) clearTimeout(timer);
+    this.ended();
+    clearTimeout(this.#settling);
   }
 
   // What takes long says how far it is, and can be stopped.
@@ -81,6 +91,7 @@ export class Saying {
 
   // Say what the answer on show is to: before it, or where it is hidden in its place.
   #note(text) {
+    this.#mark();
     this.#stale.textContent = this.#answer.hidden && text === LATE_TEXT ? "Being computed …" : text;
     if (this.#answer.hidden) this.#answer.before(this.#stale);
     else this.#answer.prepend(this.#stale);

@@ -1,8 +1,9 @@
 // A slider with stops beside a number: it sets the number, which may also be typed, and shows the stop that is nearest.
 
-// Give each number that has stops its slider.
-export function offerSliding(calculator, listen) {
-  for (const field of calculator.querySelectorAll("input[data-stops]")) {
+// Give each number of a form, or of a part of it that was opened, that has stops its slider.
+export function offerSliding(part, listen) {
+  for (const field of part.querySelectorAll("input[data-stops]")) {
+    if (field.closest("details:not([open])")) continue; // until that is opened
     const slider = /** @type {HTMLInputElement} */ (document.getElementById(`${field.id}-slider`) ?? make(field));
     listen(slider, "input", (event) => {
       event.stopPropagation();
@@ -16,6 +17,7 @@ export function offerSliding(calculator, listen) {
 export function follow(calculator) {
   for (const field of calculator.querySelectorAll("input[data-stops]")) {
     const slider = /** @type {HTMLInputElement} */ (document.getElementById(`${field.id}-slider`));
+    if (!slider) continue;
     const value = Number(field.value.replace(/[ ,_]/g, ""));
     const far = stopsOf(field).map((stop) => Math.abs(Math.log(stop / value)));
     if (value > 0) slider.value = String(far.indexOf(Math.min(...far)));

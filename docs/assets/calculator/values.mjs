@@ -103,5 +103,5 @@ export function takes(control, value) {
 // A control's value as the page was built.
 export function initial(control) {
   if (control.tagName !== "SELECT") return control.defaultValue;
-  return [...control.options].find((option) => option.defaultSelected)?.value ?? control.options[0]?.value ?? "";
+  return (control.querySelector("option[selected]") ?? control.options[0])?.value ?? "";
 }

@@ -7,16 +7,17 @@ const NONE = "–"; // a cell without a value; it stands last in either order
 const kept = new Map(); // by caption: how a reader left a table that an answer has replaced
 
 class Table extends HTMLElement {
-  #table; #rows; #words; #field; #status; #settling = 0;
+  #table; #rows; #words; #status; #settling = 0;
+  #fields; // the first for words, the others each for what a column's numbers are at least or at most
   #sorted = { heading: "", order: "" };
 
   connectedCallback() {
     if (this.#table) return; // moved within the page, not new
     this.#table = this.querySelector("table");
     this.#rows = [...this.#table.tBodies[0].rows];
-    this.#field = this.querySelector(".filtered-search input");
+    this.#fields = [...this.querySelectorAll(".filtered-search input")];
     this.#status = this.querySelector(".filtered-search [role=status]");
-    this.#field.addEventListener("input", () => this.#filter());
+    for (const field of this.#fields) field.addEventListener("input", () => this.#filter());
     for (const heading of this.#headings) this.#addButton(heading);
     this.#restore();
     this.#say();
@@ -24,7 +25,7 @@ class Table extends HTMLElement {
 
   disconnectedCallback() {
     clearTimeout(this.#settling);
-    kept.set(this.#caption, { typed: this.#field.value, ...this.#sorted });
+    kept.set(this.#caption, { typed: this.#fields.map(({ value }) => value), ...this.#sorted });
   }
 
   get #headings() {
@@ -37,9 +38,9 @@ class Table extends HTMLElement {
 
   // A table in an answer is written anew with each answer: it stays sorted and filtered as it was.
   #restore() {
-    const { typed, heading, order } = kept.get(this.#caption) ?? {};
-    if (typed) {
-      this.#field.value = typed;
+    const { typed = [], heading, order } = kept.get(this.#caption) ?? {};
+    if (typed.some(Boolean)) {
+      this.#fields.forEach((field, i) => { field.value = typed[i] ?? ""; });
       this.#filter();
     }
     const cell = order && this.#headings.find(({ textContent }) => textContent === heading);
@@ -58,13 +59,26 @@ class Table extends HTMLElement {
     button.addEventListener("click", () => this.#sort(heading, this.#next(heading)));
   }
 
-  // A row is shown if it has every word, in any column and order.
+  // A row is shown if it has every word, in any column and order, and numbers within the bounds.
   #filter() {
-    const words = fold(this.#field.value).split(/\s+/).filter(Boolean);
+    const [typed, ...bounds] = this.#fields;
+    const words = fold(typed.value).split(/\s+/).filter(Boolean);
+    const asked = bounds.map((field) => this.#within(field)).filter(Boolean);
     this.#words ??= new Map(this.#rows.map((row) => [row, fold(row.textContent)]));
-    for (const [row, text] of this.#words) row.hidden = !words.every((word) => text.includes(word));
+    for (const [row, text] of this.#words) row.hidden = !words.every((word) => text.includes(word)) || !asked.every((within) => within(row));
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => this.#say(), SETTLE_MS);
+  }
+
+  // Whether a row's number is within a bound, and known; nothing where no number is asked for.
+  #within({ value, dataset: { column, scale, most } }) {
+    const limit = parseFloat(value.replaceAll(",", "")) * Number(scale);
+    if (Number.isNaN(limit)) return null;
+    const { cellIndex } = this.#headings.find(({ textContent }) => textContent === column);
+    return (row) => {
+      const found = valueOf(row.cells[cellIndex]);
+      return typeof found === "number" && (most === undefined ? found >= limit : found <= limit);
+    };
   }
 
   // First the order that a reader looks for: words from A, numbers from the largest. Then the other one.

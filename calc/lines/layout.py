@@ -1,0 +1,51 @@
+"""How a line says that a model is divided over devices: tp=2 pp=2."""
+
+import math
+
+from calc.lines.parts import DIVIDED
+from calc.lines.quantities import Quantity
+from calc.lines.reader import Reader
+
+DEGREES = tuple(field for field, _ in DIVIDED)
+LAID_OUT = ("fits", "speed", "cost", "limit", "training", "duration")  # questions of one layout
+
+
+def take_layout(reader: Reader, kind: str | None) -> None:
+    """Take the degrees that a line gives where they make as many devices as it counts, and give the others back.
+
+    A tensor degree alone says how many devices there are. What the degrees leave of devices that are counted is divided
+    by tensors where the line says nothing of these, and else are copies.
+    """
+    amounts = {amount.field: amount for amount in reader.amounts if amount.field in DEGREES}
+    if not amounts:
+        return
+    count = reader.count("accelerators")
+    made = math.prod(degree(amount) for amount in amounts.values())
+    if count is None and list(amounts) == ["tensor"]:
+        reader.add(amounts["tensor"], "accelerators", made)
+    elif kind in LAID_OUT and made and (count is None or count % made == 0):
+        for field, amount in amounts.items():
+            reader.add(amount, field, amount.value)
+        if count is None:
+            reader.taken["accelerators"] = made
+        elif count > made:
+            reader.taken["data" if "tensor" in amounts else "tensor"] = count // made
+    else:
+        for amount in amounts.values():
+            reader.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
+
+
+def degree(amount: Quantity) -> int:
+    """Return a degree as the whole number that it is."""
+    assert isinstance(amount.value, int)
+    return amount.value
+
+
+def layout(reader: Reader) -> dict[str, object]:
+    """Return the fields of a scenario that say how a model is divided; none where a line says nothing of it."""
+    found = {field: reader.value(field) or reader.taken.get(field) for field in DEGREES}
+    degrees = {field: value for field, value in found.items() if value is not None}
+    if not degrees:
+        return {}
+    count = reader.value("accelerators") or reader.taken["accelerators"]
+    return {"accelerators": count, "parallelism": degrees}

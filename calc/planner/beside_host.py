@@ -1,0 +1,70 @@
+"""Models of which a part stands in the host's memory, under the one engine that leaves parts there."""
+
+from collections.abc import Mapping
+
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
+from calc.planner.options import SURE, Miss, short
+from calc.planner.question import Question
+from calc.planner.surer import likely_fits
+from calc.planning.changes import Wanted
+from calc.planning.placed_repairs import of_experts, of_layers
+from calc.question import read_question
+from calc.scenario.fields import HOST_ENGINE, OF_HOST, USUAL
+from calc.service.host import stated_host, usual_processor
+
+MOST_TRIES = 4  # of layers more in the host's memory, until it surely fits
+
+
+def is_beside(question: Question, accelerator: Accelerator, engine: str) -> bool:
+    """Return whether models are looked for that stand in two memories: the host's is another one, and is said.
+
+    A service for many is not looked for there, and what a device has left says nothing where the host takes the rest.
+    """
+    host = question.have.get("host")
+    return (
+        (question.want == "models" or question.of == "model")
+        and isinstance(host, Mapping)
+        and host.get("memory") is not None
+        and not (question.trains or question.unlike or question.alone or question.need.shared)
+        and question.rank_by != "margin"
+        and accelerator.segment != "soc"
+        and engine in (USUAL, HOST_ENGINE)
+        and question.fields.keys().isdisjoint(OF_HOST)
+    )
+
+
+def memory_of(question: Question, accelerator: Accelerator, facts: Catalog) -> int:
+    """Return the bytes of the host's memory."""
+    host = stated_host(question.have["host"], lambda: usual_processor(facts, accelerator, 0), facts)[0]
+    return host.memory_bytes or 0
+
+
+def divided(scenario: dict[str, object], facts: Catalog) -> dict[str, object] | Miss:
+    """Return a scenario with as little of it in the host's memory as has to be: experts, or whole layers.
+
+    Raises ScenarioError for a scenario that is wrong.
+    """
+    read = read_question(scenario)
+    serving, device = read.serving(), read.accelerator
+    assert serving is not None and device is not None
+    wanted = Wanted(
+        facts=facts, demand=read.demand, layout=read.layout, accelerator=device, serving=serving, runs=True, needed=None
+    )
+    change = next((repair.change for way in (of_experts, of_layers) for repair in way(wanted)), None)
+    if change is None:
+        return short(max(wanted.missing(read.demand), 0), round(device.quantity("memory") or 0))
+    ((field, layers),) = change.items()
+    assert isinstance(layers, int)
+    more = 1 if field == "experts_on_host" else -1  # of fewer layers on devices
+    tried = [scenario | {field: layers + more * count} for count in range(MOST_TRIES)]
+    return next((one for one in tried if surely_fits(one)), tried[0])
+
+
+def surely_fits(scenario: Mapping[str, object]) -> bool:
+    """Return whether a scenario is nearly certain to fit; one that cannot be is not."""
+    try:
+        return likely_fits(scenario) >= SURE
+    except ScenarioError:
+        return False
