@@ -167,6 +167,7 @@ def test_what_a_change_takes_out_of_the_scenario() -> None:
         "memory_fraction",
         "gpu_layers",
         "engine_version",
+        "backend",
         "parallelism",
         "batched_tokens",
         "experts_on_host",
