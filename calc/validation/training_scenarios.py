@@ -242,17 +242,25 @@ def pieces_of(row: Row) -> dict[str, int]:
     return {"virtual_stages": PIECES.get(row["model"], 2)} if "interleave" in text else {}
 
 
+def trained(row: Row) -> dict[str, Any]:
+    """Return adapters, the format of what they stand beside, and an optimizer that is not the framework's."""
+    found: dict[str, Any] = {}
+    if row["method"] in ("lora", "qlora"):
+        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
+        if "gptq" in row["dtype"].casefold():
+            found["base_weights"] = "gptq-int4"
+    if "AdamW of torch.optim" in row["notes"]:  # all tensors at once, an operation each
+        found["optimizer"] = "adamw-foreach"
+    return found
+
+
 def optional(row: Row) -> dict[str, Any]:
-    """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
+    """Return the fields that not every row has: compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
     if row["torch_compile"].startswith("yes") or row["source"] in FUSED:
         found["compile"] = True
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
-    if row["method"] in ("lora", "qlora"):
-        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
-        if "gptq" in row["dtype"].casefold():
-            found["base_weights"] = "gptq-int4"
     if row["offload"].startswith("params"):
         found["offload"] = ["parameters", "optimizer"]
     elif "activation" in row["offload"]:
@@ -301,5 +309,6 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **batches(row, divided["parallelism"]),
         **pieces_of(row),
         **framework_of(row),
+        **trained(row),
         **optional(row),
     }

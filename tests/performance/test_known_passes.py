@@ -48,6 +48,12 @@ def test_what_adam_moves(precision: str, read: int, written: int) -> None:
     assert optimizer_bytes(plan, plan.stages[0]) == (read + written + gradient) * LLAMA
 
 
+def test_what_adam_moves_operation_by_operation() -> None:
+    """By the operations of AdamW in torch.optim: decay 2, first moment 3, second 2 and 3, root 2, 2 and 2, update 4."""
+    plan = plan_of(precision="fp32", optimizer="adamw-foreach")
+    assert optimizer_bytes(plan, plan.stages[0]) == (2 + 3 + 2 + 3 + 2 + 2 + 2 + 4) * 4 * LLAMA
+
+
 def test_stages_stand_as_far_apart_as_they_have_ranks() -> None:
     """Two stages of eight tensor ranks each lie in two machines: what a stage sends goes over the network."""
     told: dict[str, Joined] = {}
