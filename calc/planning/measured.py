@@ -46,7 +46,8 @@ def device_of(accelerator: Accelerator | None) -> str:
     """Return the class of a device: its generation, and whether servers, workstations or players are its market."""
     if accelerator is None:
         return ANY
-    return f"{accelerator.architecture} {accelerator.segment}".casefold().replace(" ", "-").replace("(", "").strip(")")
+    name = f"{accelerator.architecture} {accelerator.segment}".casefold()
+    return name.replace(" ", "-").replace("(", "").replace(")", "")
 
 
 def bucket(
