@@ -138,7 +138,8 @@ class Names:
             found = copied(name, entries, formats)
         if found and found.beside and self.model_names.read(name) is not None:
             return None
-        return found if found and self._has_size(found.id, name) else None
+        # What stands beside a finetune's base was looked at: "laion2b" is no size of the model.
+        return found if found and (found.beside or self._has_size(found.id, name)) else None
 
     def named_format(self, name: str) -> "Copy | None":
         """Return what the name of a model's repository says of its number format, None where it says nothing.

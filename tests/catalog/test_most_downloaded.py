@@ -23,7 +23,7 @@ def test_of_a_hundred_names_ninety_seven_are_answered() -> None:
 
 @pytest.mark.parametrize(
     ("draw", "first_sight", "now"),
-    [(0, 67, 89), (1, 50, 80), (2, 50, 63), (3, 66, 93), (4, 63, 91), (5, 53, 74), (6, 36, 69), (7, 57, 86)],
+    [(0, 67, 90), (1, 50, 80), (2, 50, 63), (3, 66, 93), (4, 63, 91), (5, 53, 75), (6, 36, 69), (7, 57, 86)],
 )
 def test_of_a_hundred_drawn_names_most_are_answered(draw: int, first_sight: int, now: int) -> None:
     """Of 100 names drawn before they were asked 67 were known, and 50 where most are of images and speech.
