@@ -21,6 +21,9 @@ DATA = (
     (r"squad-?(v?[12](\.[01])?)?", READS, ASKED, 2),
     (r"[mxsa]?nli|vitaminc", READS, TEXTS, 3),  # follows, contradicts, or neither
     (r"sst-?2|cola|mrpc|qqp|qnli|rte|imdb|paws|rotten-tomatoes|yelp-polarity|irony|offensive", READS, TEXTS, 2),
+    (r"cardiffnlp/.*sentiment(-latest|-multilingual)?", READS, TEXTS, 3),  # of TweetEval (arXiv:2010.12421)
+    (r"cardiffnlp/emotion", READS, TEXTS, 4),
+    (r"cardiffnlp/.*emoji", READS, TEXTS, 20),
     (r"ag-?news", READS, TEXTS, 4),
     (r"go-?emotions?", READS, TEXTS, 28),
     (r"conll-?(20)?03", READS, TOKENS, 9),

@@ -129,10 +129,14 @@ class Names:
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
         if self.listed_model(name) is not None:
             return None
-        from calc.catalog.copies import as_published, copied  # listed names need it not
+        from calc.catalog.copies import Copy, as_published, copied  # listed names need it not
+        from calc.catalog.image_names import image_model
 
         entries, formats = self._tables["models"], self.format_names
         found = copied(name, entries, formats)
+        image = image_model(name.casefold().rpartition("/")[2]) if found is None or found.beside else None
+        if image and image.id in entries:
+            return Copy(image.id, None, "", head=image.head)
         if found is None:
             name = as_published(name)
             found = copied(name, entries, formats)

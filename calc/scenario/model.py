@@ -45,7 +45,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         written = value if value in model.published else name or model.id
         architecture = known_architecture(catalog, model.id, name, head)
         config = {**model.config, **said_there}
-        told = model.variants.get(name, {}).get("context_tokens")
+        told = said_there.get("context_tokens")
         context = told if isinstance(told, int) else model.context_tokens
         return ReadModel(model.id, model.name, architecture, context, config=config, written=written, said=said)
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):

@@ -10,7 +10,7 @@ from calc import estimate
     [  # of the files of models alike, which the Models Explorer of March 2025 counts, positions' numbers left out
         ("someone/deberta-v3-large-mnli-fever", 435_064_835),
         ("someone/rubert-base-cased-nli", 177_855_747),
-        ("someone/wav2vec2-xls-r-300m-hebrew", 315_438_720),  # without letters, whose number no name says
+        ("someone/wav2vec2-xls-r-300m-lithuanian", 315_438_720),  # without letters, whose number no name says
         ("cross-encoder/ms-marco-electra-base-discriminator", 109_483_009),
         ("sentence-transformers/nli-mpnet-base-v2", 109_486_464),
         ("sentence-transformers/stsb-distilbert-base", 66_362_880),
