@@ -155,7 +155,9 @@ def known_schedule(
         values=values,
         weights=weights,
         classes=classes,
-        attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
+        attention=Factors(
+            of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
+        ),
         expert_launches=values.get("expert_launches", 1.0),
         links=of("links_factor"),
         step_s=of("step_s"),
@@ -275,6 +277,7 @@ def pass_time(
         device += times * seconds
         launches += times * count
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
+                count *= factors.launches
     host = 0.0 if alone else launches * schedule.launch_s
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
     return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
