@@ -26,6 +26,7 @@ from calc.performance.operations import (
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 QUANTIZED = "quantized"
+TRITON = "triton"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -60,6 +61,7 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
+    triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
@@ -91,7 +93,8 @@ class Schedule(NamedTuple):
         """Return how an engine's products of a layer's experts compare with the law's."""
         known = self.found_grouped.get(kernel)
         if known is None:
-            own, kinds = self.product(kernel), (kernel, "")
+            own = self.product(kernel)
+            kinds = (TRITON, kernel, "") if kernel in self.triton else (kernel, "")
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
@@ -136,14 +139,23 @@ def schedule_of(
     accelerator: Accelerator | None,
     market: str,
     attention: str,
+    triton: frozenset[str] = frozenset(),
 ) -> Schedule:
-    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
-    return known_schedule(tuple(values.items()), (*device_classes(accelerator, market), era), weights, attention)
+    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
+
+    `triton` are kernels of routed experts that are Triton's, where a library has faster ones.
+    """
+    classes = (*device_classes(accelerator, market), era)
+    return known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton)
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices
 def known_schedule(
-    items: tuple[tuple[str, float], ...], classes: tuple[str, ...], weights: Weights, attention: str
+    items: tuple[tuple[str, float], ...],
+    classes: tuple[str, ...],
+    weights: Weights,
+    attention: str,
+    triton: frozenset[str],
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
     values, ways = dict(items), (attention, "")
@@ -173,6 +185,7 @@ def known_schedule(
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
+        triton=triton,
         found={},
         found_grouped={},
     )
@@ -269,6 +282,7 @@ def pass_time(
                     count *= factors.launches
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
+                count *= factors.launches
             working = flops / (flops + moved) if flops else 0.0
             seconds *= factors.reading + working * (factors.working - factors.reading)
             longest = flops if flops > moved else moved
@@ -277,7 +291,6 @@ def pass_time(
         device += times * seconds
         launches += times * count
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
-                count *= factors.launches
     host = 0.0 if alone else launches * schedule.launch_s
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
     return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
