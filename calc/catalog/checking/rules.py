@@ -141,6 +141,7 @@ ENGINE_RULES: Rules = {
     "coefficients": (dict,),
     "eras?": (list,),
     "towers?": (dict,),
+    "library_experts?": (dict,),
     "latents?": (str,),
     "tiles?": (str,),
     "states?": (str,),
