@@ -1,7 +1,9 @@
 """What an answer says of an engine: whether a model fits under it, its range, its cache, and what is assumed."""
 
+import json
+
 from calc.calculators import hosting, several
-from calc.calculators.html import table, text
+from calc.calculators.html import element, table, text
 from calc.calculators.rendering import Report, device_words, measured_text, part_bytes
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
@@ -150,9 +152,17 @@ def first_repair(report: Report) -> str:
 
 def repairs_html(report: Report) -> str:
     """Return the changes that make it fit or run, least harm first, as a table; empty where none is needed."""
-    rows = [[text(item["message"]), size_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
+    rows = [[change_html(item), size_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
     headings = ("Change", "Left on each GPU", "What it costs")
     return table(headings, rows, caption="What would make it fit, least harm first", words=(0, 2)) if rows else ""
+
+
+def change_html(repair: Report) -> str:
+    """Return a change in words, with the fields of a form that it sets: a page lets its reader take it with a press."""
+    fields = {name: value for name, value in repair["change"].items() if name != "parallelism"}
+    known = all(isinstance(value, int | str) for value in fields.values())
+    said = {name: str(value) for name, value in fields.items()}
+    return element("span", text(repair["message"]), data_change=json.dumps(said) if known else None)
 
 
 def engine_facts(report: Report) -> list[str]:

@@ -110,7 +110,8 @@ def planning(question: dict[str, object]) -> Steps[Report]:
     first: Any = estimate(found["options"][0]["scenario"]) if found["options"] else None
     said = (yield from instead(asked, str(other))) if other else ""
     plan = {"question": question, "plan": found, "warnings": found["warnings"], "other": said}
-    return {**(first or nothing(question)), **plan}
+    whole = {**(first or nothing(question)), **plan}
+    return {**whole, "steps": [*whole["steps"], *(found["options"][0]["steps"] if first else [])]}
 
 
 def instead(asked: dict[str, Any], other: str) -> Steps[str]:

@@ -128,14 +128,14 @@ def carried(tables: Tables) -> str:
 
 
 def newest_prices(prices: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return each seller's newest price of a thing and kind; the older ones are history, which pages alone show."""
+    """Return each seller's newest price of a thing and kind, numbered: no calculator asks for an id, or for history."""
     newest: dict[tuple[object, ...], str] = {}
     for name, price in prices.items():
         of = tuple(price.get(field) for field in ("of", "item", "kind", "per", "seller", "market", "region"))
         if of not in newest or str(price["checked"]) > str(prices[newest[of]]["checked"]):
             newest[of] = name
     left = frozenset(newest.values())
-    return {name: price for name, price in prices.items() if name in left}
+    return {str(number): price for number, (name, price) in enumerate(prices.items()) if name in left}
 
 
 def taken_out(entries: Mapping[str, Entry]) -> Iterator[Entry]:

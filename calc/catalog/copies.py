@@ -1,10 +1,12 @@
 """Repositories that hold a known model again: copies by other owners, and conversions to a number format."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from calc.catalog.entries import fold, lookup_names
+from calc.catalog.carried import restored
+from calc.catalog.entries import Entry, fold, lookup_names
+from calc.catalog.heads import READS, head_behind
 
 T = TypeVar("T")
 
@@ -12,7 +14,7 @@ T = TypeVar("T")
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
     r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
-    r"|smoothquant|latest)$"
+    r"|smoothquant|latest|onnx(-q)?)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
 EDITED = re.compile(
@@ -21,7 +23,9 @@ EDITED = re.compile(
 # What Whisper does, which some write behind its name.
 HEARING = re.compile(r"(?<=^whisper-)(.+)-asr(?=-|$)")
 # Words of what a model was trained on for, which stand before its name.
-USE_BEFORE = re.compile(r"^((all|stsb|q?nli|quora|msmarco|twitter|sentiment|emotion|toxic|english)[-_])+")
+USE_BEFORE = re.compile(
+    r"^((all|paraphrase|multi-qa|stsb|q?nli|quora|ms-?marco|twitter|sentiment|emotion|toxic|english)[-_])+"
+)
 BITS = re.compile(r"[-_](\d)bit$")
 GROUPS = re.compile(r"[-_](gptq|awq)[-_](\d)b(?:it)?[-_]\d+g$")  # -GPTQ-4b-128g: bits, and how many share a scale
 PER_WEIGHT = re.compile(r"[-_]([1-8](?:\.\d+)?)bpw")
@@ -32,7 +36,7 @@ VERSION = re.compile(r"v?\d+(\.\d+)?")
 ANOTHER = re.compile(
     r"(\d+x|e|a)?\d+(\.\d+)?[bmk]|x*[sl]|mini|nano|micro|tiny|small|medium|base|large|huge|giant|patch\d+|reg\d|naflex"
     r"|(eagle|dflash|dspark|draft|drafter|speculator|medusa|mtp)\d*|assistant|q?lora|adapter|peft"
-    r"|vlm?|vision|audio|omni|tts|asr|speech|ocr|(en|de)coder|tokenizer|vae|mmproj|clip|siglip|dinov\d|colbert|gliner|zh"
+    r"|vlm?|vision|audio|omni|tts|asr|speech|ocr|(en|de)coder|tokenizer|vae|mmproj|clip|siglip|dinov\d|colbert|gliner|lilt|zh"
     r"|hybrid|mamba\d*|moe|(pruned?|reap)\d*|sparse|upcycled|random|[\d.]+-?bits?|w\d+a\w+|(nv|mx|rocm)?fp\d\w*|i?o?q\d\w*|int\d"
 )
 # Words that make it another model as the first of those behind alone: names of others follow in those of finetunes.
@@ -56,6 +60,7 @@ class Copy(NamedTuple):
     why: str  # the words of the name that say it
     beside: str = ""  # what else the name says, where the model was trained on: its use
     variant: str = ""  # the repository that it holds again, where that is a variant of the model
+    head: Entry | None = None  # what its config says otherwise by that use
 
 
 def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapping[str, str]) -> Copy | None:
@@ -66,7 +71,7 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
 
     >>> entries = {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}}
     >>> copied("someone/Llama-2-7b-hf-AWQ", entries, {"awq": "awq"})
-    Copy(id='llama-2-7b', weights='awq', why='-awq', beside='', variant='')
+    Copy(id='llama-2-7b', weights='awq', why='-awq', beside='', variant='', head=None)
     """
     weights, why = said(name, formats)
     owner, bare = spelled(name)
@@ -84,8 +89,38 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
                 entry_id, variant = found[known]
                 return Copy(entry_id, weights, why, variant=variant)
         bare = EDITED.sub("", without_end(bare, ends))
-    base, beside = trained_on(bare, by_bare_name(entries, tags=False)) if owner else (None, "")
-    return Copy(base[0], weights, why, beside, variant=base[1]) if base else None
+    if not owner:
+        return None
+
+    def within(used: str, named: tuple[str, str]) -> bool:
+        return reads(entries[named[0]]) and not other_family(used, entries)
+
+    named = trained_on(bare, by_bare_name(entries, tags=False), within)
+    if named is None:
+        return None
+    base, beside = named
+    entry, variants = entries[base[0]], entries[base[0]].get("variants")
+    own = variants.get(base[1], {}) if isinstance(variants, Mapping) else {}
+    head = head_behind(owner, beside, {**config_of(entry), **own})
+    return Copy(base[0], weights, why, beside, variant=base[1], head=head)
+
+
+def reads(entry: Mapping[str, object]) -> bool:
+    """Return whether a model reads text and writes none: its finetunes are named by their use first."""
+    return config_of(entry).get("model_type") in READS
+
+
+def other_family(used: str, entries: Iterable[str]) -> bool:
+    """Return whether one of these words begins other models' names: a BigBird is no RoBERTa, whose words it has."""
+    first = {match[0] for entry_id in entries if (match := re.match("[a-z]+", entry_id))}
+    return any(match[0] in first for word in re.split("[-_.]", used) if (match := re.match("[a-z]+", word)))
+
+
+def config_of(entry: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what an entry's config says."""
+    config = restored("models", {"config": entry.get("config", {})})["config"]  # the page has it as text
+    assert isinstance(config, Mapping)
+    return config
 
 
 def as_published(name: str) -> str:
@@ -101,27 +136,39 @@ def as_published(name: str) -> str:
     return owner + slash + HOSTED_POINT.sub(".", re.sub(r"(?<=llama-)v(?=\d)", "", bare))
 
 
-def trained_on(bare: str, found: Mapping[str, T]) -> tuple[T | None, str]:
+def trained_on(
+    bare: str, found: Mapping[str, T], inside: Callable[[str, T], object] | None = None
+) -> tuple[T, str] | None:
     """Return what is found under the name that a repository's has beside a use, and the words of the use: a finetune.
 
-    None where what follows makes another model of it.
+    None where what follows makes another model of it. Any words may stand before the names of those that are `inside`
+    others, before the rest only such of a use.
 
     >>> trained_on("bert-base-uncased-emotion", {"bertbaseuncased": "bert-base"})
     ('bert-base', 'emotion')
-    >>> trained_on("qwen3-8b-dflash", {"qwen38b": "qwen3-8b"})
-    (None, '')
+    >>> trained_on("code-bert-base-uncased-v2", {"bertbaseuncased": "bert-base"})
+    ('bert-base', 'code-v2')
+    >>> trained_on("qwen3-8b-dflash", {"qwen38b": "qwen3-8b"}) is None
+    True
     """
-    before = USE_BEFORE.match(bare)
-    if before and fold(bare[before.end() :]) in found:
-        return found[fold(bare[before.end() :])], before[0][:-1]
-    bare = bare[before.end() :] if before else bare
-    for mark in reversed(list(re.finditer(r"[-_.]", bare))):
-        known, beside = bare[: mark.start()], bare[mark.end() :]
-        if fold(known) in found and re.search(r"[-_\d]", known):
-            first, *others = re.split(r"[-_]|\.(?!\d)", beside)
-            another = VERSION.fullmatch(first) or TIER.fullmatch(first) or any(map(ANOTHER.fullmatch, (first, *others)))
-            return (None, "") if another else (found[fold(known)], beside)
-    return None, ""
+    marks = [mark.start() for mark in re.finditer(r"[-_.]|$", bare)]
+    for start in (0, *(mark + 1 for mark in marks[:-1])):
+        used = bare[: max(start - 1, 0)]
+        for end in reversed(marks if used else marks[:-1]):
+            known, beside = bare[start:end], bare[end + 1 :]
+            base = found.get(fold(known)) if re.search(r"[-_\d]", known) else None
+            if base is None or (used and inside and not USE_BEFORE.fullmatch(f"{used}-") and not inside(used, base)):
+                continue
+            return (base, "-".join(filter(None, (used, beside)))) if says_use(used, beside) else None
+    return None
+
+
+def says_use(used: str, beside: str) -> bool:
+    """Return whether words before and behind a model's name leave it that; a version behind is of the use before."""
+    before = re.split("[-_.]", used)
+    first, *others = re.split(r"[-_]|\.(?!\d)", beside)
+    own = TIER.fullmatch(first) or (VERSION.fullmatch(first) and not used)
+    return not own and not any(map(ANOTHER.fullmatch, (*before, first, *others)))
 
 
 def by_bare_name(entries: Mapping[str, Mapping[str, object]], *, tags: bool = True) -> dict[str, tuple[str, str]]:

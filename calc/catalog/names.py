@@ -129,16 +129,21 @@ class Names:
         """Return the model that an unlisted repository holds by its name, None where the name is listed or unknown."""
         if self.listed_model(name) is not None:
             return None
-        from calc.catalog.copies import as_published, copied  # listed names need it not
+        from calc.catalog.copies import Copy, as_published, copied  # listed names need it not
+        from calc.catalog.image_names import image_model
 
         entries, formats = self._tables["models"], self.format_names
         found = copied(name, entries, formats)
+        image = image_model(name.casefold().rpartition("/")[2]) if found is None or found.beside else None
+        if image and image.id in entries:
+            return Copy(image.id, None, "", head=image.head)
         if found is None:
             name = as_published(name)
             found = copied(name, entries, formats)
         if found and found.beside and self.model_names.read(name) is not None:
             return None
-        return found if found and self._has_size(found.id, name) else None
+        # What stands beside a finetune's base was looked at: "laion2b" is no size of the model.
+        return found if found and (found.beside or self._has_size(found.id, name)) else None
 
     def named_format(self, name: str) -> "Copy | None":
         """Return what the name of a model's repository says of its number format, None where it says nothing.

@@ -7,12 +7,12 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
-from calc.planning.support import format_of_bits
+from calc.planning.support import format_of_bits, is_served, place_of
 from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
 
 Scenario = Mapping[str, object]
-HAVE = ("accelerator", "accelerators")
+HAVE = ("accelerator", "accelerators", "host")
 ON_PROCESSORS = "llama.cpp"  # which alone leaves parts of a model in the host's memory
 ON_HOST = frozenset(("experts_on_host", "gpu_layers"))
 FEW_BITS = 4  # below which what a model writes suffers
@@ -90,9 +90,10 @@ def smallest(scenario: Scenario) -> object:
         engine = next((program.id for program in catalog().engines() if segment in program.usual_on), None)
     if engine in (None, "none"):
         return PUBLISHED
+    device = scenario.get("accelerator")
+    if device is not None and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):
+        return PUBLISHED  # a TPU, Trainium: without an engine
     published: Any = estimate(scenario, repairs=False)
-    if published["scenario"]["engine"] == "none":  # no engine is known to serve the device: a TPU, Trainium
-        return PUBLISHED
     weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
     if published["scenario"]["engine"] != engine or published["runs"] is False:

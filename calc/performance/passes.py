@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.stages import Stage
+from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
@@ -256,6 +257,7 @@ def passes_of(
         market=device_class(accelerator) if accelerator else "",
         backend=backend,
         attention=attention,
+        triton=catalog().engine(engine).triton_experts(demand.architecture.family),
     )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)

@@ -30,6 +30,7 @@ class Server(NamedTuple):
     prompt_factor: float = 1.0
     prefix: Prefix = Prefix()  # what prompts find in the cache
     reserves: bool = False  # requests wait until there is room for their answers, too; else for their prompts
+    between_s: float = 0.0  # from one request to the next, which front end and client take one after the other
     clients: int = 0  # each of which sends a request as soon as its last one is answered; 0: requests come on their own
 
     def own_tokens(self, prompt_tokens: int) -> int:
@@ -113,7 +114,8 @@ class Queue:
         self.coming = self.first_place = len(begun)  # the next request
         # Requests of which it is known when they come: of clients, as many as there are, until one is answered.
         self.sent = min(self.coming + (server.clients or len(asked)), len(self.asked))
-        self.next_s = asked[0].at_s if asked else inf  # when it comes
+        self.next_s = asked[0].at_s if asked else inf  # when it comes to be served
+        self.free_s = 0.0  # when the front end takes another
         self.over = False
         self.waiting: deque[Reading] = deque()
         self.reading: deque[Reading] = deque()
@@ -173,7 +175,8 @@ class Queue:
             tokens = asked[self.coming].prompt_tokens
             waiting.append(Reading(self.coming, tokens, server.prefix.found(tokens)))
             self.coming += 1
-            self.next_s = asked[self.coming].at_s if self.coming < self.sent else inf
+            self.free_s = self.next_s + server.between_s
+            self.next_s = max(asked[self.coming].at_s, self.free_s) if self.coming < self.sent else inf
             if self.coming == len(asked):
                 self.came = self.clock, self.running_s, self.answered, self.answered_tokens
         active = len(self.reading) + len(self.writing)
@@ -250,7 +253,7 @@ class Queue:
         """Let the next request of a client come, whose last one was answered."""
         self.asked[self.sent] = self.asked[self.sent]._replace(at_s=at_s)
         if self.coming == self.sent:
-            self.next_s = at_s
+            self.next_s = max(at_s, self.free_s)
         self.sent += 1
 
     def write(self) -> None:

@@ -26,6 +26,7 @@ from calc.performance.operations import (
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 QUANTIZED = "quantized"
+TRITON = "triton"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
@@ -60,6 +61,7 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
+    triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
@@ -91,7 +93,8 @@ class Schedule(NamedTuple):
         """Return how an engine's products of a layer's experts compare with the law's."""
         known = self.found_grouped.get(kernel)
         if known is None:
-            own, kinds = self.product(kernel), (kernel, "")
+            own = self.product(kernel)
+            kinds = (TRITON, kernel, "") if kernel in self.triton else (kernel, "")
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
@@ -140,16 +143,24 @@ def schedule_of(
     accelerator: Accelerator | None,
     market: str,
     attention: str,
+    triton: frozenset[str] = frozenset(),
     backend: str = "",
 ) -> Schedule:
-    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager"."""
+    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
+
+    `triton` are kernels of routed experts that are Triton's, where a library has faster ones.
+    """
     classes = (*device_classes(accelerator, market, backend), era)
-    return known_schedule(tuple(values.items()), classes, weights, attention)
+    return known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton)
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices
 def known_schedule(
-    items: tuple[tuple[str, float], ...], classes: tuple[str, ...], weights: Weights, attention: str
+    items: tuple[tuple[str, float], ...],
+    classes: tuple[str, ...],
+    weights: Weights,
+    attention: str,
+    triton: frozenset[str],
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
     values, ways = dict(items), (attention, "")
@@ -161,7 +172,9 @@ def known_schedule(
         values=values,
         weights=weights,
         classes=classes,
-        attention=Factors(of("cache_factor", ways), of("attention_factor", ways)),
+        attention=Factors(
+            of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
+        ),
         expert_launches=values.get("expert_launches", 1.0),
         links=of("links_factor"),
         step_s=of("step_s"),
@@ -177,6 +190,7 @@ def known_schedule(
         repeats_heads=bool(of("repeats_heads")),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
+        triton=triton,
         found={},
         found_grouped={},
     )
@@ -273,6 +287,7 @@ def pass_time(
                     count *= factors.launches
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
+                count *= factors.launches
             working = flops / (flops + moved) if flops else 0.0
             seconds *= factors.reading + working * (factors.working - factors.reading)
             longest = flops if flops > moved else moved

@@ -45,6 +45,7 @@ from calc.performance.rank_model import rank_model
 FP32 = 4
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 UPDATE_KERNELS = 10.0  # of an optimizer that works on many tensors at a time
+AGAIN_IN_ADAM = 5.0  # of both moments: one more read of the first, nine of the second and its root (torch.optim)
 NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
 CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
 MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp8-mixed": "fp8"}  # number formats of products, others BF16
@@ -270,9 +271,15 @@ def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:
 
 
 def optimizer_bytes(plan: Plan, stage: Stage) -> float:
-    """Return the bytes that the optimizer's step reads and writes: states and masters both, gradients, weights."""
+    """Return the bytes that the optimizer's step reads and writes: states and masters both, gradients, weights.
+
+    Kernels of one operation each read and write what is updated once more, for its decay, and read the gradient once
+    more, for the second moment.
+    """
     total, scheme = plan.inventory(stage).total(stage), plan.scheme
     masters = total.updated * scheme.master if plan.adapters is None else 0
     weights = total.added_bytes if plan.adapters is not None else total.base_bytes
     size = 2.0 * total.state_bytes + 2.0 * masters + total.gradient_bytes + (1.0 if masters else 2.0) * weights
+    if not plan.method.optimizer.fused:
+        size += 2.0 * (masters or weights) + total.gradient_bytes + AGAIN_IN_ADAM * total.state_bytes
     return size / plan.degree(OPTIMIZER)

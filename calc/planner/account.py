@@ -18,6 +18,7 @@ LIFE_YEARS = 4.0
 MOST_PUE, MOST_YEARS = 5.0, 20.0
 GRID = "world"
 GRAMS = 1000.0  # in a kilogram
+MONTHS_A_YEAR = 12
 Answer = dict[str, object]
 
 

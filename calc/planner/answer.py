@@ -8,6 +8,7 @@ from typing import Any
 from calc.catalog import catalog
 from calc.derivation import INFO, Warn
 from calc.planner.account import Ledger
+from calc.planner.account_working import account_steps
 from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.need import Share
@@ -64,23 +65,27 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
-    candidate, need, tokens = option.candidate, question.need, surer_context(option)
+    candidate, need, tokens = option.candidate, question.need, option.surer or surer_context(option)
     ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
+    given, replicas = load(question, candidate.share), candidate.replicas + need.spare
     if question.trains:
         money, energy = ledger.run(option.report, own_rent=own_price(question, "price_per_hour"))
     else:
         money, energy = cost(question, option.report, ledger), ledger.energy(energy_of(option))
     return {
         "scenario": scenario_of(option),
-        "replicas": candidate.replicas + need.spare,
-        "load": load(question, candidate.share),
+        "replicas": replicas,
+        "load": given,
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
-        "surer": {"context_tokens": tokens} if tokens else None,
+        "surer": {"sequence_tokens" if question.trains else "context_tokens": tokens} if tokens else None,
         "speed": option.report["speed"],
         "cost": money,
         "energy": energy,
+        "steps": []
+        if question.trains
+        else account_steps(ledger, load=given, replicas=replicas, cost=money, energy=energy),
         "why": why(question, search, option, tokens),
     }
 
@@ -143,7 +148,8 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
     change = "shorter sequences" if question.trains else "fewer sequences or bits"
-    change = f"texts of {show_count(surer_tokens)} tokens" if surer_tokens else change
+    texts = "sequences" if question.trains else "texts"
+    change = f"{texts} of {show_count(surer_tokens)} tokens" if surer_tokens else change
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 

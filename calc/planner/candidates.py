@@ -90,12 +90,13 @@ def attended_apart(
     question: Question, facts: Catalog, devices: Devices, architecture: Architecture | None, *, engine: str
 ) -> list[dict[str, object]]:
     """Return data parallelism of attention for a model that many use at once, where tensor ranks repeat its cache."""
-    takes = engine in SHARING_ENGINES or (
-        engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on
-    )
-    if architecture is None or not takes or question.unlike or "parallelism" in question.fields:
+    if architecture is None or question.unlike or "parallelism" in question.fields:
         return []
-    return [{"parallelism": layout._asdict()} for layout in apart_layouts(architecture, devices.number)[:1]]
+    found = apart_layouts(architecture, devices.number)[:1]
+    served = (
+        engine == USUAL and devices.accelerator.segment not in facts.engine(HOST_ENGINE).usual_on if found else False
+    )
+    return [{"parallelism": layout._asdict()} for layout in found if served or engine in SHARING_ENGINES]
 
 
 def most_replicas(question: Question, count: int) -> int:

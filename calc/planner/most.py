@@ -4,7 +4,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import counts, devices, owned, placed, ways
-from calc.planner.options import Miss, Option
+from calc.planner.options import SURE, Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
@@ -64,7 +64,19 @@ class Quantity:
             self.search.reject(self.at(found + 1), beyond)
         known = self.found.get(found)
         option = self.search.reported(known) if isinstance(known, Candidate) else known
-        return (found, option) if isinstance(option, Option) else None
+        return (found, self.with_surer(option, found)) if isinstance(option, Option) else None
+
+    def with_surer(self, option: Option, found: int) -> Option:
+        """Return an option of training with the longest sequence that surely fits, where it is not this one."""
+        search = self.search
+        if option.is_sure or not isinstance(search, TrainingSearch):
+            return option
+        room = self.candidate.devices.room
+
+        def sure(value: int) -> bool:
+            return value <= found and search.short_of(self.at(value).scenario, room, SURE) is None
+
+        return option._replace(surer=last(sure, found) if sure(1) else None)
 
 
 def output_tokens(question: Question) -> int:

@@ -24,6 +24,7 @@ class Option(NamedTuple):
     report: dict[str, Any]
     spare_bytes: int
     chance: float
+    surer: int | None = None  # tokens of the longest sequence that surely fits, where that was looked for
 
     @property
     def typical(self) -> dict[str, float]:

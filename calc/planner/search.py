@@ -20,7 +20,6 @@ from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
 from calc.planner.options import SURE, Miss, Option, room_of, short, tight
 from calc.planner.question import Question
-from calc.planner.ranking import OF_SPEED
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import likely_fits
 from calc.planning.bounds import chance_of_fitting
@@ -123,7 +122,7 @@ class Search(Inspection):
             return self.bounded_share(candidate)
         share = candidate.share
         if share is None or not share.requests:
-            return self.sized(candidate)
+            return self.alone(candidate) if self.paces and candidate.speed is None else self.sized(candidate)
         return self.confirmed(candidate, share) if share.most and not share.confirmed else self.reported(candidate)
 
     def bounded_share(self, candidate: Candidate) -> Candidate:
@@ -163,16 +162,30 @@ class Search(Inspection):
         if (share := sized.share) is None or not share.requests:
             return sized
         sized = sized._replace(sure=likely_fits(sized.scenario) >= SURE) if sized.after() else sized
-        ranked = self.question.rank_by in OF_SPEED and self.question.need.mean_rate is not None
-        return self.paced(sized, share) if ranked else sized
+        energy = self.question.rank_by == "energy" and self.question.need.mean_rate is not None
+        return self.paced(sized) if energy or (self.paces and share.confirmed) else sized
 
-    def paced(self, sized: Candidate, share: Share) -> Candidate:
-        """Return a candidate with the speed of what each replica is given, or a bound where a run may add replicas.
+    @property
+    def paces(self) -> bool:
+        """Whether the speed of each answer ranks replicas that share requests: none is faster than with one in it.
 
-        These have fewer requests each: they are no faster than with one, and take no less energy for a token.
+        A run of requests may add replicas, which have fewer requests each, and still one at least.
         """
-        known = share.confirmed or self.question.rank_by == "energy"
-        found = self.fitting(sized if known else sized.given(share._replace(requests=1)))
+        return self.question.rank_by in ("speed", "latency") and self.question.need.mean_rate is not None
+
+    def alone(self, candidate: Candidate) -> Candidate | Miss:
+        """Return a candidate with the speed of one request, which is found sooner than how many share what comes."""
+        if miss := self.beyond_limits(candidate) or self.below_bounds(candidate):
+            return miss
+        found = self.fitting(candidate)
+        if isinstance(found, Miss):
+            return found
+        self.fitted[candidate.place] = found
+        return candidate._replace(speed=typical(*found, prompts=True))
+
+    def paced(self, sized: Candidate) -> Candidate:
+        """Return a candidate with the speed of what each replica is given."""
+        found = self.fitting(sized)
         return sized if isinstance(found, Miss) else sized._replace(speed=typical(*found, prompts=True))
 
     def shared_by_rate(self, candidate: Candidate) -> Candidate | Miss:
@@ -193,7 +206,7 @@ class Search(Inspection):
 
     def fleet_of(self, candidate: Candidate) -> Fleet | Readers | Miss:
         """Return the replicas of a candidate's first scenario, of which it is open how many there are."""
-        found = self.fitting(candidate)
+        found = self.fitted.pop(candidate.place, None) or self.fitting(candidate)
         if isinstance(found, Miss):
             return found
         asked, served = found[0].asked, found[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator, NumberFormat, Weights
+from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
 
 if TYPE_CHECKING:
     from calc.memory.training.plan import Plan
@@ -37,6 +37,8 @@ def kind_of(architecture: Architecture) -> str:
 
 def format_of(weights: Weights) -> str:
     """Return the class of a number format: how matrices in it are multiplied; llama.cpp's mixtures are one class."""
+    if isinstance(weights, Recipe):
+        weights = weights.base
     if isinstance(weights, NumberFormat):
         return weights.kernel.removesuffix("-block")
     return "bf16" if weights.id in ("f16", "gguf-bf16") else "gguf"
@@ -46,7 +48,8 @@ def device_of(accelerator: Accelerator | None) -> str:
     """Return the class of a device: its generation, and whether servers, workstations or players are its market."""
     if accelerator is None:
         return ANY
-    return f"{accelerator.architecture} {accelerator.segment}".casefold().replace(" ", "-").replace("(", "").strip(")")
+    name = f"{accelerator.architecture} {accelerator.segment}".casefold()
+    return name.replace(" ", "-").replace("(", "").replace(")", "")
 
 
 def bucket(

@@ -85,6 +85,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         batched_tokens=question.batched_tokens,
         mixes=mixes,
         request_s=load.request_s,
+        between_s=load.between_s,
         prefix=prefix,
         reserves=bool(served.serving.engine.values.get("reserves_answers")),
     )

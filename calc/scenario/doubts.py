@@ -31,7 +31,9 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     shown = (catalog.variant(name) or catalog.model(copy.id).name) if copy else ""
     if copy is not None and copy.beside:
         message = f"{name:.80} is taken as {shown}, which its name has beside {copy.beside}; "
-        message += "a head or words of its own are not counted"
+        classes = (copy.head or {}).get("num_labels")
+        behind = f"with {classes} classes by that name, and words" if classes else "a head or words"
+        message += f"{behind} of its own are not counted"
         return [Warn("model-trained-on", message + (f"; it is read in {form}" if form else ""), "model")]
     if copy is not None:
         message = f"{name:.80} is taken as a copy of {shown}, in "

@@ -40,11 +40,12 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     if isinstance(value, str):
         model = catalog.model(value)
         said, name = catalog.named_format(value), catalog.variant(value)
-        said_there = {**model.variants.get(name, {}), **model.published.get(value, {})}
+        head = (said.head if said else None) or {}
+        said_there = {**model.variants.get(name, {}), **head, **model.published.get(value, {})}
         written = value if value in model.published else name or model.id
-        architecture = known_architecture(catalog, model.id, name)
+        architecture = known_architecture(catalog, model.id, name, head)
         config = {**model.config, **said_there}
-        told = model.variants.get(name, {}).get("context_tokens")
+        told = said_there.get("context_tokens")
         context = told if isinstance(told, int) else model.context_tokens
         return ReadModel(model.id, model.name, architecture, context, config=config, written=written, said=said)
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
@@ -85,13 +86,19 @@ def read_videos(reader: Reader, engine: Engine | None, architecture: Architectur
     return shown
 
 
-def known_architecture(catalog: Catalog, model_id: str, variant: str = "") -> Architecture:
-    """Return the architecture of a catalogue model, or of a variant, read once for each loaded catalogue."""
-    architecture = catalog.derived.get(variant or model_id)
+def known_architecture(
+    catalog: Catalog, model_id: str, variant: str = "", head: Mapping[str, object] | None = None
+) -> Architecture:
+    """Return the architecture of a catalogue model, or of a variant, read once for each loaded catalogue.
+
+    `head` is what a finetune has behind its layers otherwise, by its name.
+    """
+    key = f"{variant or model_id} {head}" if head else variant or model_id
+    architecture = catalog.derived.get(key)
     if not isinstance(architecture, Architecture):
         model = catalog.model(model_id)
-        read = read_config(Config({**model.config, **model.variants.get(variant, {})}))
-        architecture = catalog.derived[variant or model_id] = read
+        read = read_config(Config({**model.config, **model.variants.get(variant, {}), **(head or {})}))
+        architecture = catalog.derived[key] = read
     return architecture
 
 

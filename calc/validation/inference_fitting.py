@@ -111,7 +111,8 @@ class Tried:
         known = self.engines.get(kind)
         if known is None:
             known = self.engines[kind] = engine.valued(values).values
-        key = (*kind, weights.id, kernel_of(weights), device.id if device else None, question.attention)
+        triton = engine.triton_experts(question.demand.architecture.family)
+        key = (*kind, weights.id, kernel_of(weights), device.id if device else None, question.attention, triton)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -122,6 +123,7 @@ class Tried:
                 market=device_class(device) if device else "",
                 backend=question.backend,
                 attention=question.attention,
+                triton=triton,
             )
         return found
 

@@ -6,6 +6,7 @@ the contract's fields and goes through `calc.estimate`.
 
 import re
 from collections.abc import Callable
+from functools import partial
 from math import exp
 from typing import Any
 
@@ -70,6 +71,7 @@ REPLICATED = re.compile(r"attention DP \+ EP")  # attention on data ranks
 TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long prompts are read as fast as short ones
 TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
+RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  # the least of lengths over the most
 ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
@@ -116,7 +118,7 @@ def attention_of(row: Row, engine: str, version: str) -> str:
     if engine == "llama.cpp":
         return "flash" if row["source_key"] in TILED else "eager"
     stated = row["engine_version"]
-    if "transformers" in stated and version_numbers(version) < TILES_BY_DEFAULT:
+    if engine == "transformers" and version_numbers(version) < TILES_BY_DEFAULT:
         return "" if "FA2" in stated else "eager"
     return "sdpa" if "no FlashAttention" in stated else ""
 
@@ -143,6 +145,8 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 def served_at_once(row: Row) -> dict[str, Any]:
     """Return the requests that were in a server at a time; a few rounds of them are a burst, which ends.
 
+    Where all lengths are alike requests stay in step, round after round: those that came together end together, and
+    the next ones wait for each other's prompts.
     Prompts and answers of ShareGPT have the spread of its lengths about the mean that the row states; random ones of
     SGLang's client any length up to one, unless it is told otherwise.
     """
@@ -152,13 +156,13 @@ def served_at_once(row: Row) -> dict[str, Any]:
     count = queued(row)
     at_a_time = {"concurrency": int(kept.group(1))} if kept else {}
     spread = spread_of(row)
-    if kept and not (count and count < ROUNDS * int(kept.group(1))):
-        if spread is None:
+    if count is None:
+        if kept:
             return at_a_time
+        raise SkipError("how many requests ran at a time is not stated")
+    if kept and spread and count >= ROUNDS * int(kept.group(1)):
         answers = read_spread(spread(number(row, "output_len")), "output_len")
         return at_a_time | {"length_spread": answers.deviation}
-    if count is None:
-        raise SkipError("how many requests ran at a time is not stated")
     arrivals: dict[str, Any] = {"requests": count} | at_a_time
     if spread:
         means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}
@@ -172,9 +176,10 @@ def lognormal_about(mean: float) -> dict[str, int]:
     return {"median": round(median), "p95": round(median * exp(P95 * SPREAD))}
 
 
-def even_about(mean: float) -> dict[str, int]:
-    """Return the least and the most of lengths that are all as frequent, from one token on, with a mean."""
-    return {"least": 1, "most": max(round(2.0 * mean) - 1, 1)}
+def even_about(mean: float, *, ratio: float) -> dict[str, int]:
+    """Return the least and the most of lengths that are all as frequent, with a mean; `ratio` is one over the other."""
+    least = max(round(2.0 * mean * ratio / (1.0 + ratio)), 1)
+    return {"least": least, "most": max(round(2.0 * mean) - least, least)}
 
 
 Lengths = Callable[[float], dict[str, int]]
@@ -184,7 +189,8 @@ def spread_of(row: Row) -> Lengths | None:
     """Return how the lengths of a row's requests lie about their mean, None where they are alike."""
     if "ShareGPT" in row["notes"]:
         return lognormal_about
-    return even_about if "lengths uniform 1..N" in row["notes"] else None
+    said = RANGE_RATIO.search(row["notes"])
+    return partial(even_about, ratio=float(said.group(1) or 0.0)) if said else None
 
 
 def batch_of(row: Row) -> object:

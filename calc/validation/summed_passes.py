@@ -97,7 +97,7 @@ class SummedPasses:
                 found[3] += times * operation.experts * operation.matrices
             elif isinstance(operation, Product):
                 found[3] += times
-            elif isinstance(operation, Pointwise | Experts):
+            elif isinstance(operation, Pointwise | Experts | Attention):
                 found[3] += times * operation.launches
             else:
                 found[2] += times * operation.launches

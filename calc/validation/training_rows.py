@@ -3,6 +3,7 @@
 import re
 
 from calc.catalog import catalog
+from calc.memory.training.loss import COMPILED, NARROW
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
@@ -18,10 +19,13 @@ PRECISIONS = (
     ("amp", "bf16-mixed"),
     ("mixed precision via deepspeed", "bf16-mixed"),
     ("hybrid-zero", "bf16-mixed"),
+    ("masters beside", "bf16-mixed"),
     ("fp16 mixed", "fp16-mixed"),
     ("bf16", "bf16"),
+    ("fp32", "fp32"),
 )
 TARGETS = {
+    "all-linear": "all-linear",
     "query,key,value,projection,mlp,head": ["q", "k", "v", "o", "mlp", "head"],
     "query,value": ["q", "v"],
     "query_key_value": ["query_key_value"],
@@ -32,6 +36,8 @@ TARGETS = {
 
 def model_of(row: Row) -> object:
     """Return the row's model as the contract takes it."""
+    if row["model"].startswith("Llama-3-shaped"):
+        return named(row["model"].casefold())
     name = row["model"].casefold().split(" (readme")[0].replace(" (gptq)", "")
     name = name.removesuffix("-int4").removesuffix("-chat")
     model = named(name)
@@ -49,10 +55,14 @@ def number(text: str) -> int | None:
 def degrees(row: Row) -> tuple[dict[str, int], str]:
     """Return the row's parallel degrees and its sharding."""
     text = row["parallelism"].casefold()
-    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp)=(\d+)", text)}
+    found = {key: int(value) for key, value in re.findall(r"(fsdp|tp|pp|dp|cp|ep)=(\d+)", text)}
     devices = int(row["n_gpus"])
     layout = {"tensor": found.get("tp", 1), "pipeline": found.get("pp", 1), "context": found.get("cp", 1)}
     layout["data"] = devices // (layout["tensor"] * layout["pipeline"] * layout["context"])
+    if found.get("ep", 1) > 1:
+        layout["expert"] = found["ep"]
+    if "distributed optimizer" in text and layout["data"] > 1:
+        return layout, "zero-1"
     for stage in (1, 2, 3):
         if f"zero{stage}" in text and devices > 1:
             return layout, f"zero-{stage}"
@@ -65,14 +75,24 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
 
 # What trained the rows of a source, by its name in the catalogue of frameworks.
 FRAMEWORKS = {
+    "axolotl": "axolotl",
+    "crusoe": "torchtitan",
     "fms": "transformers",
     "fsdp_qlora": "fsdp-qlora",
+    "hf_one_gpu": "transformers",
     "internevo": "internevo",
     "litgpt": "litgpt",
+    "llamafactory_4772": "llama-factory",
+    "peft_metamath": "transformers",
     "qwen_readme": "transformers",
     "swift": "ms-swift",
+    "swift_deepspeed": "ms-swift",
+    "swift_megatron": "megatron-lm",
+    "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
+    "universal_trainer": "transformers",
+    "unsloth_notebooks": "unsloth",
 }
 # torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
 LOSS_COMPILED = (
@@ -87,9 +107,18 @@ LOSS_COMPILED = (
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
 
+LATER_BITSANDBYTES = ("fms", "unsloth_notebooks")  # from 0.43.2 on, where matrices keep no inputs (pull request 1270)
+# What notes of rows say, and the fields that say it.
+NOTES: dict[str, dict[str, object]] = {
+    "packed": {"varied_lengths": False},
+    "batches differ in length": {"varied_lengths": True},
+    "expandable segments": {"expandable_segments": True},
+    "eager attention": {"attention": "eager"},
+    "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
+}
 COMMONEST = "transformers"
 # What a scenario may say of the ways of a framework, beside its name.
-WAYS = ("base_inputs_kept", "compile", "framework", "tables_apart", "varied_lengths")
+WAYS = ("base_inputs_kept", "compile", "expandable_segments", "framework", "tables_apart", "varied_lengths")
 
 
 def without_framework(scenario: dict[str, object]) -> dict[str, object]:
@@ -114,6 +143,10 @@ def as_commonest(scenario: dict[str, object]) -> dict[str, object]:
 
 def check(row: Row) -> None:
     """Raise SkipError with the reason where a row has no figure, or none that can be true."""
+    if row["confidence"] == "low":
+        raise SkipError("low confidence: its notes say why")
+    if "logits are whole on each tensor rank" in row["notes"]:
+        raise SkipError("each tensor rank has the logits of the whole vocabulary, which no field says")
     if row["outcome"] == "OOM":
         raise SkipError("the run did not fit, so nothing was measured")
     if not row["measured_GiB_per_gpu"]:
@@ -166,9 +199,16 @@ def scenario_of(row: Row) -> dict[str, object]:
             scenario["base_weights"] = "nf4-dq" if double else "nf4"
         if "gptq" in scheme:
             scenario["base_weights"] = "gptq-int4"
-    if "batches differ in length" in row["notes"]:
-        scenario["varied_lengths"] = True
-    return scenario | framework_of(row) | offload_of(row)
+    return scenario | noted(row) | framework_of(row) | offload_of(row)
+
+
+def noted(row: Row) -> dict[str, object]:
+    """Return what a row's notes say of its run."""
+    found: dict[str, object] = {}
+    for words, fields in NOTES.items():
+        if words in row["notes"]:
+            found |= fields
+    return found
 
 
 def framework_of(row: Row) -> dict[str, object]:
@@ -176,9 +216,9 @@ def framework_of(row: Row) -> dict[str, object]:
     framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
     if framework is None:
         return {}
-    if framework == "torchtitan":
+    if framework == "torchtitan" and row["source"] in ("torchtitan", "torchao"):
         return {"framework": framework, "tables_apart": False}  # units of their own since a later date
-    if "bnb" in row["dtype_scheme"] and row["source"] != "fms":  # bitsandbytes before 0.43.2 (pull request 1270)
+    if "bnb" in row["dtype_scheme"] and row["source"] not in LATER_BITSANDBYTES:
         return {"framework": framework, "base_inputs_kept": True}
     return {"framework": framework}
 
@@ -197,6 +237,10 @@ def loss_of(row: Row) -> str:
         return "compiled"
     if "chunked" in text.casefold():
         return "chunked"
+    if "16-bit" in text:
+        return NARROW
+    if text == COMPILED:
+        return text
     return "fused" if "fused" in text else "full"
 
 
@@ -209,6 +253,8 @@ def optimizer_of(row: Row) -> str:
         return "paged-adamw-8bit" if "paged" in text else "adamw-8bit"
     if "paged" in text:
         return "paged-adamw"
+    if text == "adafactor":
+        return text
     return "adamw-foreach" if "torch.optim" in text else "adamw"
 
 

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from calc import ScenarioError
+from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 from calc.validation.training_rows import number
@@ -27,6 +29,7 @@ ACCELERATORS = (
     ("RTX 3090", "rtx-3090"),
     ("RTX 6000 Ada", "rtx-6000-ada"),
     ("A5000", "rtx-a5000"),
+    ("A800 80GB", "a800-sxm-80gb"),
     ("RTX A6000", "rtx-a6000"),
 )
 PRECISIONS = (
@@ -35,6 +38,8 @@ PRECISIONS = (
     ("int8 weights", ""),
     ("amp_bf16", "bf16-autocast"),
     ("bf16 (fp32 master", "bf16-autocast"),
+    ("masters beside", "bf16-mixed"),
+    ("fp32", "fp32"),
     ("int4 gptq", "fp16-mixed"),
     ("mixed precision", "fp16-mixed"),
 )
@@ -45,18 +50,32 @@ FUSED = (
     "nemo",
     "nemo_automodel",
     "tinyllama",
+    "megatron_lm_llama",
+    "swift_megatron",
+    "xtuner_megatron",
 )  # fuse their pointwise operations by hand
 FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
 FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
+    "axolotl": "axolotl",
+    "crusoe": "torchtitan",
     "fsdp_qlora": "fsdp-qlora",
     "internevo": "internevo",
     "megatron_bridge": "nemo",
     "llm_foundry": "llm-foundry",
     "megatron_lm": "megatron-lm",
+    "megatron_lm_llama": "megatron-lm",
     "nemo": "nemo",
+    "peft_metamath": "transformers",
     "qwen_readme": "transformers",
+    "swift_deepspeed": "ms-swift",
+    "swift_megatron": "megatron-lm",
+    "te_llama": "transformers",
+    "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
+    "universal_trainer": "transformers",
+    "xtuner_bench": "xtuner",
+    "xtuner_megatron": "megatron-lm",
 }
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 ADAPTERS = {  # defaults of their scripts
@@ -64,6 +83,9 @@ ADAPTERS = {  # defaults of their scripts
     "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
     "nemo": {"rank": 32, "targets": ["q", "k", "v"]},
     "nemo_automodel": {"rank": 8, "targets": ["q", "k", "v", "o", "mlp"]},
+    "peft_metamath": {"rank": 32, "targets": ["q", "v"], "dropout": 0},
+    "universal_trainer": {"rank": 8, "targets": "all-linear"},
+    "axolotl": {"rank": 32, "targets": ["q", "k", "v", "o"]},
 }
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
@@ -137,13 +159,18 @@ def accelerator_of(row: Row) -> str:
     for start, found in ACCELERATORS:
         if name.startswith(start):
             return found
-    raise SkipError(f"no accelerator {name}")
+    try:
+        return catalog().accelerator(name).id
+    except ScenarioError:
+        raise SkipError(f"no accelerator {name}") from None
 
 
 def check(row: Row) -> None:
     """Raise SkipError with the reason where a row has no speed of a device, or is not to be trusted."""
     if row["confidence"] == "low":
         raise SkipError("its source leaves open what was run")
+    if "all tokens" in row["notes"]:
+        raise SkipError("Transformers gives all tokens to all experts of Llama 4, which no field says")
     if not row["tokens_per_s_per_gpu_derived"]:
         raise SkipError("the time of one layer alone" if "layer" in row["method"] else "no speed of one device follows")
     if not number(row["seq_len"]) or not row["n_gpus"]:
@@ -215,17 +242,25 @@ def pieces_of(row: Row) -> dict[str, int]:
     return {"virtual_stages": PIECES.get(row["model"], 2)} if "interleave" in text else {}
 
 
+def trained(row: Row) -> dict[str, Any]:
+    """Return adapters, the format of what they stand beside, and an optimizer that is not the framework's."""
+    found: dict[str, Any] = {}
+    if row["method"] in ("lora", "qlora"):
+        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
+        if "gptq" in row["dtype"].casefold():
+            found["base_weights"] = "gptq-int4"
+    if "AdamW of torch.optim" in row["notes"]:  # all tensors at once, an operation each
+        found["optimizer"] = "adamw-foreach"
+    return found
+
+
 def optional(row: Row) -> dict[str, Any]:
-    """Return the fields that not every row has: adapters, compilation, offloading, the network between machines."""
+    """Return the fields that not every row has: compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
     if row["torch_compile"].startswith("yes") or row["source"] in FUSED:
         found["compile"] = True
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
-    if row["method"] in ("lora", "qlora"):
-        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
-        if "gptq" in row["dtype"].casefold():
-            found["base_weights"] = "gptq-int4"
     if row["offload"].startswith("params"):
         found["offload"] = ["parameters", "optimizer"]
     elif "activation" in row["offload"]:
@@ -274,5 +309,6 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **batches(row, divided["parallelism"]),
         **pieces_of(row),
         **framework_of(row),
+        **trained(row),
         **optional(row),
     }

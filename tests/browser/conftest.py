@@ -134,12 +134,15 @@ def pick(page: Page, label: str, typed: str) -> None:
     field.press("Enter")
 
 
-# What scripts add to an answer: buttons that sort and save its tables, where a report goes, whole addresses in links.
+# What scripts add to an answer: buttons that sort and save its tables and take changes, where a report goes, whole
+# addresses in links.
 PLAIN = """html => {
     const box = document.createElement("template");
     box.innerHTML = html;
     for (const added of box.content.querySelectorAll(".filtered-search, .table-csv")) added.remove();
-    for (const button of box.content.querySelectorAll("thead button")) button.replaceWith(...button.childNodes);
+    for (const button of box.content.querySelectorAll("thead button, [data-change] button")) {
+        button.replaceWith(...button.childNodes);
+    }
     for (const caption of box.content.querySelectorAll("caption")) caption.innerHTML = caption.innerHTML.trim();
     for (const link of box.content.querySelectorAll("a[data-send]")) {
         for (const name of ["href", "hidden"]) link.removeAttribute(name);

@@ -169,6 +169,20 @@ def test_from_the_first_change_the_old_answer_is_marked(watched: Watched, site: 
     expect(page.locator(".calc-stale")).to_have_count(0)
 
 
+def test_a_change_that_makes_it_fit_is_taken_with_a_press(watched: Watched, site: str) -> None:
+    """The first change that is offered is put into the form, and the answer to it is that it fits."""
+    page = watched.page
+    page.goto(f"{site}{FIT}?model=llama-3.3-70b&accelerator=rtx-3090&accelerators=2")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("does not fit")
+    offered = page.locator("[data-change] button").first
+    spare = page.locator("tr", has=offered).locator("td").first.inner_text()
+    offered.click()
+    expect(page.locator(".calc-verdict")).to_contain_text(f"It fits, with {spare} to spare")
+    expect(page).to_have_url(re.compile("weights="))
+    assert watched.complaints == []
+
+
 def test_an_answer_that_takes_longer_than_a_frame_is_marked(first: Watched, site: str) -> None:
     """Where Python is there the old answer is busy from the first change, and marked while no new one comes."""
     page = first.page

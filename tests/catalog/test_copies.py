@@ -12,7 +12,7 @@ from calc.errors import ScenarioError
     [
         ("someone/Qwen3.8-27B-OBLITERATED", "qwen3.8-27b", None),
         ("someone/Huihui-Qwen3.6-27B-abliterated-AWQ", "qwen3.6-27b", "awq"),
-        ("someone/Qwen3.6-35B-A3B-abliterated-v4", "qwen3.6-35b-a3b", None),
+        ("someone/Qwen3.6-35B-A3B-abliterated-v3", "qwen3.6-35b-a3b", None),
         ("someone/GLM-5.3-Flash-Uncensored-FP8", "glm-5.3-flash", "fp8"),
         ("google/gemma-4-31B-it-qat-q4_0-unquantized", "gemma-4-31b", None),
         ("google/gemma-4-31B-it-qat-w4a16-ct", "gemma-4-31b", "int4-group"),
@@ -53,7 +53,7 @@ def test_sizes_are_kept() -> None:
 @pytest.mark.parametrize(
     ("name", "model", "beside"),
     [
-        ("papluca/xlm-roberta-base-language-detection", "xlm-roberta-base", "language-detection"),
+        ("someone/xlm-roberta-base-dialect-detection", "xlm-roberta-base", "dialect-detection"),
         ("textattack/roberta-base-CoLA", "roberta-base", "cola"),
         ("someone/quora-deberta-v3-base", "deberta-v3-base", "quora"),
         ("cardiffnlp/twitter-roberta-base-emotion", "roberta-base", "emotion"),

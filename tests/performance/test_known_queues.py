@@ -59,6 +59,18 @@ def test_time_beside_the_device() -> None:
     assert run((0.5, 100, 3), request_s=0.25)[0] == [Served(0.5, 1.75, 3.75, 3)]
 
 
+def test_the_front_end_takes_one_after_the_other() -> None:
+    """Three that come at once get in two seconds apart, and each is read in one; they have waited since they came."""
+    served, _, _ = run((0.0, 100, 1), (0.0, 100, 1), (0.0, 100, 1), between_s=2.0)
+    assert [one.first_s for one in served] == [1.0, 3.0, 5.0] and {one.at_s for one in served} == {0.0}
+
+
+def test_clients_wait_for_the_front_end() -> None:
+    """The second client's request gets in at 2; the first's next one, sent at 1, at 4."""
+    served, _, _ = run((0.0, 100, 1), (0.0, 100, 1), (0.0, 100, 1), between_s=2.0, clients=2)
+    assert [(one.at_s, one.first_s) for one in served] == [(0.0, 1.0), (0.0, 3.0), (1.0, 5.0)]
+
+
 def test_one_token_is_done_when_the_prompt_is() -> None:
     """It is written by the pass over the prompt, and nothing decodes."""
     served, found, _ = run((0.0, 100, 1), (5.0, 50, 1))

@@ -122,3 +122,50 @@ def test_pytorchs_own_attention_is_slow_behind_a_long_context() -> None:
 
     assert written("4.37", "flash") / written("4.37", "sdpa") == pytest.approx(29.21 / 16.70, rel=0.2)
     assert written("4.51", "flash") == written("4.51", "sdpa")
+
+
+@pytest.mark.parametrize(
+    ("family", "kernel", "device", "in_triton"),
+    [
+        ("minimax_m2", "fp8-block", "b200-sxm-180gb", True),
+        ("qwen3_moe", "fp8-block", "b200-sxm-180gb", False),
+        ("deepseek_v3", "bf16", "b200-sxm-180gb", True),
+        ("minimax_m2", "fp8-block", "h100-sxm-80gb", False),
+        ("minimax_m2", "nvfp4", "b200-sxm-180gb", False),
+    ],
+)
+def test_experts_that_no_library_multiplies(family: str, kernel: str, device: str, in_triton: bool) -> None:
+    """SGLang takes Triton's kernels on Blackwell for families that its code does not name, and these take longer."""
+    facts = catalog()
+    engine = facts.engine("sglang")
+
+    def reading(triton: frozenset[str]) -> float:
+        found = schedule_of(
+            engine.values,
+            era="0.5",
+            weights=facts.number_format(kernel),
+            accelerator=facts.accelerator(device),
+            market="data-center",
+            attention="flash",
+            triton=triton,
+        )
+        return found.grouped(kernel).reading
+
+    assert (reading(engine.triton_experts(family)) > reading(frozenset())) is in_triton
+
+
+def test_eager_attention_is_several_kernels() -> None:
+    """Transformers launches seven for scores that are stored, and one where they stay in tiles."""
+    facts = catalog()
+    ways = {
+        way: schedule_of(
+            facts.engine("transformers").values,
+            era="2023",
+            weights=facts.number_format("bf16"),
+            accelerator=facts.accelerator("a100-sxm-80gb"),
+            market="data-center",
+            attention=way,
+        ).attention.launches
+        for way in ("eager", "flash")
+    }
+    assert ways == {"eager": 7.0, "flash": 1.0}

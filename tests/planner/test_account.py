@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from calc import plan
+from calc.calculators.mathml import mathml
 from calc.catalog import catalog
+from tests.working import evaluated
 
 QUESTION: dict[str, Any] = {
     "want": "hardware",
@@ -83,3 +85,62 @@ def test_sites_follow_the_devices() -> None:
         answer: Any = plan({"want": "models", "model": "llama-3.1-8b", "have": {"accelerator": accelerator}})
         assert answer["options"][0]["energy"]["pue"] == pue
         assert answer["options"][0]["energy"]["grid"]["name"] == "The world"
+
+
+def test_a_service_worked_by_hand() -> None:
+    """A hundred people who ask ten times an hour, three times as often at the peak, on two times two H100 and a spare.
+
+    1,000 requests an hour are 0.278 a second and 0.833 at the peak; ten hours a day are 304.17 a month. Four devices at
+    3 USD are 3,650 USD; at 700 W and a PUE of 1.2 they draw 1,022 kWh, for 306.60 USD at 0.30. Of 100,000 USD a fifth
+    comes back: 80,000 over 36 months are 2,222.22. 2,000 tokens read and 500 written at 0.50 and 0.80 USD a million are
+    0.0014 USD, and 425.83 a month.
+    """
+    need = {"users": 100, "requests_each_hour": 10, "peak_over_mean": 3, "spare": 1, "hours_a_day": 10}
+    own = {"pue": 1.2, "grid": "Germany", "life_years": 3, "resale_share": 0.2, "purchase_price": 25_000}
+    hosted = {"hosted_price": 0.5, "hosted_output_price": 0.8}
+    asked = {
+        "want": "hardware",
+        "model": "llama-3.3-70b",
+        "weights": "fp8",
+        "prompt_tokens": 2000,
+        "output_tokens": 500,
+    }
+    asked |= {"price_per_hour": 3.0, "electricity_per_kwh": 0.3, "account": own | hosted}
+    limits = {"accelerators": ["h100-sxm-80gb"]}
+    answer: Any = plan({**asked, "need": {**need, "ttft_s": 2, "tokens_per_s_each": 10}, "limits": limits})
+    (option,) = answer["options"]
+    cost, energy, load = option["cost"], option["energy"], option["load"]
+    assert devices(option) == 4 and option["replicas"] == 2 and load["requests_per_s"] == pytest.approx(1000 * 3 / 3600)
+    assert cost["rent_per_month"] == pytest.approx(3650) and cost["purchase"] == 100_000
+    assert energy["kwh_per_month"] == pytest.approx(1022) and cost["electricity_per_month"] == pytest.approx(306.6)
+    assert cost["owned_per_month"] == pytest.approx(2222.22 + 306.6)
+    assert cost["break_even_months"] == pytest.approx(80_000 / (3650 - 306.6))
+    assert cost["hosted"]["per_month"] == pytest.approx(425.83, abs=0.01)
+    assert cost["hosted"]["break_even_requests_per_month"] == pytest.approx(3650 / 0.0014)
+    assert energy["co2_kg_per_month"] == pytest.approx(1022 * energy["grid"]["grams_per_kwh"] / 1000)
+
+
+@pytest.mark.parametrize(
+    "need",
+    [
+        {"requests_per_s": 1, "hours_a_day": 12},
+        {"requests_per_s": 40, "peak_over_mean": 2, "spare": 2},
+        {"users": 300, "requests_each_hour": 20, "ttft_s": 2, "tokens_per_s_each": 15},
+        {"users": 20},
+    ],
+)
+def test_the_working_comes_to_what_is_shown(need: dict[str, object]) -> None:
+    """Whoever follows a step with a pencil gets its value, and the last of a kind is what the option shows."""
+    answer: Any = plan({**QUESTION, "need": need})
+    sources = catalog().ids("sources")
+    for option in answer["options"]:
+        steps = {step["name"]: step for step in option["steps"]}
+        for step in steps.values():
+            assert evaluated(step["substituted"]) == pytest.approx(step["value"], rel=0.005), step
+            assert step["source"] in sources or step["source"].startswith("https://")
+            assert mathml(step["formula"])
+        assert steps["Rent of a month"]["value"] == option["cost"]["rent_per_month"]
+        assert steps["Month on devices of your own"]["value"] == option["cost"]["owned_per_month"]
+        if "users" not in need:
+            assert steps["Replicas"]["value"] == option["replicas"]
+        assert ("Replicas" in steps) == (option["load"] is not None)

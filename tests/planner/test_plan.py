@@ -435,6 +435,18 @@ def test_longest_training_sequence() -> None:
     assert report["memory"]["fits"] is True
     nearest = answer["rejected"]["memory"]["nearest"]["scenario"]
     assert nearest["sequence_tokens"] == option["scenario"]["sequence_tokens"] + 1
+    shorter = option["surer"]["sequence_tokens"]
+    assert option["chance"] < SURE and f"sequences of {shorter:,} tokens make it sure" in option["why"]
+    found: Any = plan({"want": "models", "have": {"accelerator": "rtx-4090"}, **sure_run(option, shorter)})
+    assert "fits with" in found["options"][0]["why"]
+    longer: Any = plan({"want": "models", "have": {"accelerator": "rtx-4090"}, **sure_run(option, shorter + 1)})
+    assert "tight" in longer["options"][0]["why"]
+
+
+def sure_run(option: dict[str, Any], tokens: int) -> dict[str, object]:
+    """Return an option's training run with other sequences, on whatever devices."""
+    kept = {name: value for name, value in option["scenario"].items() if not name.startswith("accelerator")}
+    return {**kept, "sequence_tokens": tokens, "micro_batch": 1, "offload": []}
 
 
 def test_layouts_use_all_devices() -> None:

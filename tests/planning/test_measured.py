@@ -7,6 +7,7 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.planning.measured import SPEED, Measured, device_of, format_of, kind_of, measured, range_factor
+from calc.question import read_question
 from calc.scenario.model import read_model
 
 
@@ -73,6 +74,8 @@ def test_classes() -> None:
     assert device_of(facts.accelerator("l40s-48gb")) != device_of(facts.accelerator("rtx-4090"))
     assert format_of(facts.weights_format("awq")) == format_of(facts.weights_format("gptq-int4"))
     assert format_of(facts.weights_format("q4_k_m")) == "gguf"
+    published = read_question({"model": "meta-llama/Llama-3.1-405B-Instruct-FP8", "weights": "published"})
+    assert format_of(published.demand.weights) == "fp8"
     assert measured(facts, SPEED, "no_such_bucket") == Measured(0, 0)
     kinds = {"llama-3.1-8b": "dense", "mixtral-8x7b": "mixture", "deepseek-v3": "latent-mixture", "bge-m3": "encoder"}
     for model, kind in kinds.items():

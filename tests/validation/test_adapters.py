@@ -203,6 +203,20 @@ def test_random_lengths_of_sglang_lie_evenly() -> None:
         assert run["lengths"]["output_tokens"]["most"] == pytest.approx(1000, rel=0.03)
 
 
+def test_random_lengths_may_begin_above_one_token() -> None:
+    """A range ratio of a half: from half of the most on, of which the mean is three quarters."""
+    row = next(row for row in read_rows(inference_speed.FILE) if row["id"] == "Sv0121")
+    answers = inference_speed.even_about(148.4, ratio=0.5)
+    assert answers["most"] == pytest.approx(198, abs=1) and answers["least"] == pytest.approx(99, abs=1)
+    assert inference_speed.scenario_of(row)["length_spread"] == pytest.approx(99 / 12**0.5 / 148.4, rel=0.02)
+
+
+def test_requests_that_are_alike_stay_in_step() -> None:
+    """A hundred of ten at a time, all of 1,024 tokens, are a run: those that came together end together."""
+    row = next(row for row in read_rows(inference_speed.FILE) if row["id"] == "Sv0015")
+    assert inference_speed.scenario_of(row)["arrivals"] == {"requests": 100, "concurrency": 10}
+
+
 def test_what_its_code_decides_is_not_estimated() -> None:
     """SGLang's plain products are libraries', as in the laws; its experts are Triton's, but those in 4 bit."""
     estimated = set(start_of("sglang"))

@@ -280,9 +280,11 @@ def modernbert(config: Config) -> Architecture:
 
 
 def modernbert_head(config: Config, hidden: int, norm_bias: bool) -> Tensors:
-    """Return what ModernBERT tells classes apart with, where its class does: a matrix, a norm and the classes."""
-    if not any(end in config.classes for end in HEADS):
+    """Return what ModernBERT tells classes or words with, where its class does: a matrix, a norm and one of them."""
+    if not any(end in config.classes for end in (*HEADS, "ForMaskedLM")):
         return ()
     head = linear("head.dense", "other", hidden, hidden, bias=config.flag("classifier_bias", default=False))
     head += norm("head.norm", hidden, bias=norm_bias, block="final_norm")
+    if "ForMaskedLM" in config.classes:
+        return (*head, Tensor("lm_head.bias", "head", (config.integer("vocab_size"),)))
     return head + linear("classifier", "head", labels_of(config), hidden, bias=True)

@@ -77,20 +77,34 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
             style=Style(LAYER_NORM, AFTER, dropout > 0),
         ),
         embeddings=table,
-        last=words_head(config, hidden) or text_head(config, hidden, pooled=pooled),
+        last=words_head(config, hidden, pooled=pooled) or text_head(config, hidden, pooled=pooled),
     )
 
 
-def words_head(config: Config, hidden: int) -> Tensors:
+def words_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
     """Return what tells words behind an encoder, as those of sparse vectors have (SPLADE, arXiv:2107.05720).
 
-    A matrix, a norm and a bias for each word; the words are those of the embedding.
+    A matrix, a norm and a bias for each word; the words are those of the embedding. BERT as it was trained has its
+    pooler beside that, and tells whether a second sentence follows.
     """
-    if "ForMaskedLM" not in config.classes:
+    trained = "ForPreTraining" in config.classes
+    if not trained and "ForMaskedLM" not in config.classes:
         return ()
-    head = linear("lm_head.dense", "head", hidden, hidden, bias=True)
+    head = pooler(hidden) if pooled and (trained or keeps_pooler(config)) else ()
+    head += linear("lm_head.dense", "head", hidden, hidden, bias=True)
     head += norm("lm_head.norm", hidden, bias=True, block="head")
-    return (*head, Tensor("lm_head.bias", "head", (config.integer("vocab_size"),)))
+    head += (Tensor("lm_head.bias", "head", (config.integer("vocab_size"),)),)
+    return head + linear("follows", "head", 2, hidden, bias=True) if trained else head
+
+
+def pooler(hidden: int) -> Tensors:
+    """Return the matrix that makes one vector of a text of its first token's."""
+    return linear("pooler", "other", hidden, hidden, bias=True)
+
+
+def keeps_pooler(config: Config) -> bool:
+    """Return whether a file has the plain model's pooler, too, where its class has none: `architectures` names both."""
+    return any(name.endswith("Model") for name in config.classes.split())
 
 
 def text_feed(config: Config, hidden: int, width: int, activation: str) -> FeedForward:
@@ -113,12 +127,11 @@ def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
     """
     head = next((end for end in HEADS if end in config.classes), "")
     if not head:
-        return linear("pooler", "other", hidden, hidden, bias=True) if pooled else ()
+        return pooler(hidden) if pooled else ()
+    before = pooler(hidden) if head == "ForSequenceClassification" or (pooled and keeps_pooler(config)) else ()
     if head == "ForQuestionAnswering":
-        return linear("qa_outputs", "head", 2, hidden, bias=True)
-    classes = labels_of(config)
-    before = linear("pooler", "other", hidden, hidden, bias=True) if head == "ForSequenceClassification" else ()
-    return before + linear("classifier", "head", classes, hidden, bias=True)
+        return before + linear("qa_outputs", "head", 2, hidden, bias=True)
+    return before + linear("classifier", "head", labels_of(config), hidden, bias=True)
 
 
 def labels_of(config: Config) -> int:

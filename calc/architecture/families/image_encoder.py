@@ -11,6 +11,7 @@ from calc.architecture.families.vision import patch_count, patches
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
+TIMM = "VisionTransformer"  # timm's class, whose files have the layers and what was told apart, and nothing else
 VIT = {
     "hidden_size": 768,
     "intermediate_size": 3072,
@@ -32,10 +33,13 @@ def vit(config: Config) -> Architecture:
     kind = config.text("model_type", "").removesuffix("_with_registers")
     hidden = config.hidden()
     first = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token"), "dinov2": ("cls_token", "mask_token")}
-    table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in first[kind])
+    tokens = [name for name in first[kind] if name != "mask_token" or TIMM not in config.classes]
+    table: Tensors = tuple(Tensor(name, "other_embedding", (1, 1, hidden)) for name in tokens)
     if registers := config.integer("num_register_tokens", default=0, least=0, most=2**16):
         table += (Tensor("register_tokens", "other_embedding", (1, registers, hidden)),)
-    places = patch_count(config) + (2 if kind == "deit" else 1)
+    # Where timm's has registers, neither these nor the class have places.
+    firsts = 0 if registers and TIMM in config.classes else 2 if kind == "deit" else 1
+    places = patch_count(config) + firsts
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
     table += pieces(config)
     extra: Tensors = ()
@@ -273,4 +277,4 @@ def image_head(config: Config, kind: str, hidden: int) -> Tensors:
         taught = "WithTeacher" in config.classes  # DeiT's, who asks what the teacher says, too
         names = ("cls_classifier", "distillation_classifier") if taught else ("classifier",)
         return tuple(tensor for name in names for tensor in linear(name, "head", classes, inputs, bias=True))
-    return () if kind == "dinov2" else linear("pooler", "other", hidden, hidden, bias=True)
+    return () if kind == "dinov2" or TIMM in config.classes else linear("pooler", "other", hidden, hidden, bias=True)

@@ -57,7 +57,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(
         ("expert_launches", "expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR
     ),
-    **dict.fromkeys(("pointwise_kernels", "product_launches"), KERNELS),
+    **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
         TOKENS,

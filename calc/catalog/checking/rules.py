@@ -142,6 +142,7 @@ ENGINE_RULES: Rules = {
     "eras?": (list,),
     "towers?": (dict,),
     "backends?": (dict,),
+    "library_experts?": (dict,),
     "latents?": (str,),
     "tiles?": (str,),
     "states?": (str,),

@@ -22,6 +22,7 @@ from calc.catalog.checking.rules import (
 )
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
+from calc.catalog.records.engines import OF_TRITON
 
 
 def check_source(check: Check, where: str, entry: Entry, _: Tables) -> None:
@@ -79,6 +80,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_eras(check, where, entry.get("eras", []), tables)
     check_towers(check, where, entry.get("towers", {}), tables)
     check_backends(check, where, entry.get("backends", {}))
+    check_library(check, where, entry.get("library_experts", {}))
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
@@ -101,6 +103,14 @@ def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
         check.problem(f"{where}.eras", "each after the oldest is dated, and no later than the next")
     if eras and not any(era.get("measured") for era in eras):
         check.problem(f"{where}.eras", "none has measurements: none could be the default")
+
+
+def check_library(check: Check, where: str, families: object) -> None:
+    """Check which kernels of families' routed experts an engine takes from a library, of those that Triton has too."""
+    assert isinstance(families, dict)
+    for family, kernels in families.items():
+        for kernel in kernels:
+            check.choice(f"{where}.library_experts.{family}", kernel, sorted(OF_TRITON))
 
 
 def check_towers(check: Check, where: str, towers: object, tables: Tables) -> None:

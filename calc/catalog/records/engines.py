@@ -59,6 +59,7 @@ OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what re
 LARGEST_GRAPHS = ("captured_sequences", "graph_sequences", "graph_sequences_large", "graph_sequences_ranks")
 UNCOMPILED = "launch_s_uncompiled"  # of an engine that without graphs runs PyTorch kernel by kernel
 OWN_CHOICE = -1
+OF_TRITON = frozenset(("bf16", "fp8", "fp8-block"))  # kernels of routed experts that Triton has: none of 4 bit
 
 
 class Engine(NamedTuple):
@@ -87,6 +88,7 @@ class Engine(NamedTuple):
     backends: Mapping[str, tuple[str, ...]] = {}  # by maker, what its kernels are written in, the usual one first
     backend: str = ""  # the one that is asked of; empty for the usual one
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
+    library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
 
     def of_version(self, version: str | None = None) -> "Engine":
         """Return the engine in the era of a version; None: the newest that has measurements."""
@@ -136,6 +138,10 @@ class Engine(NamedTuple):
     def coefficient(self, name: str) -> EngineCoefficient:
         """Return a coefficient with its source, as of the engine's era."""
         return self.coefficients[name]
+
+    def triton_experts(self, family: str) -> frozenset[str]:
+        """Return the kernels of a family's routed experts that are Triton's where others' come from a library."""
+        return OF_TRITON.difference(self.library_experts.get(family, ())) if self.library_experts else frozenset()
 
     @property
     def is_timed(self) -> bool:

@@ -116,6 +116,7 @@ class Optimizer(NamedTuple):
     copies: int = 0  # copies of all parameters alive at once
     largest: int = 0  # copies of the largest parameter alive at once
     steps: bool = True  # a counter on the device for each tensor
+    fused: bool = True  # one kernel reads and writes all once; else each operation is a kernel of its own
     source: str = "torch-optim"
 
 
@@ -123,9 +124,9 @@ OPTIMIZERS = {
     optimizer.id: optimizer
     for optimizer in (
         Optimizer("adamw", 2),
-        Optimizer("adamw-foreach", 2, copies=1, steps=False),
-        Optimizer("adamw-foreach-2.0", 2, copies=2, steps=False),
-        Optimizer("adamw-for-loop", 2, largest=2, steps=False),
+        Optimizer("adamw-foreach", 2, copies=1, steps=False, fused=False),
+        Optimizer("adamw-foreach-2.0", 2, copies=2, steps=False, fused=False),
+        Optimizer("adamw-for-loop", 2, largest=2, steps=False, fused=False),
         Optimizer("adamw-8bit", 2, 1, source="bitsandbytes-8bit", steps=False),
         Optimizer("paged-adamw", 2, 4, paged=True, source="qlora", steps=False),
         Optimizer("paged-adamw-8bit", 2, 1, paged=True, source="qlora", steps=False),

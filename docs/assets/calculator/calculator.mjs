@@ -3,6 +3,7 @@
 
 import { Address } from "./address.mjs";
 import { carried, carry, corrections, forget } from "./carrying.mjs";
+import { offerChanges } from "./changing.mjs";
 import { offerChoosing } from "./choosing.mjs";
 import { Examples } from "./examples.mjs";
 import { offerImport } from "./importing.mjs";
@@ -40,6 +41,7 @@ class Calculator extends HTMLElement {
     this.#saying = new Saying(this);
     this.#listen();
     bringTables(this.#answer);
+    offerChanges(this.#answer, this.#values.controls);
     this.#startWhenLookedAt();
     this.#saying.origin(...before(this));
     this.#begin();
@@ -194,6 +196,7 @@ class Calculator extends HTMLElement {
     this.#answer.innerHTML = answer.html;
     bringTables(this.#answer);
     offerReport(this.#answer);
+    offerChanges(this.#answer, this.#values.controls);
     for (const part of this.#answer.querySelectorAll("details")) part.open = open.has(part.dataset.key);
     if (focused) this.#answer.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
   }
@@ -218,6 +221,8 @@ class Calculator extends HTMLElement {
       import("./correcting.mjs").then(({ press }) => press(button, asked)).then((told) => { this.#told = told; this.#ask(); }, () => this.#saying.say(UNKEPT_TEXT));
       return;
     }
+    const change = event.target.closest("[data-change]");
+    if (change && event.target.closest("button")) return void this.#use(JSON.parse(change.dataset.change), "");
     const verdict = event.target.closest(".calc-verdict");
     if (!verdict || getComputedStyle(verdict).position !== "sticky") return;
     if (verdict.toggleAttribute("data-open")) verdict.nextElementSibling?.scrollIntoView({ block: "center" });
