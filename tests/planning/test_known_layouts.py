@@ -367,4 +367,4 @@ def test_devices_are_divided_by_the_pieces_that_the_engine_reads(
 def test_attention_apart_from_experts(model: str, ranks: int, tensor: list[int]) -> None:
     """Where tensor ranks would repeat a cache and there is an expert for each, attention may have fewer of them."""
     found = apart_layouts(architecture(model), ranks)
-    assert found == [Layout(tensor=degree, data=ranks // degree, expert=ranks) for degree in tensor]
+    assert found == tuple(Layout(tensor=degree, data=ranks // degree, expert=ranks) for degree in tensor)
