@@ -61,6 +61,7 @@ WAYS = (
     ("markdown", "Markdown"),
     ("json", "JSON"),
     ("python", "Python"),
+    ("command", "Command line"),
     ("print", "Print"),
     ("compare", "Compare"),
     ("embed", "Embed"),

@@ -1,6 +1,7 @@
-"""An answer to take along: as Markdown for a note, as JSON, and as the call in Python that gives it."""
+"""An answer to take along: as Markdown for a note, as JSON, and as the call or the command that gives it."""
 
 import json
+import re
 from typing import Any
 
 from calc.calculators.calculator import Calculator
@@ -10,15 +11,18 @@ from calc.calculators.rendering import SEVERITIES, by_severity
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
+from calc.planner.having import TRAINING
 from calc.units import show_gb, show_gib
 
 Report = dict[str, Any]
-MARKDOWN, JSON, PYTHON = "markdown", "json", "python"
+MARKDOWN, JSON, PYTHON, COMMAND = "markdown", "json", "python", "command"
+PLACED = ("model", "accelerator")  # in a command
+PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)  # a word that no shell reads as more
 
 
 def ways(calculator: Calculator) -> tuple[str, ...]:
     """Return the forms in which a calculator's answer can be taken along; only some are one call of `estimate`."""
-    return (MARKDOWN, JSON, PYTHON) if calculator.answer is estimate else (MARKDOWN,)
+    return (MARKDOWN, JSON, PYTHON, COMMAND) if calculator.answer is estimate else (MARKDOWN,)
 
 
 def taken(calculator: Calculator, fields: Values, way: str, address: str) -> str:
@@ -33,6 +37,8 @@ def taken(calculator: Calculator, fields: Values, way: str, address: str) -> str
     scenario = calculator.asked(fields)
     if way == PYTHON:
         return f"from calc import estimate\n\nreport = estimate({python(scenario)})\n"
+    if way == COMMAND:
+        return f"{command(scenario)}\n"
     return json.dumps({"scenario": scenario, "report": estimate(scenario)}, indent=2)
 
 
@@ -63,6 +69,24 @@ def shown(field: Input, value: str) -> str:
         return "a model of one's own" if value.startswith("{") else label_of(field, value)
     known = {name: label for _, listed in options_of(field) for name, label in listed}
     return known.get(value, value)
+
+
+def command(scenario: dict[str, object]) -> str:
+    """Return the command line that asks a scenario: what has a place or a letter of its own, and then each field."""
+    rest = {name: value for name, value in scenario.items() if value is not None and name != "workload"}
+    words = ["calc", "fit", *(rest.pop(name) for name in PLACED if isinstance(rest.get(name), str))]
+    trains = scenario.get("workload") == TRAINING
+    flag, field, usual = ("--train", "method", "full") if trains else ("-e", "engine", "none")
+    words += [flag, rest.pop(field, usual)]
+    for name, value in rest.items():
+        words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+    return " ".join(map(quoted, words))
+
+
+def quoted(word: object) -> str:
+    """Return a word as a shell has to be given it."""
+    said = str(word)
+    return said if PLAIN.fullmatch(said) else "'" + said.replace("'", "'\\''") + "'"
 
 
 def python(value: object, indent: int = 0) -> str:
