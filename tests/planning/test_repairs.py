@@ -55,6 +55,7 @@ CASES = [
             {"prompt_tokens": 60_000, "output_tokens": 256, "cached_tokens": 60_000},
         )
     ),
+    {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
     {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32768},
 ]
 
