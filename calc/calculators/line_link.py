@@ -6,8 +6,8 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
+from calc.memory.budget import OUTPUT_TOKENS
 from calc.scenario.fields import PUBLISHED
-from calc.scenario.reader import OUTPUT_TOKENS
 from calc.units import GIB
 
 FOLDER = "calculators"  # of the site, from its first page

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calc.memory.served_adapters import ServedAdapters
 
 LAYER_PHASE, HEAD_PHASE = "layer", "head"
+PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256  # of a sequence where nobody says how long they are
 
 
 class Layout(NamedTuple):

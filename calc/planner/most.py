@@ -2,6 +2,7 @@
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
+from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import counts, devices, owned, placed, ways
 from calc.planner.options import SURE, Miss, Option
@@ -12,7 +13,7 @@ from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import longest_ways, stopped
 from calc.planning.serving import last
 from calc.question import read_asked
-from calc.scenario.reader import OUTPUT_TOKENS, Reader, whole
+from calc.scenario.reader import Reader, whole
 
 MOST_SEQUENCES = 2**16
 FIELD = {"sequences": "sequences", "users": "concurrency", "sequence_tokens": "sequence_tokens"}

@@ -67,7 +67,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "host": None,
             "engine_version": None,
             "backend": None,
-            "parallelism": None,
+            "parallelism": layout._asdict() if layout.devices > 1 else None,
             "batched_tokens": None,
             "graphs": None,
             "videos": None,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from calc.catalog import Catalog
 from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights
-from calc.memory.budget import Demand
+from calc.memory.budget import OUTPUT_TOKENS, Demand
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
 from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Wanted, fitting, under
@@ -138,14 +138,13 @@ def of_sequences(wanted: Wanted) -> Iterator[Repair]:
 def of_context(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the longest context that fits, if it is not cut to less than a quarter."""
     demand = wanted.demand
-    written = demand.tokens - demand.prompt_tokens
 
-    def cut(steps: int) -> Demand:
+    def cut(steps: int) -> Demand:  # as a scenario is read that says no more than the context
         tokens = steps * STEP
-        return demand._replace(tokens=tokens, prompt_tokens=max(tokens - min(written, tokens // 2), 1))
+        return demand._replace(tokens=tokens, prompt_tokens=tokens - min(OUTPUT_TOKENS, tokens // 2))
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
-    least = max(least, -(-(demand.prefix.shared_tokens + written) // STEP))
+    least = max(least, -(-(demand.prefix.shared_tokens + OUTPUT_TOKENS) // STEP))
     steps = most_that_fit(lambda steps: wanted.missing(cut(steps)), 0, least, most) if least else 0
     if not steps:
         return

@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from math import isfinite
 
 from calc.errors import ScenarioError, WrongValueError, nearest
+from calc.memory.budget import OUTPUT_TOKENS, PROMPT_TOKENS
 from calc.scenario.fields import DEFAULTS, FIELDS, MOST_TOKENS
 from calc.units import read_count
 
-PROMPT_TOKENS, OUTPUT_TOKENS = 2048, 256
-
-
 MOST_PRICE = 1_000_000
-
-
 MOST_LEVELS = 32  # no config nests as deep
 
 

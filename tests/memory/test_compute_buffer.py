@@ -4,11 +4,17 @@ The sizes were printed by llama.cpp b11739 itself, asked for a context on models
 on one device (an RPC device of another process), with an FP16 cache.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from calc import estimate
+from calc.catalog import catalog
+from calc.memory.budget import Layout
+from calc.memory.compute_buffer import attention_elements
+from calc.memory.stored_weights import whole_model
+from calc.scenario.model import known_architecture
 
 MIB = 2**20
 RESERVED = [  # model, tokens of a sequence, micro-batch, slots, MiB
@@ -154,3 +160,22 @@ def test_older_builds_store_scores_unless_they_are_told(more: dict[str, Any], at
     parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
     assert report["scenario"]["attention"] == attention
     assert (parts.get("activations", 0) + parts.get("logits", 0)) / 2**20 == mebibytes
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "elements"),
+    [
+        ("llama-3.1-8b", 1, 2 * 4096),  # keys and values of 2,048 stand in place of the input
+        ("llama-3.1-8b", 2, 2 * 2048),
+        ("llama-2-7b", 1, 2 * 4096 + 2 * 4096),  # of 8,192 they do not
+        ("llama-2-7b", 2, 2 * 2048),
+        ("deepseek-v3", 1, 128 * (2 * 576 + 192)),
+    ],
+)
+def test_attention_in_tiles(model: str, tensor: int, elements: int) -> None:
+    """Queries and output, and keys and values that are more than the stream; latent vectors of each head."""
+    architecture = known_architecture(catalog(), model)
+    case: Any = SimpleNamespace(stage=whole_model(architecture), layout=Layout(tensor=tensor))
+    kind = architecture.kinds[0]
+    assert kind.attention is not None
+    assert attention_elements(kind, kind.attention, case) == elements

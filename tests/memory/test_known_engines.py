@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.engines.sglang import static_fraction
-from calc.memory.engines.vllm import Start, is_large_device, links_amounts
+from calc.memory.engines.vllm import Start, driver_amount, is_large_device, links_amounts
 from calc.memory.engines.vllm_experts import padded_bytes, stage_workspace
 from calc.memory.engines.vllm_graphs import captured
 from calc.memory.runtime import (
@@ -523,3 +523,11 @@ def test_a_case_of_a_translator() -> None:
     assert found.sequence_bytes(150) == (100 + 50) * each
     assert found.sequence_bytes(150, prompt_tokens=20) == (20 + 130) * each
     assert found.sequence_bytes(60) == (60 + 1) * each  # the decoder has a token of its own at least
+
+
+@pytest.mark.parametrize(("layout", "linked"), [(ALONE, 300), (Layout(tensor=2), 500), (Layout(pipeline=2), 500)])
+def test_a_context_that_talks_to_others_is_larger(layout: Layout, linked: int) -> None:
+    """What the driver keeps of a device alone, and of one among tensor ranks or stages where an engine says both."""
+    both = {"runtime_context": 300.0, "runtime_context_linked": 500.0}
+    assert driver_amount(case(layout=layout, **both)).bytes == linked
+    assert driver_amount(case(layout=layout, runtime_context=300.0)).bytes == 300

@@ -119,11 +119,16 @@ def test_what_an_update_needs_beside_the_states(changes: dict[str, Any], room: i
     assert moment.phase == STEP and found.get("optimizer_workspace", 0) == room
 
 
-def test_a_tied_table_gets_the_gradients_of_both_its_uses() -> None:
-    """At the embedding both uses' gradients and their sum are alive, where they outweigh the hidden states."""
-    (step,) = steps(precision="bf16")
+@pytest.mark.parametrize(("sequences", "tables", "rows"), [(1, 3, 0), (2, 3, 0), (4, 2, 200_000)])
+def test_a_tied_table_gets_the_gradients_of_both_its_uses(sequences: int, tables: int, rows: int) -> None:
+    """At the embedding both uses' gradients and their sum are alive, where they outweigh the hidden states.
+
+    The table has 128,256 rows, as wide as these: of 200,000 the sum comes when they have gone.
+    """
+    (step,) = steps(precision="bf16", micro_batch=sequences, sequence_tokens=50_000)
     moment, found = beside(step, "the embedding runs backward")
-    assert moment.phase == BACKWARD and found["gradients"] == 2 * 16 * LAYER + 3 * 2 * TABLE
+    assert moment.phase == BACKWARD and found["gradients"] == 2 * 16 * LAYER + tables * 2 * TABLE
+    assert found.get("activations", 0) == rows * 2048 * 2
 
 
 def test_each_stage_is_walked_as_itself() -> None:

@@ -69,6 +69,14 @@ def test_it_stops_to_help_where_it_says() -> None:
     assert few > 1 > many
 
 
+def test_replicas_help_as_many_each() -> None:
+    """Two that share the sequences gain up to twice as many in all."""
+    asked: dict[str, Any] = {"speculation": {"method": "ngram"}}
+    one = speed(**asked, sequences=8)["speculation"]["helps_up_to_sequences"]
+    two = speed(**asked, sequences=16, parallelism={"data": 2})["speculation"]["helps_up_to_sequences"]
+    assert two == 2 * one > 0
+
+
 def test_more_often_right_is_faster() -> None:
     """Tokens come sooner with each step of acceptance."""
     times = [each_s(speed(speculation={"method": "eagle", "acceptance": share / 4})) for share in range(5)]

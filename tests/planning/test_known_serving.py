@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from calc import estimate
+from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.placement import ON_DEVICES
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
@@ -18,6 +19,7 @@ from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rat
 from calc.planning.serving_burst import burst_figures, burst_steps
 from calc.planning.serving_load import Server as LoadedServer
 from calc.planning.serving_load import figures, load_of, load_steps
+from calc.planning.serving_pools import sending_rate
 from calc.planning.serving_run import Found, Site, begun, percentiles, run_of, summed
 
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
@@ -455,3 +457,17 @@ def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest
     assert serving_report.cache_pool(of(["first", "second", "last"], 3)) == (900, 30)
     assert serving_report.cache_pool(of(["last"], 2)) == (0, 0)
     assert serving_report.cache_pool(of(["first", "second"], 1)) == (800, 40)
+
+
+@pytest.mark.parametrize(
+    ("card", "link", "rate"),
+    [
+        ("rtx-3090", None, 0.94 * 12.5e9 / 8),  # eight cards of a machine share a port of 100 Gb/s
+        ("rtx-3090", "ethernet-100", 0.94 * 12.5e9),
+        ("h100-sxm-80gb", None, 0.94 * 50e9),  # a port of 400 Gb/s each
+    ],
+)
+def test_what_a_device_sends_to_another_pool(card: str, link: str | None, rate: float) -> None:
+    """Of the network of its machine its share of the ports, of a link that is named all; 94 % are reached."""
+    facts = catalog()
+    assert sending_rate(facts.accelerator(card), facts.link(link) if link else None) == pytest.approx(rate)

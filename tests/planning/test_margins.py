@@ -125,7 +125,7 @@ def test_what_is_said_of_what_may_not_run() -> None:
 def test_the_least_of_a_model() -> None:
     """Llama 3.1 8B in BF16: all but the token table, read as often, and multiplied without the output matrix and norms.
 
-    A file that gives sums alone says nothing of tensors.
+    A file that gives sums alone says nothing of tensors. An encoder is read once for a prompt, and not for each token.
     """
     llama = known_architecture(catalog(), "llama-3.1-8b")
     table, norms = 128256 * 4096, (2 * 32 + 1) * 4096
@@ -137,3 +137,5 @@ def test_the_least_of_a_model() -> None:
     experts = 48 * 128 * 3 * 2048 * 768
     assert mixture.held - mixture.read == experts * 120 // 128
     assert least(llama, StoredWeights(1, 2, 3)) == Least(0, 0, 0)
+    translator = least(known_architecture(catalog(), "t5-large"), catalog().number_format("bf16"))
+    assert translator.held > 0 == translator.read == translator.multiplied

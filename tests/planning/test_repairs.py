@@ -46,6 +46,16 @@ CASES = [
     {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb", "kv_cache": "q8_0"},
     {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-4090", "kv_cache": "fp8"},
     {"model": "llama-3.1-8b", "engine": "usual", "accelerator": "m4-max-64gb", "kv_cache": "fp8"},
+    *(
+        {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "weights": "bf16", "engine": engine, **lengths}
+        for engine in ("transformers", "vllm")
+        for lengths in (
+            {"prompt_tokens": 60_000, "output_tokens": 61_000},
+            {"prompt_tokens": 100_000, "output_tokens": 20_000},
+            {"prompt_tokens": 60_000, "output_tokens": 256, "cached_tokens": 60_000},
+        )
+    ),
+    {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
     {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32768},
 ]
 
