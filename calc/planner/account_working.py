@@ -10,6 +10,7 @@ from calc.planner.fleet import ALIKE
 from calc.units import show_number
 
 METHOD = "pue-standard"
+ROUNDED_UP = 1 + 1e-6  # in its last digit shown: where replicas share a load to the last request, no more come out
 Money = Mapping[str, Any]
 
 
@@ -24,7 +25,7 @@ def load_steps(ledger: Ledger, load: Money, replicas: int) -> Iterator[Step]:
         formula, asked = r"m \cdot k", f"{need.requests_per_s:g} × {need.peak_over_mean:g}"
     yield Step("Requests in the busiest hour", formula, asked, peak, unit="/s", source=source)
     if each and ceil(peak / each * (1 - ALIKE)) + spare == replicas:
-        shared = f"⌈{show_number(peak, 6)} / {show_number(each, 6)}⌉ + {spare}"
+        shared = f"⌈{show_number(peak, 6)} / {show_number(each * ROUNDED_UP, 6)}⌉ + {spare}"
         formula = r"\lceil \frac{r}{r_{\text{each}}} \rceil + n_{\text{spare}}"
         yield Step("Replicas", formula, shared, replicas, unit="", source=source)
     here, comes = load["mean_requests"], load["requests_per_s"]
