@@ -10,6 +10,7 @@ from calc.catalog.records import Price
 from calc.planning.cost import spreads
 from calc.units import show_number
 from macros.filtered import Bound, filtered, missing, sortable
+from macros.markdown import block
 
 __all__ = ["hosted_table", "price_table", "purchase_table", "rent_table", "stale_days"]
 
@@ -47,7 +48,8 @@ def price_table(of: str) -> str:
         )
     headings = ("Of", "Kind", "Price", "Each", "Seller", "Asked on")
     caption = f"Prices of {of}, newest first"
-    return filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4, 5)), things="prices")
+    whole = filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4, 5)), things="prices")
+    return block(element("div", whole, data_search_exclude=True))  # the same names again and again
 
 
 def rent_table() -> str:
@@ -77,7 +79,8 @@ def middle_table(prices: Sequence[Price], *, caption: str, things: str) -> str:
         rows.append([text(name), text(found.kind), *cells, sellers or missing()])
     headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Newest", "Sellers")
     bounds = (Bound("Median", "USD", most=True),)
-    return filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things, bounds=bounds)
+    whole = filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things, bounds=bounds)
+    return block(element("div", whole, data_search_exclude=True))
 
 
 def hosted_table() -> str:
