@@ -82,11 +82,11 @@ def link_text(record: Accelerator) -> str:
 def accelerator_table() -> str:
     """Return the accelerators of the catalogue, to be filtered and sorted; a name opens every fact with its source.
 
-    Those come first that one can have today, new or by the hour, the newest of them ahead.
+    Those come first that one can have today, new or by the hour, ahead of them what most sellers offer.
     """
     rows = []
     listed = catalog().accelerators()
-    for record in sorted(listed, key=lambda record: (record.availability in CURRENT, record.released), reverse=True):
+    for record in sorted(listed, key=asked_for, reverse=True):
         rows.append(
             [
                 device_link(record),
@@ -103,6 +103,12 @@ def accelerator_table() -> str:
     words = (0, *range(1 + len(FIELDS), len(headings)))
     caption = "Accelerators: peak rates are dense, links count both ways"
     return filtered(table(headings, rows, caption=caption, words=words), things="accelerators", bounds=BOUNDS)
+
+
+def asked_for(record: Accelerator) -> tuple[bool, int, str]:
+    """Return what puts a device before others: that one can have it, how many sell or rent it, and its first day."""
+    sellers = {price.seller for price in catalog().prices("accelerators", record.id)}
+    return record.availability in CURRENT, len(sellers), record.released
 
 
 def bin_of(accelerator: Accelerator) -> int:

@@ -82,9 +82,9 @@ def weights(option: Any) -> str:
     """Return an option's number format of the weights, and what of these is in the host's memory."""
     scenario, place = option["scenario"], ""
     if experts := scenario.get("experts_on_host"):
-        place = f"experts of {show_count(experts)} layers in host memory"
+        place = f"experts of {show_count(experts)} layers on the host"
     elif layers := scenario.get("gpu_layers"):
-        place = f"{show_count(layers)} layers on the GPU, the others in host memory"
+        place = f"{show_count(layers)} layers on the GPU"
     return text(format_of(scenario)) + (f" {element('small', place)}" if place else "")
 
 
