@@ -39,13 +39,16 @@ def test_every_accelerator_has_its_row_and_what_its_name_opens() -> None:
 
 
 def test_what_one_can_have_today_comes_first() -> None:
-    """Devices that are sold or rented out stand before those that are announced, left over or changed, newest first."""
+    """Devices that are sold or rented out stand before all others, those that most sellers offer ahead."""
     html = accelerator_table()
     listed = sorted(catalog().accelerators(), key=lambda device: html.index(f"facts/{device.id}.html"))
     current = [device.availability in ("sold", "rented") for device in listed]
     assert current == sorted(current, reverse=True) and not all(current)
-    released = [device.released for device, today in zip(listed, current, strict=True) if today]
-    assert released == sorted(released, reverse=True)
+    today = [device for device, now in zip(listed, current, strict=True) if now]
+    sellers = [len({price.seller for price in catalog().prices("accelerators", device.id)}) for device in today]
+    ranked = [(number, device.released) for number, device in zip(sellers, today, strict=True)]
+    assert ranked == sorted(ranked, reverse=True)
+    assert today[0].name.startswith("H100")
 
 
 def test_named_cards_stand_in_their_sizes() -> None:
