@@ -51,7 +51,8 @@ def beyond(calculator: Calculator, scenario: dict[str, Any]) -> dict[str, Any]:
         found["parallelism"] = scenario["parallelism"]
     if isinstance(scenario.get("weights"), dict):
         found["weights"] = scenario["weights"]
-    found |= {name: scenario[name] for name in ("memory_fraction",) if name in scenario and name not in known}
+    if "memory_fraction" in scenario and "memory_fraction" not in known:
+        found["memory_fraction"] = scenario["memory_fraction"]
     if "offload" in scenario and ("offload" not in known or len(scenario["offload"]) > 1):
         found["offload"] = scenario["offload"]
     return found

@@ -119,7 +119,7 @@ class DeviceNames:
         """Give back the word of a slower form of a chip where the device is not in it: RTX 2080 Max-Q."""
         for piece in window:
             if piece.text == OF_LAPTOPS and ITS_FORM not in self.catalog.market_names.forms(device_id):
-                line.taken[piece.start : piece.end] = [False] * (piece.end - piece.start)
+                line.release(piece.start, piece.end)
 
     def machine(self, line: Line, pieces: list[Piece]) -> tuple[Name, Count] | None:
         """Return the devices of a machine that is named, claimed: GB200 NVL72, DGX H100; a number before counts them.

@@ -33,7 +33,7 @@ def take(reader: Reader, kind: str | None) -> None:
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
-            reader.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
+            reader.line.release(amount.start, amount.end)
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)
     for chip in list(reader.chips):
@@ -77,12 +77,10 @@ def retake(reader: Reader, chip: Chip) -> None:
 def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | None, object]:
     """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
     field, value = amount.field, amount.value
-    if field in ("asks", "trains", "nodes"):
+    if field in ("asks", "trains", "nodes", *DEGREES):
         return None, None
     if field == "of":
         return (None if kind == "limit" else ""), None
-    if field in DEGREES:
-        return None, None
     if field in TAKEN_BY:
         return (field if kind in TAKEN_BY[field] else ""), value
     if field in BESIDE:

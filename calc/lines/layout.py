@@ -32,7 +32,7 @@ def take_layout(reader: Reader, kind: str | None) -> None:
             reader.taken["data" if "tensor" in amounts else "tensor"] = count // made
     else:
         for amount in amounts.values():
-            reader.line.taken[amount.start : amount.end] = [False] * (amount.end - amount.start)
+            reader.line.release(amount.start, amount.end)
 
 
 def degree(amount: Quantity) -> int:

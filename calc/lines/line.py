@@ -92,6 +92,10 @@ class Line:
         """Mark a part as understood."""
         self.taken[start:end] = [True] * (end - start)
 
+    def release(self, start: int, end: int) -> None:
+        """Mark a part as not understood after all."""
+        self.taken[start:end] = [False] * (end - start)
+
     def found(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """Iterate over what a pattern finds in parts that nobody has claimed, for the caller to claim."""
         for match in pattern.finditer(self.small):

@@ -106,7 +106,7 @@ class Reader:
         nodes = next((amount for amount in self.amounts if amount.field == "nodes"), None)
         place = next((place for place, chip in enumerate(self.chips) if chip.field == "accelerators"), None)
         if nodes and place is None:
-            self.line.taken[nodes.start : nodes.end] = [False] * (nodes.end - nodes.start)
+            self.line.release(nodes.start, nodes.end)
         elif nodes and place is not None:
             each, machines = self.chips[place].value, nodes.value
             assert isinstance(each, int) and isinstance(machines, int)
@@ -291,4 +291,4 @@ class Reader:
         """Note that a part is not understood after all."""
         if chip in self.chips:
             self.chips.remove(chip)
-        self.line.taken[chip.start : chip.end] = [False] * (chip.end - chip.start)
+        self.line.release(chip.start, chip.end)
