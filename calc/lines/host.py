@@ -17,7 +17,7 @@ SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
-    rf"|\bram\s*[:=]?\s*{SIZE}|{SIZE}内存",
+    rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
     re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other

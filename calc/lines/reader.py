@@ -4,12 +4,12 @@ import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.lines.device_names import CURRENT, NEAR, Count, Name
+from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import read_alone, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import count_apart, in_laptop, is_another, of_size
+from calc.lines.own_device import count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
 from calc.units import GIB
@@ -83,8 +83,8 @@ class Reader:
             if said[1]:
                 self.add(said[0], "weights", said[1])
         for match in (match for pattern in CACHES for match in self.line.found(pattern)):
-            cache = self.names.format(match[1])
-            if cache and self.names.of_caches(cache):
+            formats = (self.names.format(name) for name in (match[1], f"{match[1]}_0"))  # of q4: q4_0
+            if cache := next((name for name in formats if name and self.names.of_caches(name)), None):
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
                 break
@@ -104,13 +104,18 @@ class Reader:
     def count_nodes(self) -> None:
         """Take the devices of all machines where a line says how many there are of these."""
         nodes = next((amount for amount in self.amounts if amount.field == "nodes"), None)
-        place = next((place for place, chip in enumerate(self.chips) if chip.field == "accelerators"), None)
-        if nodes and place is None:
+        if nodes is None:
+            return
+        counted = next((chip for chip in self.chips if chip.field == "accelerators"), None)
+        each = counted.value if counted else in_node(self.value("accelerator"), self.facts)
+        if each is None:
             self.line.release(nodes.start, nodes.end)
-        elif nodes and place is not None:
-            each, machines = self.chips[place].value, nodes.value
-            assert isinstance(each, int) and isinstance(machines, int)
-            self.chips[place] = self.chips[place]._replace(value=each * machines)
+            return
+        assert isinstance(each, int) and isinstance(nodes.value, int)
+        if counted:
+            self.chips[self.chips.index(counted)] = counted._replace(value=each * nodes.value)
+        else:
+            self.add(nodes, "accelerators", each * nodes.value)
 
     def read_models_and_devices(self) -> None:
         """Read names that the catalogue lists before those of several words, which could swallow a count."""
@@ -203,15 +208,20 @@ class Reader:
 
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
-        if self.value("accelerator") is not None or not APPLE.search(self.line.small):
-            return []
-        chips = [device for device in self.facts.accelerators() if device.vendor == "Apple"]
-        return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
+        return macs(self.line, self.facts) if self.value("accelerator") is None else []
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
         parts = self.line.unread() if "model" in self.missing else []
         return next(filter(None, (self.facts.model_names.of_family(part.text) for part in parts)), [])
+
+    def read_family(self) -> None:
+        """Take the models of a family that is named without a size, of which the line asks what runs."""
+        for part in self.line.unread():
+            if found := self.facts.model_names.begun(part.text):
+                self.line.claim(part.start, part.end)
+                self.chips.append(Chip(part.start, part.end, "models", found))
+                return
 
     @property
     def trains(self) -> bool:
@@ -233,7 +243,7 @@ class Reader:
             self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
             return None
         wants = [str(want.value) for want in self.wants]
-        wants += ["speed" for amount in self.amounts if amount.field in TIMES]
+        wants += ["speed" for amount in self.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
         if self.trains:
             if self.value("accelerators") is None and any(amount.field == "days" for amount in self.amounts):
                 return self.needing("deadline")

@@ -36,6 +36,8 @@ def read_single(text: object) -> dict[str, Any]:
     """
     reader = Reader(text, catalog())
     kind = reader.asks()
+    if kind == "models":
+        reader.read_family()
     take(reader, kind)
     scenario = question = None
     if kind and not reader.missing:
@@ -191,7 +193,10 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
-    question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
+    question: dict[str, object] = {
+        "want": kind,
+        **said(reader, ("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
+    }
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
