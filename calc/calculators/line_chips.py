@@ -57,6 +57,7 @@ LABELS = {
     "speculation": "Drafted by",
     "draft": "Draft model",
     "offload": "In the host's memory",
+    "pcie": "PCIe",
     "memory_fraction": "Share of the GPU",
     "prefix_hit_rate": "Found in the cache",
     "rents": "Rented",

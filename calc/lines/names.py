@@ -37,7 +37,8 @@ TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")
 # Ways to train, and what else is said before a size, that are no part of a model's name.
 NO_NAMES = frozenset(
     (
-        *(*TUNINGS, "offload", "offloading", "offloaded", "nvlink", "laptop", "overnight", "caching"),
+        *(*TUNINGS, "offload", "offloading", "offloaded", "nvlink", "laptop", "overnight", "caching", "parallel"),
+        *("completion", "coding", "rag", "chatbot", "assistant", "agent", "agents"),  # what it is for
         # Programs that are no engine of the catalogue.
         *("exllama", "exllamav2", "exllamav3", "exl2", "exl3", "tabbyapi", "lmdeploy", "tgi", "ktransformers"),
         *("aphrodite", "mlc", "powerinfer", "airllm", "petals", "exo", "localai", "gpt4all", "jan"),

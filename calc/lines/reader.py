@@ -1,6 +1,5 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
-import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -11,12 +10,8 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
+from calc.lines.wording import APPLE, BOUGHT, CACHES
 from calc.units import GIB
-
-TRAINED = ("training", "duration", "deadline")
-TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
-MONEY = ("price", "price_per_month", "price_per_hour")
 
 
 class Chip(NamedTuple):
@@ -222,80 +217,6 @@ class Reader:
                 self.line.claim(part.start, part.end)
                 self.chips.append(Chip(part.start, part.end, "models", found))
                 return
-
-    @property
-    def trains(self) -> bool:
-        """Whether the line is about training."""
-        fields = {amount.field for amount in self.amounts}
-        if "adapters" in fields:
-            fields.discard("rank")  # of what is served
-        framework = self.value("framework") not in (None, "transformers")
-        return (
-            framework
-            or bool(TUNED.search(self.line.small))
-            or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
-        )
-
-    def asks(self) -> str | None:
-        """Return the kind of question, None where the line is none that is answered."""
-        if self.of_another:
-            self.give_back_device()
-            self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
-            return None
-        wants = [str(want.value) for want in self.wants]
-        wants += ["speed" for amount in self.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
-        if self.trains:
-            if self.value("accelerators") is None and any(amount.field == "days" for amount in self.amounts):
-                return self.needing("deadline")
-            timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in self.amounts)
-            return self.needing("duration", device=True) if timed else self.needing("training")
-        model, device = self.value("model"), self.value("accelerator") or self.alone
-        if any(amount.field == "of" for amount in self.amounts) and (model or not self.asks_for(FOR_MODELS)):
-            return self.needing("limit", device=True)
-        if "cache" in wants and model and not device:
-            return "cache"
-        for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
-            if kind == "speed" and not (model and device) and "speed" not in [want.value for want in self.wants]:
-                continue  # a need, and no question
-            left_out = (not model and self.asks_for(FOR_MODELS)) or (not device and self.asks_for(FOR_HARDWARE))
-            if not set(words).isdisjoint(wants) and not left_out:
-                return self.needing(kind, device=True)
-        return self.asks_by_names(model, device)
-
-    def asks_by_names(self, model: object, device: object) -> str | None:
-        """Return the kind of question of a line whose words ask for nothing else, by what it names."""
-        paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
-        if model and paid and self.of_memory:
-            self.give_back_device()
-            device = None
-        if model and device:
-            early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
-            many = early or LAST.search(self.line.small)
-            return "devices" if many and self.value("accelerators") is None else "fits"
-        if device and not self.alone and self.asks_for(FOR_MODELS):
-            return "models"
-        if model and (paid or self.asks_for(FOR_HARDWARE)) and not self.macs():
-            return "hardware"
-        if not model and self.macs() and self.asks_for(FOR_MODELS):
-            self.missing = ["accelerator"]
-            return None
-        self.missing = ["accelerator" if model else "model"] if model or device or paid else ["model", "accelerator"]
-        return None
-
-    def asks_for(self, words: re.Pattern[str]) -> bool:
-        """Whether a line asks for what it leaves out: by its words, or because nothing else is in it."""
-        if SOMETHING.search(self.line.small):  # which the line does not name
-            return False
-        return bool(words.search(self.line.small)) or not self.line.unread()
-
-    def needing(self, kind: str, *, device: bool = False) -> str:
-        """Return a kind of question, and note what the line leaves out that it needs."""
-        self.missing = [name for name in ("model", "accelerator") if self.value(name) is None]
-        if self.alone and "accelerator" in self.missing:
-            self.missing.remove("accelerator")
-        if not device and self.missing == ["accelerator"]:
-            self.missing = []
-        return kind
 
     def give_back(self, chip: Chip) -> None:
         """Note that a part is not understood after all."""

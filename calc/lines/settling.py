@@ -110,7 +110,7 @@ def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], objec
     """
     if question["want"] == "models" and question.keys().isdisjoint(("model", "models")):
         return {**question, "models": recent()}, None
-    if question["want"] != "limit" or "weights" in question:
+    if question["want"] != "limit" or "weights" in question or question.get("workload") == "training":
         return dict(question), None
     rest = {name: value for name, value in question.items() if name not in ("want", "of", "have")}
     weights = first_format({**question["have"], **rest})
