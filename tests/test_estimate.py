@@ -299,8 +299,7 @@ def test_a_back_end_that_cannot_be_is_refused(said: dict[str, object], message: 
 
 
 def test_experts_of_transformers_are_one_product_since_its_fifth_version() -> None:
-    """Until then the host launched 128 experts of each layer one by one; a dense model is as fast as before, but for the
-    KV heads that were copied for the query heads that share them."""
+    """Until then the host launched 128 experts of each layer one by one; a dense model is nearly as fast as before."""
     asked: Any = {"accelerator": "h200-sxm-141gb", "engine": "transformers", "context_tokens": 1024}
 
     def token_s(model: str, version: str) -> Any:
