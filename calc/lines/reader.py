@@ -138,7 +138,7 @@ class Reader:
         device = self.value("accelerator")
         of_chip = device is not None and self.facts.accelerator(str(device)).segment == "soc"
         if not of_chip:
-            host = read_host(self.line, alone=bool(self.alone))
+            host = read_host(self.line, self.processor, alone=bool(self.alone))
             self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
         if processor := self.processor:
             chip = Chip(processor.start, processor.end, "processor", processor.id)
