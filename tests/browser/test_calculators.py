@@ -183,6 +183,18 @@ def test_a_change_that_makes_it_fit_is_taken_with_a_press(watched: Watched, site
     assert watched.complaints == []
 
 
+def test_a_repair_of_a_training_run_is_taken_with_a_press(watched: Watched, site: str) -> None:
+    """Of what alone makes a fine-tune fit the first is put into the form, and the run fits then."""
+    page = watched.page
+    page.goto(f"{site}calculators/fine-tune/?method=full")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("does not fit")
+    page.get_by_role("button", name="Train with LoRA").click()
+    expect(page.locator(".calc-verdict strong")).to_contain_text("It fits")
+    assert page.locator("[name=method]").input_value() == "lora"
+    assert watched.complaints == []
+
+
 def test_an_answer_that_takes_longer_than_a_frame_is_marked(first: Watched, site: str) -> None:
     """Where Python is there the old answer is busy from the first change, and marked while no new one comes."""
     page = first.page
