@@ -15,6 +15,7 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
+WORDED = ("Format", "Method")  # columns of words beside that of the names
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
 
 
@@ -156,7 +157,8 @@ def option_table(
         named = element("a", text(name(option)), href=href) if href else text(name(option))
         rows.append([f"{named} {start_button(option)}", *(cell(option) for _, cell in columns)])
     headings = (heading, *(words for words, _ in columns))
-    listed = table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
+    worded = [place for place, words in enumerate(headings) if words in (heading, *WORDED)]
+    listed = table(headings, rows, caption=caption, words=worded, class_="calc-parts calc-offers")
     return searched(listed, "options")
 
 

@@ -110,8 +110,8 @@ def listed_ways(report: Report, root: str = ROOT) -> str:
     columns = (
         ("Method", method),
         ("Time", lambda option: ordered(run_seconds(option), lasts(option))),
-        LEFT,
         money_column("Rent of the run", "rent_per_run"),
+        LEFT,
         money_column("Rent, an hour", "rent_per_hour"),
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
