@@ -6,6 +6,7 @@ const STALLED_MS = 20_000; // nothing arrives and nothing happens
 const TURN_MS = 40; // of work in steps, until others have their turn
 const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go to the compiler uncounted
 const RESTING_MS = 1_000; // without a question, until what Python is now is kept for the next visit
+const NOTHING = new TextEncoder().encode("{}"); // what there is of late files without a network: a list without names, no archive
 const ANEW = location.hash === "#anew"; // nothing that was kept is used: the start before this one did not end
 
 let calculators = null; // the Python module
@@ -119,10 +120,15 @@ async function boot() {
   });
   const python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
-  for (const [name, file] of Object.entries(late)) layLate(python.FS, `/lib/${name}.json`, base + file.name);
+  for (const [name, file] of Object.entries(late)) layLate(python.FS, `/lib/${name}`, base + file.name);
   importPython = python.pyimport;
   toPython = python.toPy;
-  if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
+  if (!resumed) python.runPython(`
+import sys
+sys.path.insert(0, "/lib/calc.zip")
+import calc
+calc.__path__.append("/lib/asked.zip/calc")  # what calc.zip lacks is looked for there, and fetched for it
+`);
   calculators = importPython("calc.calculators");
   if (resumed) return;
   keep = async () => {
@@ -131,10 +137,11 @@ async function boot() {
   };
 }
 
-// A file that is asked for when Python opens it. Pyodide has lazy files, too; where nothing answers them Python is dead.
+// A file that is asked for when Python opens it, until it is had. Pyodide has lazy files, too; where nothing answers them
+// Python is dead.
 function layLate(FS, path, address) {
   let bytes = null;
-  const content = () => bytes ??= askedNow(address);
+  const content = () => (bytes ??= askedNow(address)) ?? NOTHING;
   FS.writeFile(path, "");
   Object.defineProperties(FS.lookupPath(path).node, { contents: { get: content }, usedBytes: { get: () => content().length } });
 }
@@ -146,7 +153,9 @@ function askedNow(address) {
   try {
     request.send();
   } catch {} // without a network there is nothing late
-  return request.status === 200 ? new Uint8Array(request.response) : new TextEncoder().encode("{}");
+  if (request.status !== 200) return null;
+  postMessage({ kind: "loaded", loaded: [address] });
+  return new Uint8Array(request.response);
 }
 
 // A browser may have no room for it, or keep nothing at all: then each start is as the first one was.
@@ -191,9 +200,13 @@ async function answeredInSteps(request, number) {
   }
 }
 
-function mistaken(error) {
+function mistaken(error, yours = "what you entered") {
   dead ||= Boolean(error.pyodide_fatal_error);
-  return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
+  if (error.type !== "ModuleNotFoundError") {
+    return refused(`This is a mistake in the guide, not in ${yours}: ${error.message.trim().split("\n").at(-1)}.`);
+  }
+  importPython("importlib").invalidate_caches(); // it is looked for again the next time
+  return refused("This part of the guide is loaded when it is first asked for, and it could not be: try again with a network.");
 }
 
 function refused(message) {
@@ -210,7 +223,7 @@ async function imported(request, files) {
     try {
       reply = calculators.imported(request, passed);
     } catch (error) {
-      return refused(`This is a mistake in the guide, not in your file: ${error.message.trim().split("\n").at(-1)}.`);
+      return mistaken(error, "your file");
     } finally {
       passed.destroy();
     }
