@@ -24,8 +24,8 @@ PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
 CATALOG = "calc/catalog/data/catalog.json"
-# What lies beside the archives and is fetched when Python opens it: the names that nothing else knows, and the packages of
-# calc that no calculator's first answer needs.
+# What lies beside the archives and is fetched when Python opens it: the names that nothing else knows, and the
+# packages of calc that no calculator's first answer needs.
 FINETUNES, ASKED = "finetunes.json", "asked.zip"
 ASKED_PACKAGES = ("files", "launching", "lines", "measured_output")
 PRINT_CATALOG = """

@@ -42,6 +42,7 @@ class InvalidStateError(Exception): pass
     "subprocess": b"PIPE = -1",
     "pyodide/_package_loader": b"""
 from pathlib import Path
+from pyodide_js import loadedPackages  # a memory that is kept has it
 from site import getsitepackages
 SITE_PACKAGES, DSO_DIR = Path(getsitepackages()[0]), Path("/usr/lib")
 def init_loaded_packages(): pass

@@ -28,8 +28,8 @@ REQUESTS = [
 ]
 
 READ = 'import fs from "node:fs"; fs.writeFileSync(process.argv[2], JSON.stringify(await import(process.argv[1])))'
-# What the page's worker does, without a page: unpack the archives, boot, put calc on the path, answer; then all that can be
-# asked is imported.
+# What the page's worker does, without a page: unpack the archives, boot, put calc on the path, answer; then all that
+# can be asked is imported.
 BOOT = """
 import fs from "node:fs";
 import zlib from "node:zlib";
@@ -205,7 +205,7 @@ def test_a_pyodide_of_another_make_is_refused(tmp_path: Path) -> None:
 
 
 def test_is_small(manifest: dict[str, Any]) -> None:
-    """The library stays within 0.29 MB and with `calc` in 1.01: a page is within the benchmark's 4.2 MB, with a tenth left.
+    """The library stays within 0.29 MB and with `calc` in 1.01: a page is within the benchmark's 4.2 MB.
 
     What is fetched when asked for comes as it is from many a host, and is within 0.13 MB.
     """
