@@ -36,10 +36,11 @@ class Found(NamedTuple):
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
-def estimate(scenario: Mapping[str, object], *, repairs: bool = True) -> Report:
+def estimate(scenario: Mapping[str, object], *, repairs: bool = True, speed: bool = True) -> Report:
     """Return the report on a scenario: parameters, memory by part, whether it fits, and the working.
 
-    Without `repairs` nothing is looked for that would make it fit, of which no other number has need.
+    Without `repairs` nothing is looked for that would make it fit, and without `speed` inference has no time and no
+    cost: no other number has need of either.
 
     The fields of both are documented on the page "The scenario and the report". Bytes are integers.
     Raises ScenarioError, with the field and what is allowed, for a scenario that is wrong in any way.
@@ -58,7 +59,7 @@ def estimate(scenario: Mapping[str, object], *, repairs: bool = True) -> Report:
     layout = question.layout
     works = Runs(None, ())
     if serving := question.serving():
-        found = under_engine(serving, asked, demand, layout, most=question.most)
+        found = under_engine(serving, asked, demand, layout, most=question.most, timed=speed)
         demand = found.demand
         works = runs_of(question)
         if works.runs is False:
@@ -147,8 +148,8 @@ def without_engine(answer: Answer) -> Found:
     return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
 
 
-def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool) -> Found:
-    """Return what an engine needs, and how fast it is."""
+def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool, timed: bool) -> Found:
+    """Return what an engine needs, and where it is `timed` how fast it is."""
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.served import serve, served_bucket
@@ -171,8 +172,8 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         if memory["fits"] and not first["fits"]:
             memory["fits"] = False
     else:
-        found = serving_speed(served, asked.output_tokens, asked.cached_tokens)
-    speed, steps = found or (None, [])
+        found = serving_speed(served, asked.output_tokens, asked.cached_tokens) if timed else None
+    speed, steps = found if found and timed else (None, [])
     if asked.store is not None:
         from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
 
