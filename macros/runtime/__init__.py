@@ -7,6 +7,7 @@ Pyodide itself.
 
 import hashlib
 import json
+import marshal
 import os
 import shutil
 import subprocess
@@ -23,19 +24,19 @@ HERE = Path(__file__).parent
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
-CATALOG = "calc/catalog/data/catalog.json"
+CATALOG = "calc/catalog/data/catalog.marshal"
 # What lies beside the archives and is fetched when Python opens it: the names that nothing else knows, and the
 # packages of calc that no calculator's first answer needs.
 FINETUNES, ASKED = "finetunes.json", "asked.zip"
 ASKED_PACKAGES = ("files", "launching", "lines", "measured_output")
 PRINT_CATALOG = """
-import json, sys
+import marshal, sys
 from calc.catalog.carried import carried, finetunes
 from calc.catalog.checking.checked import checked_tables
 from calc.errors import CatalogError
 try:
     tables = checked_tables()
-    print(json.dumps([carried(tables), finetunes(tables)]), end="")
+    sys.stdout.buffer.write(marshal.dumps((carried(tables), finetunes(tables))))
 except CatalogError as error:
     sys.exit(str(error))
 """
@@ -217,9 +218,9 @@ def _manifest(facts: Mapping[str, Any]) -> str:
 
 
 def _catalog(root: Path) -> tuple[bytes, bytes]:
-    """Return the catalogue and its finetunes as checked JSON, by another process: this may hold an older `calc`."""
-    carried, finetunes = json.loads(_run([sys.executable, "-c", PRINT_CATALOG], root))
-    return carried.encode(), finetunes.encode()
+    """Return the checked catalogue and its finetunes, by another process: this may hold an older `calc`."""
+    carried, finetunes = marshal.loads(_run([sys.executable, "-c", PRINT_CATALOG], root))
+    return carried, finetunes.encode()
 
 
 def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:

@@ -176,7 +176,7 @@ def test_ships_what_calc_names(runtime: Path, manifest: dict[str, Any], tmp_path
                 names = [node.module or ""]
             for name in (name.split(".")[0] for name in names):
                 built_in = name in sys.builtin_module_names or name == "math"
-                # The catalogue is shipped as JSON, so nothing in the browser reads TOML.
+                # The catalogue is shipped packed, so nothing in the browser reads TOML.
                 spared = name in ("calc", "tomllib", "hashlib", "tempfile")  # what reads TOML is not called there
                 assert name in shipped or built_in or spared, f"{path.name} imports {name}"
 
@@ -205,13 +205,13 @@ def test_a_pyodide_of_another_make_is_refused(tmp_path: Path) -> None:
 
 
 def test_is_small(manifest: dict[str, Any]) -> None:
-    """The library stays within 0.29 MB and with `calc` in 1.01: a page is within the benchmark's 4.2 MB.
+    """The library stays within 0.29 MB and with `calc` in 1.03: a page is within the benchmark's 4.2 MB.
 
     What is fetched when asked for comes as it is from many a host, and is within 0.13 MB.
     """
     sizes = {name: entry["brotli"]["bytes"] for name, entry in manifest["archives"].items()}
     assert sizes["stdlib"] < 290_000
-    assert sum(sizes.values()) < 1_010_000
+    assert sum(sizes.values()) < 1_030_000
     assert manifest["late"][ASKED]["bytes"] < 130_000
 
 
