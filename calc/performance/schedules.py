@@ -126,13 +126,13 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 def device_classes(accelerator: Accelerator | None, market: str, backend: str = "") -> tuple[str, ...]:
     """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market.
 
-    A back end that is not the maker's usual one comes before what holds for all devices of the maker.
+    A back end that is not the usual one comes first: its kernels are others, on whatever device.
     """
     if accelerator is None:
         return ()
     architecture, vendor = accelerator.architecture, accelerator.vendor
     classes = f"{architecture} {market}", architecture, f"{vendor} {market}", market
-    return (*classes, f"{vendor} {backend}", vendor) if backend else (*classes, vendor)
+    return (f"{vendor} {backend}", *classes, vendor) if backend else (*classes, vendor)
 
 
 def schedule_of(
