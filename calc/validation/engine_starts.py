@@ -56,12 +56,18 @@ EAGER = {
 # TensorRT-LLM (overlap scheduler) and vLLM from 0.14 on (asynchronous scheduling) launch a step before they have read
 # the tokens of the last one. The laws' kernels were measured alone: products one after the other keep a device at its
 # limit of power, and its clock falls (https://www.thonking.ai/p/strangely-matrix-multiplications). Consumer cards
-# multiply 16 bit at half the professional rate, stay below that limit, and keep their clock. Of first tokens that come
-# 58 to 76 ms after 1,024-token prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first
-# tokens of eleven sources imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too,
-# whose rows of three authors give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as
-# fast. Other products in blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time.
-SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
+# multiply 16 bit at half the professional rate, stay below that limit, and keep their clock; so do A100s, with twice
+# the power for each operation a second that H100s have. Of first tokens that come 58 to 76 ms after 1,024-token
+# prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
+# imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
+# give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
+# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time.
+SUSTAINED = {
+    "matrix_factor": 1.2,
+    "matrix_factor@consumer": 1.0,
+    "matrix_factor_quantized@consumer": 1.0,
+    "matrix_factor@Ampere data-center": 1.0,
+}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
