@@ -62,12 +62,7 @@ EAGER = {
 # imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
 # by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time.
-SUSTAINED = {
-    "matrix_factor": 1.2,
-    "matrix_factor@consumer": 1.0,
-    "matrix_factor_quantized@consumer": 1.0,
-    "matrix_factor@Ampere data-center": 1.0,
-}
+SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
@@ -84,8 +79,14 @@ OWN = {
     | {"request_s": 0.06, "expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
-# What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's.
-BY_LAW = {"sglang": ("weights_factor", "expert_reading_factor_w4a16")}
+# What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
+# those of A100s, which keep their clock.
+STEADY = "matrix_factor@Ampere data-center"
+BY_LAW = {
+    "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
+    "tensorrt-llm": (STEADY,),
+    "vllm": (STEADY,),
+}
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.
 # A sampler that sorts has logits in 16 bit and FP32 (2 + 4 bytes), values and indices sorted (4 + 8), the indices it
