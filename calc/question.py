@@ -15,6 +15,7 @@ from calc.planning.layout import best_layout, candidates, check_layout
 from calc.scenario.device import read_accelerator
 from calc.scenario.engine import (
     in_version,
+    on_maker,
     read_concurrency,
     read_engine,
     read_slots,
@@ -133,7 +134,7 @@ def read_placement(
     facts = catalog()
     accelerator = devices[0] if devices else read_accelerator(reader, facts)
     on = devices or ((accelerator,) if accelerator is not None and not asked.placement.alone else ())
-    asked = asked._replace(engine=with_backend(reader, asked.engine, on))
+    asked = asked._replace(engine=with_backend(reader, on_maker(asked.engine, on), on))
     prices = {field: read_price(reader, field) for field in ("price_per_hour", "electricity_per_kwh")}
     served = asked.concurrency is not None
     most, demand = not served and reader.take("sequences") == "max", asked.demand

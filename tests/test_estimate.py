@@ -294,18 +294,55 @@ def test_a_back_end_decides_speed_alone() -> None:
     assert rates[0] < rates[1]
 
 
+MI300X: dict[str, object] = {
+    "model": "qwen3-30b-a3b",
+    "weights": "fp8-block",
+    "engine": "vllm",
+    "accelerator": "mi300x",
+    "sequences": 16,
+    "prompt_tokens": 1024,
+    "output_tokens": 256,
+}
+
+
+def decoding(said: dict[str, object]) -> float:
+    """Return the tokens a second that vLLM writes on an MI300X."""
+    report: Any = estimate({**MI300X, **said})
+    rate: float = report["speed"]["decode_tokens_per_s"]["typical"]
+    return rate
+
+
+def test_vllm_takes_kernels_of_triton_on_cdna_unless_it_is_told() -> None:
+    """Routed experts in blocks of FP8 are those that AITER has faster kernels for; of others nothing is known."""
+    assert decoding({}) == decoding({"backend": "triton"}) < decoding({"backend": "aiter"})
+    plain = {"weights": "bf16"}
+    assert decoding(plain) == decoding({**plain, "backend": "aiter"})
+
+
+def test_vllm_on_amd_came_to_v1_with_0_9_2() -> None:
+    """Until then V0 ran there, whose host takes part in each step; on NVIDIA's devices V1 ran since 0.8."""
+    versions: list[dict[str, object]] = [
+        {"weights": "bf16", "engine_version": version} for version in ("0.9.1", "0.9.2")
+    ]
+    before, after = (decoding(said) for said in versions)
+    assert before < after
+    before, after = (decoding({**said, "accelerator": "h100-sxm-80gb"}) for said in versions)
+    assert before == after
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [
         ({"backend": "metal"}, "can be rocm, vulkan on Ryzen AI Max+ 395"),
         ({"backend": "vulkan", "accelerator": "m2-ultra-192gb"}, "can be metal on M2 Ultra"),
-        ({"backend": "vulkan", "engine": "vllm"}, "of the engines llama.cpp"),
+        ({"backend": "vulkan", "engine": "sglang"}, "of the engines llama.cpp, vLLM"),
+        ({"backend": "aiter", "engine": "vllm"}, "cannot be chosen on Ryzen AI Max+ 395"),
         ({"backend": "vulkan", "accelerator": None}, "no accelerator is asked for"),
         ({"backend": 1}, "not 1"),
     ],
 )
 def test_a_back_end_that_cannot_be_is_refused(said: dict[str, object], message: str) -> None:
-    """Each maker's devices have some, and llama.cpp alone can be built with one or another."""
+    """Each maker's devices have some, and few engines can take one or another."""
     scenario = {name: value for name, value in {**STRIX, **said}.items() if value is not None}
     with pytest.raises(ScenarioError) as caught:
         estimate(scenario)

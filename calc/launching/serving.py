@@ -63,6 +63,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         files.append(("generate.py", generating(asked, filled)))
     said, left = flags_of(launcher, asked, version)
     warnings += left
+    if filled.get("backend") == "aiter":  # no flag turns it on
+        warnings.append(Warn("environment-needed", "start it with VLLM_ROCM_USE_AITER=1 in its environment", "backend"))
     return Served(
         launcher=launcher,
         model=model,

@@ -137,16 +137,20 @@ def states_of(kind: Layer, layout: Layout, element_bytes: int) -> Iterator[State
 def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Layout, element_bytes: int) -> Pointwork:
     """Return what a layer does beside products: norms with the addition before them, rotations, a cache's new entry.
 
-    A norm reads and writes the hidden state and the residual stream; the activation reads what goes in (gate and up,
-    where there is a gate) and writes what comes out. Kernels are those of engines that fuse what stands side by side.
+    A norm reads and writes the hidden state and the residual stream, one that no addition comes before the hidden state
+    alone; the activation reads what goes in (gate and up, where there is a gate) and writes what comes out. Kernels are
+    those of engines that fuse what stands side by side, such as the norms of queries and keys.
     """
-    elements, kernels = 0.0, 0.0
-    for _ in range(blocks_of(kind)):
-        elements, kernels = elements + 4.0 * architecture.hidden_size, kernels + 1
+    hidden, blocks = architecture.hidden_size, blocks_of(kind)
+    norms = [tensor for tensor in kind.tensors if "norm" in tensor.name and tensor.name.endswith("weight")]
+    within = [tensor for tensor in norms if tensor.name.startswith("self_attn.")]
+    apart = max(sum(tensor.shape == (hidden,) for tensor in norms if tensor not in within) - blocks, 0)
+    elements, kernels = (4.0 * blocks + 2.0 * apart) * hidden, float(blocks + apart)
     if isinstance(kind.attention, Attention):
         attention = kind.attention
         heads = local_heads(attention.heads, layout.tensor) + 2 * local_heads(attention.kv_heads, layout.tensor)
-        elements, kernels = elements + 2.0 * heads * attention.head_dim, kernels + 2
+        passes = 2 if within else 1
+        elements, kernels = elements + 2.0 * passes * heads * attention.head_dim, kernels + 1 + passes
     if kind.mlp_width:
         elements += (3.0 if kind.mlp_gated else 2.0) * kind.mlp_width / layout.tensor
         kernels += 1

@@ -126,13 +126,15 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 def device_classes(accelerator: Accelerator | None, market: str, backend: str = "") -> tuple[str, ...]:
     """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market.
 
-    A back end that is not the maker's usual one comes before what holds for all devices of the maker.
+    A back end that is not the usual one comes before what holds for all devices of a generation, or of the maker.
     """
     if accelerator is None:
         return ()
     architecture, vendor = accelerator.architecture, accelerator.vendor
     classes = f"{architecture} {market}", architecture, f"{vendor} {market}", market
-    return (*classes, f"{vendor} {backend}", vendor) if backend else (*classes, vendor)
+    if backend:
+        return f"{architecture} {backend}", *classes, f"{vendor} {backend}", vendor
+    return *classes, vendor
 
 
 def schedule_of(

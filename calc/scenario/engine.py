@@ -98,27 +98,33 @@ def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
     return engine._replace(graphs=int(graphs)).valued(engine.values)
 
 
+def on_maker(engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
+    """Return the engine in the era that its version was in on the devices of their maker."""
+    makers = {device.vendor for device in devices}
+    if engine is None or not engine.version or not any(makers.intersection(era.later) for era in engine.eras):
+        return engine
+    return engine.of_version(engine.version, devices[0].vendor)
+
+
 def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
-    """Return the engine with the back end that a scenario asks for: what its kernels on all devices are written in."""
+    """Return the engine with the back end that a scenario asks for: whose kernels it takes on all devices."""
     asked = reader.given.get("backend")
     if asked is None:
         return engine
     if engine is None or not engine.backends:
         having = [known.name for known in catalog().engines() if known.backends]
-        raise ScenarioError(
-            "backend", f"does not apply: of the engines {listed(having)} can be built with one or another"
-        )
+        raise ScenarioError("backend", f"does not apply: of the engines {listed(having)} can take one or another")
     if not devices:
         raise ScenarioError("backend", "does not apply: no accelerator is asked for")
     name = BACKEND_WORDS.get(str(asked).casefold(), str(asked).casefold())
     for device in devices:
-        known = engine.backends.get(device.vendor, ())
+        known = engine.backends_on(device.architecture, device.vendor)
         if name not in known:
             can = f"can be {listed(known)}" if known else "cannot be chosen"
             message = f"{can} on {device.name}, not {asked!r:.60}{nearest(name, known)}"
             raise ScenarioError("backend", message, instead=known)
     reader.filled["backend"] = name
-    usual = all(name == engine.backends[device.vendor][0] for device in devices)
+    usual = all(name == engine.backends_on(device.architecture, device.vendor)[0] for device in devices)
     return engine if usual else engine._replace(backend=name)
 
 

@@ -12,8 +12,12 @@ FLAGS: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("sequence_slots", "max-num-seqs|max-running-requests|max_batch_size", int),
     ("batched_tokens", "max-num-batched-tokens|chunked-prefill-size|max_num_tokens", int),
 )
-EAGER = re.compile(r"enforce.eager|disable-cuda-graph(?!-)")
-FP8_CACHE = re.compile(r"kv-cache-dtype[= ]fp8")
+# Fields with their values by what turns them on or off.
+SWITCHES: tuple[tuple[re.Pattern[str], str, object], ...] = (
+    (re.compile(r"enforce.eager|disable-cuda-graph(?!-)"), "graphs", False),
+    (re.compile(r"AITER enabled|VLLM_ROCM_USE_AITER=1"), "backend", "aiter"),
+    (re.compile(r"kv-cache-dtype[= ]fp8"), "kv_cache", "fp8"),
+)
 REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
@@ -43,8 +47,5 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         found["parallelism"] = {"data": devices, "expert": devices}
     elif EXPERTS.search(command) and devices > 1:
         found["parallelism"] = {"tensor": devices, "expert": devices}
-    if EAGER.search(command):
-        found["graphs"] = False
-    if FP8_CACHE.search(command):
-        found["kv_cache"] = "fp8"
+    found |= {field: value for pattern, field, value in SWITCHES if pattern.search(command)}
     return {"graphs": UNPADDED} | found if command.startswith("trtllm-serve") else found

@@ -350,6 +350,14 @@ def test_what_has_no_flag_is_said() -> None:
     assert "does-not-fit" in [warning["code"] for warning in large["warnings"]]
 
 
+def test_kernels_of_aiter_are_turned_on_by_the_environment() -> None:
+    """No flag of vLLM's does it, so that the answer says it; what it takes by itself needs nothing."""
+    asked: dict[str, Any] = {"model": "qwen3-30b-a3b", "engine": "vllm", "accelerator": "mi300x"}
+    for backend, told in (("aiter", True), ("triton", False)):
+        warnings: Any = launch({**asked, "backend": backend})["warnings"]
+        assert any("VLLM_ROCM_USE_AITER=1" in warning["message"] for warning in warnings) == told
+
+
 def test_every_flag_has_a_reason_and_a_source() -> None:
     """A flag says why it is there, and where its program documents it."""
     for name, scenario in SCENARIOS.items():

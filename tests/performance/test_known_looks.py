@@ -103,6 +103,15 @@ def test_work_on_each_element(tensor: int) -> None:
     assert (layers, work.token_bytes, work.kernels) == (32, 2 * elements, 2 + 2 + 1)
 
 
+def test_each_norm_is_a_kernel() -> None:
+    """Gemma 3 norms blocks on both sides, queries and keys; Phi-2 has one norm for two blocks that add."""
+    work, layers = rank_of("gemma-3-12b").pointwork[0]
+    elements = 2 * 4 * 3840 + 2 * 2 * 3840 + 2 * 2 * (16 + 2 * 8) * 256 + 3 * 15360
+    assert (layers, work.token_bytes, work.kernels) == (48, 2 * elements, 2 + 2 + 3 + 1)
+    kernels = {"qwen3-8b": 2 + 3 + 1, "gemma-4-26b-a4b": 7 + 3 + 1, "phi-2": 2 + 2 + 1}
+    assert {model: rank_of(model).pointwork[0][0].kernels for model in kernels} == kernels
+
+
 @pytest.mark.parametrize(
     ("model", "segment", "kind", "expected"),
     [

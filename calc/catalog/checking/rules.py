@@ -153,6 +153,7 @@ ERA_RULES: Rules = {
     "name": (str,),
     "first": (str,),
     "dated?": (str,),
+    "later?": (dict,),
     "measured": (str,),
     "reason": (str,),
     "source": (str,),

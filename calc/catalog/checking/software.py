@@ -22,7 +22,7 @@ from calc.catalog.checking.rules import (
 )
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
-from calc.catalog.records.engines import OF_TRITON
+from calc.catalog.records.engines import OF_TRITON, version_numbers
 
 
 def check_source(check: Check, where: str, entry: Entry, _: Tables) -> None:
@@ -79,7 +79,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_usage(check, where, entry, tables)
     check_eras(check, where, entry.get("eras", []), tables)
     check_towers(check, where, entry.get("towers", {}), tables)
-    check_backends(check, where, entry.get("backends", {}))
+    check_backends(check, where, entry.get("backends", {}), tables)
     check_library(check, where, entry.get("library_experts", {}))
     if entry.get("drafters") and "drafts_apart" not in coefficients:
         check.problem(f"{where}.coefficients.drafts_apart", "is missing: the engine has drafters")
@@ -100,6 +100,10 @@ def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
     for era in eras:
         if check.fields(f"{where}.eras", era, ERA_RULES):
             check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+            for maker, first in era.get("later", {}).items():
+                check.choice(f"{where}.eras.{era['id']}.later", maker, VENDORS)
+                if version_numbers(str(first)) <= version_numbers(era["first"]):
+                    check.problem(f"{where}.eras.{era['id']}.later.{maker}", f"must be after {era['first']}")
     dates = [str(era.get("dated", "")) for era in eras]
     if dates != sorted(dates) or "" in dates[1:]:
         check.problem(f"{where}.eras", "each after the oldest is dated, and no later than the next")
@@ -129,11 +133,12 @@ def check_towers(check: Check, where: str, towers: object, tables: Tables) -> No
             check.problem(f"{place}.video_tokens", "must be whole pairs of frames (pair_tokens)")
 
 
-def check_backends(check: Check, where: str, backends: object) -> None:
-    """Check what an engine's kernels are written in for the devices of each maker."""
+def check_backends(check: Check, where: str, backends: object, tables: Tables) -> None:
+    """Check whose kernels an engine can take on the devices of each maker, or of an architecture."""
     assert isinstance(backends, dict)
+    architectures = {str(entry["architecture"]) for entry in tables["accelerators"].values()}
     for maker, names in backends.items():
-        check.choice(f"{where}.backends", maker, VENDORS)
+        check.choice(f"{where}.backends", maker, [*VENDORS, *sorted(architectures)])
         if not names or not all(isinstance(name, str) and name == name.casefold() for name in names):
             check.problem(f"{where}.backends.{maker}", "must be a list of names in small letters, the usual one first")
 

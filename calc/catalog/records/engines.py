@@ -30,10 +30,11 @@ class Era(NamedTuple):
     reason: str
     source: str
     dated: str = ""  # when that came out: a day, or a month; empty for the oldest era
+    later: Mapping[str, str] = {}  # by maker, the version that it began with on devices that had to wait for it
 
-    def reached(self, version: tuple[int, ...]) -> bool:
-        """Return whether a version is of this era or a later one."""
-        return version >= version_numbers(self.first)
+    def reached(self, version: tuple[int, ...], maker: str) -> bool:
+        """Return whether a version is of this era or a later one, on a maker's devices."""
+        return version >= version_numbers(self.later.get(maker, self.first))
 
 
 class TowerBudget(NamedTuple):
@@ -86,20 +87,24 @@ class Engine(NamedTuple):
     tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
-    backends: Mapping[str, tuple[str, ...]] = {}  # by maker, what its kernels are written in, the usual one first
+    backends: Mapping[str, tuple[str, ...]] = {}  # by maker or architecture, what kernels are of, the usual one first
     backend: str = ""  # the one that is asked of; empty for the usual one
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
 
-    def of_version(self, version: str | None = None) -> "Engine":
-        """Return the engine in the era of a version; None: the newest that has measurements."""
+    def of_version(self, version: str | None = None, maker: str = "") -> "Engine":
+        """Return the engine in the era of a version on a maker's devices; None: the newest that has measurements."""
         if not self.eras:
             return self._replace(version=version or "")
         numbers = version_numbers(version or "")
-        known = (era.id for era in reversed(self.eras) if (era.reached(numbers) if version else era.measured))
+        known = (era.id for era in reversed(self.eras) if (era.reached(numbers, maker) if version else era.measured))
         found = self._replace(era=next(known, self.eras[0].id), version=version or "")
         towers = found.as_of_era(self.towers)
         return found._replace(coefficients=found.as_of_era(self.coefficients), towers=towers).valued(self.values)
+
+    def backends_on(self, architecture: str, maker: str) -> tuple[str, ...]:
+        """Return whose kernels the engine can take on a maker's devices, the usual first; none without a choice."""
+        return self.backends.get(architecture, self.backends.get(maker, ()))
 
     def current_on(self, day: str) -> str:
         """Return the first version of the era that an engine was in on a day, or in a month; empty without eras."""
