@@ -106,6 +106,37 @@ def test_ranks_that_cut_blocks() -> None:
     assert estimate(base)["runs"] is True
 
 
+@pytest.mark.parametrize(
+    ("model", "devices", "parallelism", "said"),
+    [
+        ("qwen3-30b-a3b", 8, {"tensor": 8, "expert": 8}, "it has no expert parallelism"),
+        ("qwen3-30b-a3b", 8, {"data": 8, "expert": 8}, "it has no expert parallelism"),
+        ("deepseek-v3", 8, {"tensor": 8}, "--split-mode tensor refuses this architecture"),
+        ("deepseek-v3", 32, {"pipeline": 32}, "32 devices are more than the 16 that llama.cpp divides a model over"),
+    ],
+)
+def test_divisions_that_llama_cpp_does_not_have(
+    model: str, devices: int, parallelism: dict[str, int], said: str
+) -> None:
+    """It runs with none of them, though vLLM does, and by layers it runs."""
+    base = {"model": model, "accelerator": "rtx-3090", "accelerators": devices, "weights": "q4_k_m"}
+    report: Any = estimate({**base, "engine": "llama.cpp", "parallelism": parallelism})
+    assert report["runs"] is False and said in report["runs_because"][-1]["message"]
+    other: Any = estimate({**base, "engine": "vllm", "parallelism": parallelism, "weights": "bf16"})
+    assert said not in str(other["runs_because"])
+    layers = {"accelerators": 16, "parallelism": {"pipeline": 16}}
+    assert estimate({**base, **layers, "engine": "llama.cpp"})["runs"] is True
+
+
+def test_no_more_devices_are_called_for_than_an_engine_uses() -> None:
+    """A model of 671 billion parameters in four bits fits on no number of 24 GB cards that llama.cpp takes."""
+    asked = {"model": "deepseek-v3", "accelerator": "rtx-3090", "weights": "q4_k_m", "engine": "llama.cpp"}
+    report: Any = estimate({**asked, "accelerators": 8})
+    assert report["memory"]["devices_needed"] is None
+    assert all("accelerators" not in repair["change"] for repair in report["repairs"])
+    assert estimate({**asked, "accelerator": "rtx-pro-6000-blackwell"})["memory"]["devices_needed"] <= 16  # type: ignore[index]
+
+
 def test_every_engine_has_facts_of_each_kind() -> None:
     """Of every engine it is known on which devices, in which formats and with which families it runs."""
     for engine in ENGINES[1:]:
