@@ -120,10 +120,17 @@ class Question(NamedTuple):
 
 def read_question(scenario: Scenario) -> Question:
     """Return a scenario of inference, read and checked."""
-    facts, reader = catalog(), Reader(scenario)
+    reader = Reader(scenario)
     devices = read_list(reader) if isinstance(reader.given.get("accelerator"), list) else ()
     listed = reader.filled.get("accelerator")
-    asked = read_asked(reader)
+    return read_placement(reader, read_asked(reader), devices, listed)
+
+
+def read_placement(
+    reader: Reader, asked: Asked, devices: tuple[Accelerator, ...] = (), listed: object = None
+) -> Question:
+    """Return a scenario of which it is read what it asks of devices, and which devices it lists."""
+    facts = catalog()
     accelerator = devices[0] if devices else read_accelerator(reader, facts)
     on = devices or ((accelerator,) if accelerator is not None and not asked.placement.alone else ())
     asked = asked._replace(engine=with_backend(reader, asked.engine, on))

@@ -26,7 +26,11 @@ from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 from calc.units import show_large_count
 
-KINDS = (("text", "Models that write"), ("encoder", "Models that read: embeddings, classes"))
+KINDS = (
+    ("text", "Models that write"),
+    ("task", "Models for one task: speech, pages, translation"),
+    ("encoder", "Models that read: embeddings, classes"),
+)
 RANKS = (
     ("size", "Largest"),
     ("speed", "Tokens written a second"),

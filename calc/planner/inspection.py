@@ -14,9 +14,8 @@ from calc.planner.surer import bytes_left, chance_of
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
-from calc.planning.support import is_served, place_of
+from calc.planning.support import is_served
 from calc.question import Question as Scenario
-from calc.question import read_question
 from calc.scenario.fields import USUAL
 
 Fitting = tuple[Scenario, Served]
@@ -137,12 +136,12 @@ class Inspection(Ranking):
 
         Of a device on which no engine runs one is read, which says what is wrong with the question, if anything is.
         """
-        place = place_of(candidate.devices.accelerator)
+        place = candidate.devices.place
         usual = candidate.scenario.get("engine") == USUAL and not candidate.devices.unlike
         if self.asked and usual and not is_served(facts=self.facts, place=place):
             return no_engine()
         try:
-            found = self.held(read_question(candidate.scenario))
+            found = self.held(self.bounds.question(candidate))
         except ScenarioError as error:
             return self.cannot_be(error)
         self.asked = True

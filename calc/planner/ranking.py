@@ -56,7 +56,7 @@ class Ranking:
     def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound."""
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
-        step_s = own.stages * bound.step_s + own.cache_s
+        step_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
         if bound.asked is None and bound.given is None:
             return False, -inf
         if rank == "size":
