@@ -60,6 +60,9 @@ def amount(figures: Any, name: str) -> float | None:
     return value
 
 
+ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
+
+
 def rate(option: Any) -> float | None:
     """Return the tokens a second of each sequence."""
     step = amount(option["speed"] or {}, "time_per_output_token_s")
@@ -79,8 +82,8 @@ def money(option: Any, name: str) -> str:
 
 
 def weights(option: Any) -> str:
-    """Return an option's number format of the weights, and what of these is in the host's memory."""
-    scenario, place = option["scenario"], ""
+    """Return an option's number format of the weights, how one comes by it, and what of it is in the host's memory."""
+    scenario, place = option["scenario"], ORIGINS.get((option["weights_from"] or {}).get("way", ""), "")
     if experts := scenario.get("experts_on_host"):
         place = f"experts of {show_count(experts)} layers on the host"
     elif layers := scenario.get("gpu_layers"):

@@ -72,14 +72,18 @@ class Ledger(NamedTuple):
             return self.account.pue
         return self.facts.coefficient("pue").value if self.fleet.accelerator.segment in CENTRES else 1.0
 
-    def energy(self, per_million: float | None) -> Answer:
-        """Return power and energy at the limit of the boards, with the site's, and what they emit."""
+    def energy(self, per_million: float | None, *, writes: bool = True) -> Answer:
+        """Return power and energy at the limit of the boards, with the site's, and what they emit.
+
+        What a million tokens take is that of tokens written, or read by a model that writes none.
+        """
         watts, hours = self.fleet.power_w, self.need.hours_a_month
         month = None if watts is None else site_kwh(watts=watts, hours=hours, pue=self.pue)
         grid = self.account.grid
         return {
             "power_w": watts,
-            "kwh_per_million_output_tokens": per_million,
+            "kwh_per_million_output_tokens": per_million if writes else None,
+            "kwh_per_million_input_tokens": None if writes else per_million,
             "pue": self.pue,
             "kwh_per_month": month,
             "grid": {"name": grid.name, "grams_per_kwh": grid.grams_per_kwh, "year": grid.year, "source": grid.source},

@@ -21,6 +21,7 @@ from calc.scenario.fields import HOST_ENGINE, PUBLISHED, SHARING_ENGINES, USUAL
 from calc.scenario.layout import named_count
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
+from calc.service.checkpoints import quantised
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
 OWN_COUNTS = tuple(
@@ -30,6 +31,7 @@ MACHINE = 8  # devices: beyond one those of a training run are rented by the mac
 CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
+AWQ = "awq"  # what servers' engines go down to
 SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
 LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
@@ -56,9 +58,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                 for engine, formats in found:
                     base = {**asked, "engine": engine}
                     for divided in (*attended_apart(question, facts, several, architecture, engine=engine), {}):
-                        scenarios = tuple(
-                            {**base, **divided, "model": model, "weights": weights} for weights in formats
-                        )
+                        scenarios = tuple({**base, **divided, **way} for way in stored(model, formats, facts))
                         beside = {**base, **split[engine], "model": model} if split[engine] else None
                         yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
                         order += 1
@@ -260,6 +260,20 @@ def formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[obje
         asked = [facts.engine(engine)]
     names = [name for record in asked for name in record.formats if bits(facts, name) >= FEWEST_BITS]
     return (PUBLISHED, *dict.fromkeys(names))
+
+
+def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterator[dict[str, object]]:
+    """Iterate over a model in each of the formats; before AWQ come repositories that hold it in four bits otherwise.
+
+    They can be had as they are, and of AWQ it may be that nobody has made it.
+    """
+    for weights in formats:
+        if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
+            held = quantised(facts.model(model), facts)
+            for name, repository in held.items() if AWQ not in held else ():
+                if bits(facts, name) == FEWEST_BITS:
+                    yield {"model": repository, "weights": PUBLISHED}
+        yield {"model": model, "weights": weights}
 
 
 def bits(facts: Catalog, name: str) -> float:

@@ -1,6 +1,7 @@
 """What numbers alone say of a candidate, before there is a report of it: limits, bounds, whether it fits, its speed."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
@@ -45,9 +46,7 @@ class Inspection(Ranking):
 
     def divided(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as little of it in the host's memory as has to be, where both memories hold it."""
-        room = candidate.devices.whole_room + beside_host.memory_of(
-            self.question, candidate.devices.accelerator, self.facts
-        )
+        room = candidate.devices.whole_room + self.host_bytes
         if (held := self.bounds.least_held(candidate.scenario)) > room:
             return too_heavy(held, room)
         try:
@@ -55,6 +54,11 @@ class Inspection(Ranking):
         except ScenarioError as error:
             return self.cannot_be(error)
         return candidate._replace(scenarios=(found,), undivided=False) if isinstance(found, dict) else found
+
+    @cached_property
+    def host_bytes(self) -> int:
+        """The host's memory, which is the same for all candidates."""
+        return beside_host.memory_of(self.question, self.facts)
 
     def nearer(self, candidate: Candidate) -> Candidate | Miss:
         """Return what is known of a candidate one step on, the cheaper step first.
