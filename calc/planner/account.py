@@ -9,7 +9,7 @@ from calc.catalog.records import Price
 from calc.errors import ScenarioError
 from calc.planner.devices import Devices
 from calc.planner.need import Need
-from calc.planning.cost import MILLION, Paid, newest_electricity, newest_purchase, price_of, rent_of
+from calc.planning.cost import MILLION, Paid, newest_electricity, price_of, purchase_today, rent_of
 from calc.planning.ownership import HOURS_A_YEAR, Purse, Use, break_even_busy_hours, owned_per_busy_hour, site_kwh
 
 FIELDS = ("pue", "grid", "life_years", "resale_share", "purchase_price", "hosted_price", "hosted_output_price")
@@ -97,7 +97,7 @@ class Ledger(NamedTuple):
             return {"rent": None, "purchase": None}
         return {
             "rent": rent_of(self.facts, device, own_rent),
-            "purchase": price_of(newest_purchase(self.facts, device), self.account.purchase_price),
+            "purchase": price_of(purchase_today(self.facts, device), self.account.purchase_price),
         }
 
     def money(self, *, own_rent: float | None, own_tariff: float | None) -> Answer:

@@ -212,4 +212,12 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
         message = "options whose price is in no source come last"
         found.append(Warn("price-not-known", message, "rank_by", INFO))
+    if question.limits.buys and any(stands_in_a_computer(option) for option in options):
+        message = "prices are those of the devices alone, without the computers that they stand in"
+        found.append(Warn("devices-alone", message, "limits.buy", INFO))
     return [warning.as_dict() for warning in found]
+
+
+def stands_in_a_computer(option: Option) -> bool:
+    """Return whether devices are cards or modules of a computer, and not one themselves."""
+    return option.candidate.devices.accelerator.segment != "soc"

@@ -12,7 +12,7 @@ from calc.planner.beside_host import is_beside
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
 from calc.planner.question import Question, own_price
-from calc.planning.cost import LOWEST, newest_purchase, newest_rent
+from calc.planning.cost import LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
 from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import place_of, runs_on, sold_in_multiples
 from calc.question import read_asked
@@ -32,8 +32,7 @@ CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 6
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 AWQ = "awq"  # what servers' engines go down to
-SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
-LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
+RENTED, MODIFIED = "rented", "modified"
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
 
@@ -230,7 +229,7 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
     own, name = own_price(question, "price_per_hour"), f"paid {accelerator.id}"
     known = facts.derived.get(name)
     if not isinstance(known, tuple):
-        rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
+        rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
         lowest = rent is not None and rent.kind == LOWEST
         known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
     return Devices(
