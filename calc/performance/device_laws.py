@@ -64,7 +64,10 @@ class DeviceLaws:
 
     def group(self, name: str, joined_by: Joined) -> None:
         """Say what joins the ranks of a kind of group, where it is not what usually joins as many devices."""
-        self._groups[name, joined_by.ranks] = joined_by
+        key = name, joined_by.ranks
+        if self._groups.get(key) != joined_by:
+            self._groups[key] = joined_by
+            self._messages = {known: law for known, law in self._messages.items() if known[1:] != key}
 
     def rate(self, name: str) -> float:
         """Return the operations a second of the data sheet in a format."""

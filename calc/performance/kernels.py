@@ -66,6 +66,7 @@ class Kernels(DeviceLaws):
 
     def __init__(self, accelerator: Accelerator, engine: str = "", own: OwnKernels = LIBRARIES) -> None:
         super().__init__(accelerator, engine, own)
+        self.known = dict[tuple[Operation, float], float]()  # seconds in training, which looks for layouts
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
         self._seconds: dict[type, Callable[..., float]] = {

@@ -23,6 +23,7 @@ from calc.performance.operations import (
 from calc.performance.training_passes import FP32, NARROW_SCHEME, UNPACKING
 
 # Kinds of operations, by what makes them slower in a step than alone.
+MOST_KNOWN = 512  # operations of a device whose seconds are remembered
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
 EXPERT_PRODUCTS = 2  # of each expert in a pass: the way in, gated or not, and the way out
@@ -87,6 +88,18 @@ class Clock:
 
     def seconds(self, one: Operation) -> float:
         """Return the seconds of an operation alone; of attention backward those of its forward pass."""
+        if isinstance(one, Collective):
+            self.join(one)
+            return self.kernels.seconds(one)
+        known = self.kernels.known
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        if (one, self.wide) not in known:
+            known[one, self.wide] = self.worked(one)
+        return known[one, self.wide]
+
+    def worked(self, one: Operation) -> float:
+        """Return the seconds of an operation of one device, which are the same in whatever layout."""
         if isinstance(one, Product):  # casts of training stand apart
             return self.kernels.seconds(one) - self.kernels.cast_s(one)
         if isinstance(one, Experts | Attention):
@@ -95,8 +108,6 @@ class Clock:
             return self.seconds(one.forward)
         if isinstance(one, Pointwise) and one.name == UNPACKING:
             return one.bytes / self.kernels.bandwidth
-        if isinstance(one, Collective):
-            self.join(one)
         return self.kernels.seconds(one)
 
     def join(self, one: Collective) -> None:

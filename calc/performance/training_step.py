@@ -14,7 +14,7 @@ from calc.catalog.records import Accelerator
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
 from calc.performance.device_rates import family_of, matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
-from calc.performance.kernels import kernels
+from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import (
     Collective,
     total_bytes,
@@ -35,6 +35,7 @@ from calc.performance.training_clock import (
 )
 from calc.performance.training_passes import StepPasses, step_passes
 
+MOST_KNOWN = 256  # devices whose kernels are remembered
 PRODUCT_SHARE = "product_share"  # the coefficient: what a step keeps of the speed of matrix products
 COMPUTE, MEMORY, LINKS, LAUNCH, BUBBLE, UPDATE = "compute", "memory", "links", "launch", "pipeline", "optimizer"
 
@@ -249,12 +250,24 @@ def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -
     return device.most_rate * max(usual, *shares, 0.0)
 
 
+def kernels_of(accelerator: Accelerator) -> Kernels | None:
+    """Return the kernels of a device, with the seconds that they are known to take: a search asks for many layouts."""
+    known = catalog().derived.setdefault("kernels of training", {})
+    assert isinstance(known, dict)
+    if len(known) > MOST_KNOWN:
+        known.clear()
+    if id(accelerator) not in known:
+        known[id(accelerator)] = accelerator, kernels(accelerator)
+    found: Kernels | None = known[id(accelerator)][1]
+    return found
+
+
 def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) -> Prepared | None:
     """Return a plan with its operations in seconds, None where the device's rates are not known.
 
     `network` is a device's share of the network between machines in bytes a second, one way; None takes the usual one.
     """
-    device = kernels(accelerator)
+    device = kernels_of(accelerator)
     if device is None or not peak_rate(plan, accelerator):
         return None
     clock, found = Clock(plan, device, network), []

@@ -184,3 +184,23 @@ def test_a_run_costs_what_its_devices_cost() -> None:
     assert report["cost"]["rent"]["per_run"]["typical"] == pytest.approx(8 * hours)
     assert report["cost"]["energy_kwh"]["per_run"]["typical"] == pytest.approx(4 * 0.4 * hours)
     assert report["cost"]["rent"]["per_million_tokens"]["typical"] == pytest.approx(8 * hours / 1000)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network_gbit_per_s": 25},
+        {"parallelism": {"tensor": 4, "data": 4}, "sharding": "zero-1"},
+        {"accelerators": 2, "micro_batch": 1},
+        {"precision": "fp32"},
+    ],
+)
+def test_what_a_device_was_asked_before_changes_no_time(changes: dict[str, Any]) -> None:
+    """Its kernels are remembered, and which ranks stand apart, and over what network, is said anew by each run."""
+    sixteen = {"accelerators": 16, "sharding": "zero-3"}
+    wanted = {**sixteen, **changes}
+    catalog().derived.pop("kernels of training", None)
+    alone = typical(**wanted)
+    catalog().derived.pop("kernels of training", None)
+    assert typical(**sixteen) != alone
+    assert typical(**wanted) == alone
