@@ -1,6 +1,7 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
 from calc.memory.engines.vllm import running_sequences, step_amounts
+from calc.memory.kv_cache import local_entries
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
@@ -33,7 +34,7 @@ def sglang(case: Case) -> Runtime:
         fixed=fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
-        room=parted_pool(case, amounts),
+        room=max(parted_pool(case, amounts), windowed_pool(case)),
     )
 
 
@@ -50,6 +51,27 @@ def parted_pool(case: Case, amounts: list[Amount]) -> int:
     tokens = total(amount for amount in amounts if amount.id in CACHES) - states
     share = values["state_pool_share"]
     return round(max(values["states_held"] * states / share, tokens / (1.0 - share)))
+
+
+def windowed_pool(case: Case) -> int:
+    """Return the pool that holds the caches where layers with a window have a part of it, whatever the window is.
+
+    They have room for a share of the tokens that layers without one hold, `--swa-full-tokens-ratio`: what ends first
+    ends both. Source: `SWATokenToKVPoolAllocator`, and the sizes of its pools in its model_runner_kv_cache_mixin.py.
+    """
+    windows = [(cache, size) for cache, size in case.load.entries if cache.window_tokens is not None]
+    whole = [(cache, size) for cache, size in case.load.entries if cache.window_tokens is None]
+    if not windows or not whole or any(cache.stride > 1 for cache, _ in case.load.entries):
+        return 0
+    tokens, share = case.demand.tokens, case.engine.values["window_share"]
+    prompt = min(case.demand.prompt_tokens, tokens)
+    held = [
+        local_entries(cache=cache, tokens=tokens, prompt_tokens=prompt, context_parallel=case.layout.context)
+        for cache, _ in windows
+    ]
+    room = max(tokens, *(count / share for count in held))
+    token = sum(size for _, size in whole) + share * sum(size for _, size in windows)
+    return round(case.sequences * room * token)
 
 
 def static_fraction(case: Case) -> float:
