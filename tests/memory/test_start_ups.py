@@ -83,3 +83,12 @@ def test_sglang_holds_windows_as_a_share_of_all_tokens() -> None:
     token = 2 * 2 * (8 * 512 + 0.8 * 40 * 8 * 256)  # bytes: keys and values of one wide head, or of eight
     assert report["memory"]["max_sequences"] == report["memory"]["kv_pool_bytes"] // (9216 * token)
     assert report["speed"]["output_tokens_per_s"]["typical"] == pytest.approx(2951, rel=0.15)
+
+
+def test_layers_that_share_caches_have_places_in_sglangs_pools() -> None:
+    """SGLang counts all layers of Gemma 4 with a window and all without (get_hybrid_layer_ids), 35 of E2B for 15."""
+    asked = {"model": "gemma-4-e2b", "engine": "sglang", "accelerator": "b200-sxm-180gb", "weights": "bf16"}
+    report: Any = estimate(asked | {"prompt_tokens": 8192, "output_tokens": 1024})
+    token = (7 * 512 + 0.8 * 28 * 256) * 2 * 2  # keys and values of one head, in 16 bit
+    room = report["memory"]["kv_pool_bytes"] / token / (8192 + 1024)
+    assert report["memory"]["max_sequences"] == pytest.approx(room, rel=0.02)

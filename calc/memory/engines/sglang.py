@@ -1,7 +1,9 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
+from calc.architecture.blocks import keys_and_values
+from calc.architecture.layers import Attention, TokenCache
 from calc.memory.engines.vllm import running_sequences, step_amounts
-from calc.memory.kv_cache import local_entries
+from calc.memory.kv_cache import entry_bytes, local_entries
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
@@ -57,11 +59,13 @@ def windowed_pool(case: Case) -> int:
     """Return the pool that holds the caches where layers with a window have a part of it, whatever the window is.
 
     They have room for a share of the tokens that layers without one hold, `--swa-full-tokens-ratio`: what ends first
-    ends both. Source: `SWATokenToKVPoolAllocator`, and the sizes of its pools in its model_runner_kv_cache_mixin.py.
+    ends both. Layers that use another's cache have a place of their own all the same. Source: `get_hybrid_layer_ids`,
+    `SWATokenToKVPoolAllocator`, and the sizes of its pools in its model_runner_kv_cache_mixin.py.
     """
-    windows = [(cache, size) for cache, size in case.load.entries if cache.window_tokens is not None]
-    whole = [(cache, size) for cache, size in case.load.entries if cache.window_tokens is None]
-    if not windows or not whole or any(cache.stride > 1 for cache, _ in case.load.entries):
+    entries = case.load.entries + borrowed_entries(case)
+    windows = [(cache, size) for cache, size in entries if cache.window_tokens is not None]
+    whole = [(cache, size) for cache, size in entries if cache.window_tokens is None]
+    if not windows or not whole or any(cache.stride > 1 for cache, _ in entries):
         return 0
     tokens, share = case.demand.tokens, case.engine.values["window_share"]
     prompt = min(case.demand.prompt_tokens, tokens)
@@ -72,6 +76,18 @@ def windowed_pool(case: Case) -> int:
     room = max(tokens, *(count / share for count in held))
     token = sum(size for _, size in whole) + share * sum(size for _, size in windows)
     return round(case.sequences * room * token)
+
+
+def borrowed_entries(case: Case) -> tuple[tuple[TokenCache, int], ...]:
+    """Return caches of layers that use another's, as if each had its own: with the bytes of an entry in all of them."""
+    keys, values, found = case.demand.keys, case.demand.values, []
+    for kind, count in case.stage.kind_counts():
+        if isinstance(kind.attention, Attention) and not kind.caches:
+            cache = keys_and_values(kind.attention)
+            ranks = case.layout.tensor
+            size = entry_bytes(cache=cache, tensor_parallel=ranks, key_format=keys, value_format=values)
+            found.append((cache, count * size))
+    return tuple(found)
 
 
 def static_fraction(case: Case) -> float:
