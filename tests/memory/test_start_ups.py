@@ -92,3 +92,13 @@ def test_layers_that_share_caches_have_places_in_sglangs_pools() -> None:
     token = (7 * 512 + 0.8 * 28 * 256) * 2 * 2  # keys and values of one head, in 16 bit
     room = report["memory"]["kv_pool_bytes"] / token / (8192 + 1024)
     assert report["memory"]["max_sequences"] == pytest.approx(room, rel=0.02)
+
+
+def test_windows_that_sglang_has_no_pool_for() -> None:
+    """Layers of Gemma 3 with a window have room for every token under SGLang, which knows others by their names."""
+    asked = {"model": "gemma-3-27b", "accelerator": "h200-sxm-141gb", "weights": "bf16"}
+    asked |= {"prompt_tokens": 65536, "output_tokens": 1024}
+    report: Any = estimate(asked | {"engine": "sglang"})
+    token = 62 * 16 * 128 * 2 * 2
+    room = report["memory"]["kv_pool_bytes"] / token / (65536 + 1024)
+    assert report["memory"]["max_sequences"] == int(room)

@@ -56,26 +56,29 @@ def parted_pool(case: Case, amounts: list[Amount]) -> int:
 
 
 def windowed_pool(case: Case) -> int:
-    """Return the pool that holds the caches where layers with a window have a part of it, whatever the window is.
+    """Return the pool that holds the caches where some layers have a window.
 
-    They have room for a share of the tokens that layers without one hold, `--swa-full-tokens-ratio`: what ends first
-    ends both. Layers that use another's cache have a place of their own all the same. Source: `get_hybrid_layer_ids`,
-    `SWATokenToKVPoolAllocator`, and the sizes of its pools in its model_runner_kv_cache_mixin.py.
+    Of families that the engine knows, layers with one have room for a share of the tokens that layers without hold,
+    `--swa-full-tokens-ratio`, whatever the window is: what ends first ends both. Of all others every layer has room
+    for every token. Layers that use another's cache have a place of their own all the same. Source:
+    `is_hybrid_swa_model` and `get_hybrid_layer_ids` in SGLang's model_config.py, `SWATokenToKVPoolAllocator`, and the
+    sizes of its pools in its model_runner_kv_cache_mixin.py.
     """
     entries = case.load.entries + borrowed_entries(case)
     windows = [(cache, size) for cache, size in entries if cache.window_tokens is not None]
-    whole = [(cache, size) for cache, size in entries if cache.window_tokens is None]
-    if not windows or not whole or any(cache.stride > 1 for cache, _ in entries):
+    if not windows or any(cache.stride > 1 for cache, _ in entries):
         return 0
-    tokens, share = case.demand.tokens, case.engine.values["window_share"]
+    tokens, known = case.demand.tokens, case.demand.architecture.family in case.engine.window_pools
+    share = case.engine.values["window_share"] if known and len(windows) < len(entries) else 1.0
+    token = sum(size * (share if cache.window_tokens is not None else 1.0) for cache, size in entries)
     prompt = min(case.demand.prompt_tokens, tokens)
     held = [
         local_entries(cache=cache, tokens=tokens, prompt_tokens=prompt, context_parallel=case.layout.context)
         for cache, _ in windows
     ]
-    room = max(tokens, *(count / share for count in held))
-    token = sum(size for _, size in whole) + share * sum(size for _, size in windows)
-    return round(case.sequences * room * token)
+    shared = case.demand.prefix.held_tokens
+    own = max(tokens - shared, *(count / share for count in held)) if known else tokens - shared
+    return round((case.sequences * own + shared) * token)
 
 
 def borrowed_entries(case: Case) -> tuple[tuple[TokenCache, int], ...]:
