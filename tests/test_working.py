@@ -117,6 +117,7 @@ def test_the_working_of_inference(engine: str) -> None:
     ("engine", "load"),
     [
         ("vllm", {"concurrency": 3}),
+        ("sglang", {"concurrency": 1}),
         ("sglang", {"concurrency": 400}),
         ("transformers", {"concurrency": 400}),
         ("vllm", {"arrivals": {"requests_per_s": 1.5}}),

@@ -16,6 +16,7 @@ LATENT_PREFILL, LATENT_DECODE, RECURRENCE, POINTWISE = "latent-prefill", "latent
 MESSAGE = "message"
 PLAIN_KERNELS = ("bf16", "fp32", "tf32")  # what is multiplied as it is stored; all else is unpacked or scaled
 FP4_KERNELS = ("mxfp4", "nvfp4")
+TRITONS = "-triton"  # behind a kernel of routed experts: Triton's own, where an engine's others come from a library
 PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: weights are unpacked to it
 # Where no law of a kind was fitted, one of another kind with the same numbers serves.
 INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
@@ -133,7 +134,11 @@ class DeviceLaws:
         return self._products.setdefault(kernel, law)
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
-        law = self._as_experts(self._find(EXPERTS, kernel))
+        found = self._find(EXPERTS, kernel)
+        if kernel in self.own.triton:
+            triton = kernel_laws().get((EXPERTS, f"{kernel}{TRITONS}", found.law.family, self.engine))
+            found = found._replace(law=triton or found.law)
+        law = self._as_experts(found)
         if self.in_integers(kernel):
             law = law._replace(rate=self.own_rate(kernel))
         return self._experts.setdefault(kernel, law)

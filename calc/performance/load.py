@@ -90,8 +90,8 @@ def steady_state(passes: Passes, load: Load) -> State:
 
 
 def bursts_s(passes: Passes, load: Load, requests: float) -> float:
-    """Return the mean seconds that requests wait for each other in rounds that begin at once."""
-    return burst_s(passes, load, requests) / (2.0 * TOGETHER)
+    """Return the mean seconds that requests wait for each other in rounds that begin at once; one waits for none."""
+    return burst_s(passes, load, requests) * (1.0 - 1.0 / max(requests, 1.0)) / (2.0 * TOGETHER)
 
 
 def burst_s(passes: Passes, load: Load, requests: float) -> float:
@@ -132,14 +132,14 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     for whichever of them reads a prompt.
 
     Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
-    they wait for one another.
+    they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
     room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
     chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
-    step = passes.step(sequences=decoding, context=load.cached_tokens + prompt + output // 2)
+    step = passes.step(sequences=max(decoding, 1.0), context=load.cached_tokens + prompt + output // 2)
     plain = passes.time(step)
     tokens = max(output - 1, 1)
     steps = tokens / passes.expected
@@ -154,23 +154,24 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    met = min(each * load.ranks, 1.0) if load.mixes else each * load.ranks
+    others = max(load.concurrency - 1.0, 0.0)  # whose prompts and steps a request can find under way
+    met = (min(each * load.ranks, 1.0) if load.mixes else each * load.ranks) * min(others, 1.0)
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
-    queueing = busy / (2.0 * (1.0 - busy)) * service
+    queueing = min(busy / (2.0 * (1.0 - busy)), others / 2.0) * service
     wave = 0.0
     if load.closed and not load.mixes:
         reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
-        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0
+        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0 * min(others, 1.0)
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=between / 2.0 + service + queueing + wave,
+        first_s=min(others, 1.0) * between / 2.0 + service + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,

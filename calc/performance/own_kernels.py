@@ -22,13 +22,16 @@ class OwnKernels(NamedTuple):
     expert_passes: float = 0.0  # over what they read and write, by these kernels
     experts_in_turn: float = 0.0  # 1: packed weights of experts are multiplied by a kernel for each, in a graph too
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
+    triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
 
 
 LIBRARIES = OwnKernels()
 
 
-def own_kernels(values: Mapping[str, float], attention: str, classes: Sequence[str]) -> OwnKernels:
+def own_kernels(
+    values: Mapping[str, float], attention: str, classes: Sequence[str], triton: frozenset[str] = frozenset()
+) -> OwnKernels:
     """Return what an engine's coefficients say of its kernels, with attention done one way.
 
     `classes` are what they may differ by, the narrowest first: a maker's other back end, a generation, a maker.
@@ -38,5 +41,6 @@ def own_kernels(values: Mapping[str, float], attention: str, classes: Sequence[s
         narrower = (values[key] for key in (f"{name}@{known}" for known in classes) if key in values)
         return next(narrower, values.get(name, 0.0))
 
-    numbers = {name: of(name) for name in OwnKernels._fields[1:-1]}
-    return OwnKernels(bool(values["fuses_casts"]), **numbers, key_walk_s=values.get(f"key_walk_s_{attention}", 0.0))
+    numbers = {name: of(name) for name in OwnKernels._fields[1:-2]}
+    walk = values.get(f"key_walk_s_{attention}", 0.0)
+    return OwnKernels(bool(values["fuses_casts"]), **numbers, triton=triton, key_walk_s=walk)

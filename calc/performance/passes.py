@@ -243,9 +243,10 @@ def passes_of(
             return None
         return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
     found = None
+    triton = catalog().engine(engine).triton_experts(demand.architecture.family)
     if accelerator is not None and not placement.alone:
         vendor = accelerator.vendor
-        own = own_kernels(values, attention, (f"{vendor} {backend}", accelerator.architecture, vendor))
+        own = own_kernels(values, attention, (f"{vendor} {backend}", accelerator.architecture, vendor), triton)
         found = device_kernels(accelerator, layout, engine, own)
     if found is None and not placement.alone:
         return None
@@ -257,7 +258,7 @@ def passes_of(
         market=device_class(accelerator) if accelerator else "",
         backend=backend,
         attention=attention,
-        triton=catalog().engine(engine).triton_experts(demand.architecture.family),
+        triton=triton,
     )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)

@@ -125,10 +125,12 @@ FITS = (
         )
     ),
     *(
-        Fit("experts", kernel, rate, row_engines=("sglang",), engines=("sglang",), quantizes=kernel != "bf16")
+        Fit("experts", kernel, rate, row_engines=("sglang",), engines=("sglang",), quantizes="bf16" not in kernel)
         for kernel, rate in (
             ("bf16", "bf16"),
+            ("bf16-triton", "bf16"),
             ("fp8-block", "fp8"),
+            ("fp8-block-triton", "fp8"),
             ("nvfp4", "fp4"),
             ("mxfp4", "bf16"),
             ("w4a16", "bf16"),
@@ -151,7 +153,11 @@ FITS = (
 )
 # Not fitted on: A100 rows of attention under TensorRT-LLM read their cache faster than the device's memory can.
 IMPOSSIBLE = (("decode", "a100-sxm-80gb", "tensorrt-llm"),)
-SERVED = {"all-gather": ("all-gather", "reduce-scatter", "send")}  # messages that a law serves beside its own
+# What a law serves beside its own: other messages, and FP8 with one scale, which has Triton's kernel for blocks.
+SERVED = {
+    "all-gather": ("all-gather", "reduce-scatter", "send"),
+    "fp8-block-triton": ("fp8-block-triton", "fp8-triton"),
+}
 
 
 def cold(row: Measured, device: Kernels) -> bool:

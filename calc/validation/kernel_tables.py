@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+from calc.performance.device_laws import TRITONS
 from calc.performance.operations import Attention, Collective, Experts, Operation, Product, Recurrence
 from calc.validation.measured_kernels import DEVICES, ENGINES, Measured, Row, measured, rows, seconds_of
 
@@ -27,6 +28,8 @@ FORMATS = {
 }
 # Multiply packed weights in 16 bit, whatever their scales are: gpt-oss where nothing takes MXFP4 as it is.
 MARLIN = ("vllm_gptossmxfp4moe_marlin_marlinexperts", "sglang_marlin_moe")
+# Devices on which SGLang takes experts of some families from NVIDIA's library, and else from Triton: two laws.
+TRITON, WITH_LIBRARY = "sglang_fused_moe_triton", ("b200_sxm", "gb200", "b300_sxm", "gb300")
 LEAST_WIDTH = 512  # of a product, as layers have them
 STATE_FLOPS = 6.0  # of each element of a state for a token: what is forgotten, written and read
 STATE_BYTES = 4.0
@@ -175,6 +178,8 @@ def experts(folder: Path) -> Iterator[Measured]:
         kernel, stored, _ = FORMATS[row["moe_dtype"]]
         if row["kernel"] in MARLIN:
             kernel = "w4a16"
+        if row["kernel"] == TRITON and row["device"] in WITH_LIBRARY:
+            kernel += TRITONS
         touched = touched_experts(row["distribution"], tokens, active, count)
         weights = touched * matrices * n * k * stored
         moved = 2.0 * tokens * active * (2 * k + (matrices - 1) * 2 * n)

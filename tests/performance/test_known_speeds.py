@@ -314,7 +314,7 @@ def test_steps_that_try_drafts() -> None:
 def test_more_prompts_than_steps_are_carried_by_each() -> None:
     """The share of steps ends at one, and what waits at 99.5 % of them."""
     passes = evenly(asked_of(100, 2), pass_s=0.01, token_s=0.0003)
-    found = state(passes, load(output_tokens=2, batched_tokens=150, mixes=True), 50.0)
+    found = state(passes, load(concurrency=1000, output_tokens=2, batched_tokens=150, mixes=True), 50.0)
     assert found.share == 1.0
     assert found.queueing_s == pytest.approx(0.995 / (2 * 0.005) * 0.04)
 
@@ -383,7 +383,7 @@ def test_prompts_that_come_at_once(
 
 
 def test_a_server_that_is_never_short_of_requests() -> None:
-    """Twenty requests for eight slots: eight decode or are read, twelve wait, and a burst's twentieth is added."""
+    """Twenty requests for eight slots: eight decode or are read, twelve wait, a burst adds a twentieth."""
     passes = evenly(asked_of(100, 11), pass_s=0.01, sequence_s=0.001, token_s=0.0009)
     asked = load(concurrency=20.0)
     found = steady_state(passes, asked)
@@ -391,7 +391,7 @@ def test_a_server_that_is_never_short_of_requests() -> None:
     assert held(alone) == pytest.approx(8.0, rel=2e-3)
     assert held(alone._replace(running=2.0, requests_per_s=3.0, first_s=4.0)) == 14.0
     assert found.waiting_s == pytest.approx(12 / found.requests_per_s)
-    assert found.burst_s == pytest.approx(burst_s(passes, asked, 8.0) / 20)
+    assert found.burst_s == pytest.approx(burst_s(passes, asked, 8.0) * 7 / 8 / 20)
     assert found.first_s == pytest.approx(alone.first_s + found.waiting_s + found.burst_s + 0.5)
     assert found.step_s == alone.step_s
 
@@ -462,3 +462,13 @@ def test_sizes_of_the_table() -> None:
 def test_neighbours_in_the_table(sequences: int, place: tuple[int, int, float]) -> None:
     """Rows are of 1, 2, 3, 4, 6, 9 … sequences."""
     assert table().around(sequences) == pytest.approx(place)
+
+
+@pytest.mark.parametrize("mixes", [False, True])
+def test_a_request_alone_waits_for_none(mixes: bool) -> None:
+    """Its prompt is read at once, and each step is its own, however long the prompt is beside the answer."""
+    passes = evenly(asked_of(1000, 11), pass_s=0.01, sequence_s=0.001, token_s=0.0009)
+    asked = load(concurrency=1.0, prompt_tokens=1000, mixes=mixes, closed=not mixes)
+    found = steady_state(passes, asked)
+    assert found.first_s == pytest.approx(0.01 + 1000 * 0.0009 + 0.5, abs=0.005)
+    assert found.step_s == pytest.approx(0.01 + 0.001, rel=0.1)

@@ -143,6 +143,7 @@ ENGINE_RULES: Rules = {
     "eras?": (list,),
     "towers?": (dict,),
     "backends?": (dict,),
+    "window_pools?": (list,),
     "library_experts?": (dict,),
     "latents?": (str,),
     "tiles?": (str,),

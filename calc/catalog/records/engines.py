@@ -90,6 +90,7 @@ class Engine(NamedTuple):
     backends: Mapping[str, tuple[str, ...]] = {}  # by maker or architecture, what kernels are of, the usual one first
     backend: str = ""  # the one that is asked of; empty for the usual one
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
+    window_pools: tuple[str, ...] = ()  # families of which layers with a window have a pool of their own
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
 
     def of_version(self, version: str | None = None, maker: str = "") -> "Engine":

@@ -1,6 +1,9 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
+from calc.architecture.blocks import keys_and_values
+from calc.architecture.layers import Attention, TokenCache
 from calc.memory.engines.vllm import running_sequences, step_amounts
+from calc.memory.kv_cache import entry_bytes, local_entries
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
@@ -33,7 +36,7 @@ def sglang(case: Case) -> Runtime:
         fixed=fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
-        room=parted_pool(case, amounts),
+        room=max(parted_pool(case, amounts), windowed_pool(case)),
     )
 
 
@@ -50,6 +53,44 @@ def parted_pool(case: Case, amounts: list[Amount]) -> int:
     tokens = total(amount for amount in amounts if amount.id in CACHES) - states
     share = values["state_pool_share"]
     return round(max(values["states_held"] * states / share, tokens / (1.0 - share)))
+
+
+def windowed_pool(case: Case) -> int:
+    """Return the pool that holds the caches where some layers have a window.
+
+    Of families that the engine knows, layers with one have room for a share of the tokens that layers without hold,
+    `--swa-full-tokens-ratio`, whatever the window is: what ends first ends both. Of all others every layer has room
+    for every token. Layers that use another's cache have a place of their own all the same. Source:
+    `is_hybrid_swa_model` and `get_hybrid_layer_ids` in SGLang's model_config.py, `SWATokenToKVPoolAllocator`, and the
+    sizes of its pools in its model_runner_kv_cache_mixin.py.
+    """
+    entries = case.load.entries + borrowed_entries(case)
+    windows = [(cache, size) for cache, size in entries if cache.window_tokens is not None]
+    if not windows or any(cache.stride > 1 for cache, _ in entries):
+        return 0
+    tokens, known = case.demand.tokens, case.demand.architecture.family in case.engine.window_pools
+    share = case.engine.values["window_share"] if known and len(windows) < len(entries) else 1.0
+    token = sum(size * (share if cache.window_tokens is not None else 1.0) for cache, size in entries)
+    prompt = min(case.demand.prompt_tokens, tokens)
+    held = [
+        local_entries(cache=cache, tokens=tokens, prompt_tokens=prompt, context_parallel=case.layout.context)
+        for cache, _ in windows
+    ]
+    shared = case.demand.prefix.held_tokens
+    own = max(tokens - shared, *(count / share for count in held)) if known else tokens - shared
+    return round((case.sequences * own + shared) * token)
+
+
+def borrowed_entries(case: Case) -> tuple[tuple[TokenCache, int], ...]:
+    """Return caches of layers that use another's, as if each had its own: with the bytes of an entry in all of them."""
+    keys, values, found = case.demand.keys, case.demand.values, []
+    for kind, count in case.stage.kind_counts():
+        if isinstance(kind.attention, Attention) and not kind.caches:
+            cache = keys_and_values(kind.attention)
+            ranks = case.layout.tensor
+            size = entry_bytes(cache=cache, tensor_parallel=ranks, key_format=keys, value_format=values)
+            found.append((cache, count * size))
+    return tuple(found)
 
 
 def static_fraction(case: Case) -> float:
