@@ -1,8 +1,10 @@
 """Steps and answers of plain Hugging Face loops on one device, beside what calc says of them.
 
-    python -m tests.measure.one_device predict h100-sxm-80gb > predicted.jsonl     # needs calc alone
-    python tests/measure/one_device.py measure > measured.jsonl                    # needs torch, transformers and peft
-    python tests/measure/one_device.py try                                         # small shapes on the processor
+    python -m tests.measure.one_device predict cases h200-sxm-141gb > predicted.jsonl    # needs calc alone
+    python tests/measure/one_device.py measure cases > measured.jsonl    # needs torch, transformers and peft
+    python tests/measure/one_device.py try more    # small shapes on the processor
+
+The lists are `cases`, `more` and `growing`, the last under an allocator whose segments grow.
 
 Every case is a scenario in the contract's fields, so that the same words are predicted and run. Weights are random and
 of the shape that a config.json says: nothing is downloaded. Cases that teach most stand first, since the time of a
@@ -11,6 +13,7 @@ liger-kernel are used where they are installed.
 """
 
 import gc
+import itertools
 import json
 import os
 import statistics
@@ -23,6 +26,7 @@ from typing import Any
 SECONDS = float(os.environ.get("SECONDS_IN_ALL", "400"))
 WARM, TIMED, FEWER = 2, 5, 3  # steps before the clock, under it, and under it where one takes longer than half a second
 NEW_TOKENS = 64
+LENGTHS = (16, 3, 11, 7, 14, 5, 9, 2, 13, 15, 4, 10, 12, 6, 8, 16)  # sixteenths, of batches that differ
 
 LLAMA = {
     "model_type": "llama",
@@ -71,6 +75,21 @@ MODELS: dict[str, dict[str, Any]] = {
         "norm_topk_prob": True,
         "tie_word_embeddings": False,
     },
+    "Llama of 1B, as many keys as queries": decoder(
+        LLAMA, 2048, 16, 32, 8192, num_key_value_heads=32, head_dim=64, tie_word_embeddings=True
+    ),
+    "GPT-2": {
+        "model_type": "gpt2",
+        "architectures": ["GPT2LMHeadModel"],
+        "vocab_size": 50257,
+        "n_embd": 768,
+        "n_layer": 12,
+        "n_head": 12,
+        "n_positions": 1024,
+        "resid_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "attn_pdrop": 0.0,
+    },
     "ModernBERT base": {
         "model_type": "modernbert",
         "architectures": ["ModernBertForMaskedLM"],
@@ -110,6 +129,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
 }
 CLASSES = {
+    "GPT2LMHeadModel": "AutoModelForCausalLM",
     "LlamaForCausalLM": "AutoModelForCausalLM",
     "Qwen3ForCausalLM": "AutoModelForCausalLM",
     "Qwen3MoeForCausalLM": "AutoModelForCausalLM",
@@ -131,10 +151,10 @@ def adapted(model: str, batch: int, tokens: int, **ways: Any) -> dict[str, Any]:
     return {**step(model, batch, tokens), "method": "lora", **lora, **ways}
 
 
-def answer(model: str, sequences: int, prompt: int) -> dict[str, Any]:
+def answer(model: str, sequences: int, prompt: int, **ways: Any) -> dict[str, Any]:
     """Return a case of inference."""
     fields = {"sequences": sequences, "prompt_tokens": prompt, "output_tokens": NEW_TOKENS}
-    return {"workload": "inference", "model": model, "engine": "transformers", "weights": "bf16", **fields}
+    return {"workload": "inference", "model": model, "engine": "transformers", "weights": "bf16", **fields, **ways}
 
 
 ONE, THREE, EIGHT, MIXTURE = "Llama 3.2 1B", "Llama 3.2 3B", "Llama 3.1 8B", "mixture of 4B"
@@ -200,22 +220,58 @@ CASES: list[dict[str, Any]] = [
     step(ONE, 1, 16384, checkpointing="full"),
 ]
 
+MORE: list[dict[str, Any]] = [
+    step(ONE, 4, 2048, varied_lengths=True),
+    step(ONE, 4, 2048, varied_lengths=True, checkpointing="full"),
+    adapted(EIGHT, 2, 2048, varied_lengths=True),
+    step(ONE, 4, 2048, "bf16-autocast", varied_lengths=True, framework="transformers"),
+    adapted(EIGHT, 2, 2048, lora={"rank": 16, "targets": "all-linear", "dropout": 0.05}),
+    step(EIGHT, 1, 2048, checkpointing="full"),
+    step(EIGHT, 2, 4096, checkpointing="full", cross_entropy="fused"),
+    step(ONE, 1, 1024, gradient_accumulation=8),
+    step("GPT-2", 16, 1024, "bf16-autocast", profile=True),
+    step("GPT-2", 16, 1024, "bf16-autocast", compile=True),
+    step("BERT large", 32, 128, "bf16-autocast", profile=True),
+    step("ModernBERT base", 32, 512, "bf16-autocast", profile=True),
+    step("ModernBERT base", 32, 512, "bf16-autocast", attention="eager"),
+    step("ModernBERT base", 32, 512),
+    step(ONE, 2, 2048, "fp32", padding_mask=True),
+    step("Llama of 1B, as many keys as queries", 2, 2048, "fp32", profile=True),
+    adapted(MIXTURE, 2, 2048, lora={"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}),
+    adapted(MIXTURE, 2, 2048, method="qlora", base_weights="nf4-dq", adapter_dtype="bf16",
+            lora={"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}),
+    step(ONE, 4, 2048, checkpointing="full", compile=True),
+    step(ONE, 4, 2048, optimizer="adafactor"),
+    answer(EIGHT, 1, 512, weights="nf4"),
+    answer(EIGHT, 8, 512, weights="nf4"),
+    answer(EIGHT, 1, 512, weights="int8"),
+    answer(MIXTURE, 8, 512, profile=True),
+    answer(EIGHT, 16, 4096),
+]  # fmt: skip
+GROWING: list[dict[str, Any]] = [  # with PYTORCH_ALLOC_CONF=expandable_segments:True
+    step(ONE, 4, 2048, expandable_segments=True),
+    step(ONE, 4, 2048, checkpointing="full", expandable_segments=True),
+    adapted(EIGHT, 2, 2048, expandable_segments=True),
+    adapted(EIGHT, 2, 2048, varied_lengths=True, expandable_segments=True),
+]
+LISTS = {"cases": CASES, "more": MORE, "growing": GROWING}
+
 
 def named(case: dict[str, Any]) -> str:
     """Return a case as one line, which says all of it."""
     return json.dumps(case, sort_keys=True)
 
 
-def predict(accelerators: list[str]) -> None:
+def predict(cases: list[dict[str, Any]], accelerators: list[str]) -> None:
     """Print what calc says of every case."""
     from calc import estimate
 
-    for case in CASES:
+    for case in cases:
         for accelerator in accelerators:
             scenario = {key: value for key, value in case.items() if key != "profile"}
             scenario |= {"model": {"config": config_of(case)}, "accelerator": accelerator}
             if case["workload"] == "training":
-                scenario |= {"compile": case.get("compile", False), "varied_lengths": False}
+                scenario = {"compile": False, "varied_lengths": False, **scenario}
             line: dict[str, Any] = {"case": named(case), "accelerator": accelerator}
             try:
                 report = estimate(scenario)
@@ -247,7 +303,7 @@ def built(case: dict[str, Any], device: str) -> Any:
     with torch.device(device):
         model = kind.from_config(config, dtype=torch.bfloat16 if narrow else torch.float32)
     if case["workload"] == "inference":
-        return model.eval()
+        return quantized(model, case["weights"], device).eval()
     config.use_cache = False
     if case["method"] != "full":
         model = with_adapters(model, case, device)
@@ -263,28 +319,39 @@ def built(case: dict[str, Any], device: str) -> Any:
     return model.train()
 
 
+def quantized(model: Any, weights: str, device: str) -> Any:
+    """Return the model with the matrices of its layers stored by bitsandbytes, or as it is."""
+    import torch
+
+    if weights == "bf16":
+        return model
+    import bitsandbytes
+
+    for name, module in list(model.named_modules()):
+        if not isinstance(module, torch.nn.Linear) or "lm_head" in name:
+            continue
+        sizes = (module.in_features, module.out_features)
+        if weights == "int8":
+            made = bitsandbytes.nn.Linear8bitLt(*sizes, bias=False, has_fp16_weights=False, threshold=6.0)
+            made.weight = bitsandbytes.nn.Int8Params(module.weight.data.half().cpu(), requires_grad=False)
+        else:
+            ways = {"quant_type": "nf4", "compress_statistics": weights == "nf4-dq"}
+            made = bitsandbytes.nn.Linear4bit(*sizes, bias=False, compute_dtype=torch.bfloat16, **ways)
+            made.weight = bitsandbytes.nn.Params4bit(module.weight.data, requires_grad=False, **ways)
+        parent, _, last = name.rpartition(".")
+        setattr(model.get_submodule(parent), last, made.to(device))
+    model.is_loaded_in_4bit = weights != "int8"
+    return model
+
+
 def with_adapters(model: Any, case: dict[str, Any], device: str) -> Any:
     """Return the model with adapters, on a base of 4 bits for QLoRA."""
     import peft
-    import torch
 
-    if case["method"] == "qlora":
-        import bitsandbytes
-
-        for name, module in list(model.named_modules()):
-            if isinstance(module, torch.nn.Linear) and "lm_head" not in name:
-                made = bitsandbytes.nn.Linear4bit(
-                    module.in_features, module.out_features, bias=False, quant_type="nf4",
-                    compress_statistics=True, compute_dtype=torch.bfloat16,
-                )  # fmt: skip
-                made.weight = bitsandbytes.nn.Params4bit(
-                    module.weight.data, requires_grad=False, quant_type="nf4", compress_statistics=True
-                )
-                parent, _, last = name.rpartition(".")
-                setattr(model.get_submodule(parent), last, made.to(device))
-        model.is_loaded_in_4bit = True
+    model = quantized(model, case.get("base_weights", "bf16"), device)
+    lora = case["lora"]
     options = peft.LoraConfig(
-        r=case["lora"]["rank"], target_modules=case["lora"]["targets"], lora_dropout=0.0, task_type="CAUSAL_LM"
+        r=lora["rank"], target_modules=lora["targets"], lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM"
     )
     return peft.get_peft_model(model, options, autocast_adapter_dtype=case["adapter_dtype"] == "fp32")
 
@@ -298,6 +365,10 @@ def optimizer_of(case: dict[str, Any], parameters: list[Any]) -> Any:
 
         kind = bitsandbytes.optim.PagedAdamW8bit if "paged" in case["optimizer"] else bitsandbytes.optim.AdamW8bit
         return kind(parameters, lr=1e-5)
+    if case["optimizer"] == "adafactor":
+        import transformers
+
+        return transformers.optimization.Adafactor(parameters, lr=1e-5, relative_step=False, scale_parameter=False)
     ways = {"adamw": {"fused": True}, "adamw-foreach": {"foreach": True}, "adamw-for-loop": {"foreach": False}}
     return torch.optim.AdamW(parameters, lr=1e-5, **ways[case["optimizer"]])
 
@@ -323,6 +394,15 @@ def batch_of(case: dict[str, Any], device: str) -> dict[str, Any]:
         mask[1:, -tokens // 8 :] = 0
         batch |= {"attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
     return batch
+
+
+def batches_of(case: dict[str, Any], device: str) -> list[dict[str, Any]]:
+    """Return the batches of a run: one, or as many as there are steps, of lengths of their own; the first is whole."""
+    whole = batch_of(case, device)
+    if not case.get("varied_lengths"):
+        return [whole]
+    lengths = [case["sequence_tokens"] * share // 16 for share in LENGTHS]
+    return [{name: values[:, :length].contiguous() for name, values in whole.items()} for length in lengths]
 
 
 class Clock:
@@ -356,14 +436,15 @@ def plain_loop(case: dict[str, Any], model: Any, clock: Clock, device: str) -> d
 
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = optimizer_of(case, parameters)
-    batch = batch_of(case, device)
+    batches = itertools.cycle(batches_of(case, device))
     run = torch.compile(model) if case.get("compile") else model
     casting = case["precision"] == "bf16-autocast"
 
     def one() -> None:
-        with torch.autocast(device, torch.bfloat16, enabled=casting):
-            loss = run(**batch).loss
-        loss.backward()
+        for _ in range(case.get("gradient_accumulation", 1)):
+            with torch.autocast(device, torch.bfloat16, enabled=casting):
+                loss = run(**next(batches)).loss
+            loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
@@ -372,7 +453,8 @@ def plain_loop(case: dict[str, Any], model: Any, clock: Clock, device: str) -> d
         slowest = clock.run(one)
     clock.steps.clear()
     clock.host.clear()
-    for _ in range(TIMED if slowest < 0.5 else FEWER):
+    timed = TIMED if slowest < 0.5 else FEWER
+    for _ in range(len(LENGTHS) if case.get("varied_lengths") else timed):
         clock.run(one)
     return profiled(one) if case.get("profile") and device == "cuda" else {}
 
@@ -396,8 +478,11 @@ def trainer_loop(case: dict[str, Any], model: Any, clock: Clock, device: str) ->
     """Run steps of Hugging Face's Trainer with its defaults."""
     import transformers
 
-    batch = batch_of({**case, "micro_batch": case["micro_batch"] * (WARM + TIMED)}, "cpu")
-    rows = [{name: values[row] for name, values in batch.items()} for row in range(len(batch["labels"]))]
+    batches = itertools.cycle(batches_of(case, "cpu"))
+    steps = len(LENGTHS) if case.get("varied_lengths") else WARM + TIMED
+    count = case["micro_batch"]
+    rows = [{name: values[row] for name, values in batch.items()}
+            for batch in itertools.islice(batches, steps) for row in range(count)]  # fmt: skip
 
     class Timing(transformers.TrainerCallback):  # type: ignore[misc]
         start = 0.0
@@ -410,12 +495,15 @@ def trainer_loop(case: dict[str, Any], model: Any, clock: Clock, device: str) ->
 
     with tempfile.TemporaryDirectory() as folder:
         options = transformers.TrainingArguments(
-            output_dir=folder, per_device_train_batch_size=case["micro_batch"], max_steps=WARM + TIMED,
+            output_dir=folder, per_device_train_batch_size=case["micro_batch"], max_steps=steps,
+            train_sampling_strategy="sequential",
             bf16=case["precision"] == "bf16-autocast", gradient_checkpointing=case["checkpointing"] == "full",
             gradient_checkpointing_kwargs={"use_reentrant": False}, save_strategy="no", report_to=[],
             disable_tqdm=True, logging_strategy="no", use_cpu=device == "cpu",
         )  # fmt: skip
-        transformers.Trainer(model, options, train_dataset=rows, callbacks=[Timing()]).train()
+        trainer = transformers.Trainer(model, options, train_dataset=rows, callbacks=[Timing()])
+        trainer.remove_callback(transformers.PrinterCallback)
+        trainer.train()
     del clock.steps[:WARM]
     return {"optimizer": str(options.optim)}
 
@@ -434,6 +522,8 @@ def answered(case: dict[str, Any], model: Any, clock: Clock, device: str) -> dic
 
     with torch.inference_mode():
         ask(2)
+        if case.get("profile") and device == "cuda":
+            return profiled(lambda: ask(9))
         first = min(ask(1) for _ in range(3))
         whole = min(ask(NEW_TOKENS + 1) for _ in range(2 if first < 1 else 1))
     return {"time_to_first_token_s": first, "time_per_output_token_s": (whole - first) / NEW_TOKENS}
@@ -506,18 +596,22 @@ def small(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Predict, measure, or try."""
-    verb, *words = sys.argv[1:] or ["measure"]
+    """Predict, measure, or try: one_device.py VERB LIST [ACCELERATORS]."""
+    verb, which, *accelerators = (*sys.argv[1:], "cases")[:2] + tuple(sys.argv[3:])
+    cases = LISTS[which]
+    if which == "growing":
+        os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"
     if verb == "predict":
-        predict(words)
+        predict(cases, accelerators)
     elif verb == "try":
+        sizes = {"num_attention_heads": 4, "head_dim": 16, "num_key_value_heads": 2, "moe_intermediate_size": 32}
+        sizes |= {"n_head": 4, "n_embd": 64, "n_layer": 2, "vocab_size": 512}
+        sizes |= {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 3}
         for config in MODELS.values():
-            heads = {"num_attention_heads": 4, "head_dim": 16, "num_key_value_heads": 2, "moe_intermediate_size": 32}
-            layers = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 4, "vocab_size": 512}
-            config |= {name: value for name, value in (heads | layers).items() if name in config}
-        measure([small(case) for case in CASES], "cpu")
+            config |= {name: value for name, value in sizes.items() if name in config}
+        measure([small(case) for case in cases], "cpu")
     else:
-        measure(CASES, "cuda")
+        measure(cases, "cuda")
 
 
 if __name__ == "__main__":
