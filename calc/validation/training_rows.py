@@ -3,7 +3,7 @@
 import re
 
 from calc.catalog import catalog
-from calc.memory.training.loss import COMPILED, NARROW
+from calc.memory.training.loss import COMPILED, NARROW, SHIFTED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
@@ -126,6 +126,8 @@ NOTES: dict[str, dict[str, object]] = {
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
     "adapters in FP32": {"adapter_dtype": "fp32"},
+    "logits held": {"keep_logits": True},
+    "logits let go": {"keep_logits": False},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
 }
 COMMONEST = "transformers"
@@ -251,6 +253,8 @@ def loss_of(row: Row) -> str:
         return "chunked"
     if "16-bit" in text:
         return NARROW
+    if "shifted" in text:
+        return SHIFTED
     if text == COMPILED:
         return text
     return "fused" if "fused" in text else "full"

@@ -136,6 +136,7 @@ def test_kept_values_that_outlive_their_backward() -> None:
     [
         ("full", False, False, 400, 200 + 400 + 400, 400 + 800, 200, 0),
         ("full", True, False, 600, 1000, 200 + 400 + 800, 400, 200),
+        ("full-shifted", False, False, 400, 200 + 400 + 400 + 400, 400 + 800, 200, 0),
         ("full-16-bit", False, False, 200, 200 + 200, 200 + 400, 200, 0),
         ("divided", False, False, 400, 200 + 400 + 800, 400 + 1200, 200, 0),
         ("in place", False, False, 400, 600, 600, 200, 0),
