@@ -13,6 +13,7 @@ GIB = 2**30
 PRECISIONS = (
     ("float8", "fp8-mixed"),
     ("fp32 sharded", "bf16-autocast"),
+    ("bf16 under autocast", "bf16-autocast"),
     ("bf16-mixed (fp32", "bf16-autocast"),
     ("gptq int4 base (autogptq)", "fp16-mixed"),  # with DeepSpeed, which runs no autocast
     ("gptq", "bf16"),
@@ -125,7 +126,11 @@ NOTES: dict[str, dict[str, object]] = {
     "batches differ in length": {"varied_lengths": True},
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
+    "adapters in BF16": {"adapter_dtype": "bf16"},
     "adapters in FP32": {"adapter_dtype": "fp32"},
+    "base in BF16": {"base_weights": "bf16"},
+    "filled sequences": {"varied_lengths": False},
+    "padded, with a mask": {"padding_mask": True},
     "logits held": {"keep_logits": True},
     "logits let go": {"keep_logits": False},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
@@ -271,6 +276,8 @@ def optimizer_of(row: Row) -> str:
         return "paged-adamw"
     if text == "adafactor":
         return text
+    if "tensor by tensor" in text:
+        return "adamw-for-loop"
     return "adamw-foreach" if "torch.optim" in text else "adamw"
 
 
@@ -281,7 +288,7 @@ def adapters_of(row: Row) -> dict[str, object]:
     modules = modules.strip()
     targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
     adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
-    if row["source"] in ("dgx_spark_stack", "fms", "litgpt_hub", "qwen_readme"):
+    if row["source"] in ("dgx_spark_stack", "fms", "litgpt_hub", "qwen_readme") or "dropout 0.05" in row["notes"]:
         adapters["dropout"] = 0.05  # of their scripts; the framework has none of its own
     if saved:
         adapters["modules_to_save"] = ["wte", "lm_head"]

@@ -7,7 +7,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
-from calc.validation.training_rows import number
+from calc.validation.training_rows import noted, number
 
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -38,6 +38,7 @@ PRECISIONS = (
     ("int8 weights", ""),
     ("amp_bf16", "bf16-autocast"),
     ("bf16 (fp32 master", "bf16-autocast"),
+    ("bf16 under autocast", "bf16-autocast"),
     ("masters beside", "bf16-mixed"),
     ("fp32", "fp32"),
     ("int4 gptq", "fp16-mixed"),
@@ -93,11 +94,19 @@ ADAPTERS = {  # defaults of their scripts
     "axolotl": {"rank": 32, "targets": ["q", "k", "v", "o"]},
     "dgx_spark_stack": {"rank": 16, "targets": ["q", "k", "v", "o"], "dropout": 0.05},
     "experts4bit": {"rank": 16, "targets": "all-linear"},
+    "guide_h200": {"rank": 16, "targets": "all-linear"},
     "intel_gaudi": {"rank": 8, "targets": ["q", "v"], "dropout": 0.05},
     "memopro": {"rank": 16, "targets": "all-linear"},
     "surogate_unsloth": {"rank": 16, "targets": "all-linear"},
     "vectorlm": {"rank": 8, "targets": ["q", "v"], "dropout": 0.1},
 }
+OPTIMIZERS = (  # as notes of rows name those that are not their framework's
+    ("AdamW of torch.optim", "adamw-foreach"),  # all tensors at once, an operation each
+    ("AdamW, tensor by tensor", "adamw-for-loop"),
+    ("paged AdamW 8-bit", "paged-adamw-8bit"),
+    ("AdamW 8-bit", "adamw-8bit"),
+    ("adafactor", "adafactor"),
+)
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 NETWORKS = (
     ("4x100Gb RoCE", 50.0),
@@ -265,8 +274,9 @@ def trained(row: Row) -> dict[str, Any]:
         found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
         if "gptq" in row["dtype"].casefold():
             found["base_weights"] = "gptq-int4"
-    if "AdamW of torch.optim" in row["notes"]:  # all tensors at once, an operation each
-        found["optimizer"] = "adamw-foreach"
+    optimizer = next((name for words, name in OPTIMIZERS if words in row["notes"]), None)
+    if optimizer:
+        found["optimizer"] = optimizer
     return found
 
 
@@ -327,4 +337,5 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **framework_of(row),
         **trained(row),
         **optional(row),
+        **noted(row),
     }
