@@ -277,9 +277,23 @@ def test_blocks_that_nothing_uses(rest: float, varied: float, size: int) -> None
         training_allocator_varied=0.5,
         training_allocator_slack=0.25,
     )
-    run = plan()._replace(varied_lengths=varied)
+    run = plan(checkpointing="full")._replace(varied_lengths=bool(varied))
     assert slack_name(run) == "training-allocator-slack"
     assert unused(run, timeline(), known) == size
+
+
+def test_without_recomputation_blocks_are_found_again() -> None:
+    """A tenth of what stays and a tenth of what moves; where lengths differ, a rest and half of a pass besides."""
+    known = facts(
+        training_allocator_rest=7.0,
+        training_allocator_rounding=0.1,
+        training_allocator_varied=0.5,
+        training_allocator_slack_few=0.1,
+    )
+    run = plan(checkpointing="none")
+    assert slack_name(run) == "training-allocator-slack-few"
+    assert unused(run, timeline(), known) == 10 + 6
+    assert unused(run._replace(varied_lengths=True), timeline(), known) == 10 + 6 + 7 + 30
 
 
 def test_segments_that_grow_leave_little() -> None:
