@@ -103,6 +103,7 @@ LOSS = Choice(
     "",
     options=(
         ("full", "All logits at once: Transformers, Megatron-LM"),
+        ("full-shifted", "All at once and shifted: Transformers before 4.49"),
         ("full-16-bit", "All at once, in 16 bit alone"),
         ("chunked", "In chunks: LitGPT, torchtune before 0.6"),
         ("compiled", "Compiled: torchtitan, LLM Foundry"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
+from calc.memory.training.loss import FP32
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
 from calc.performance.device_rates import family_of, matrix_rate
 from calc.performance.forward import EXPERT, PIPELINE, TENSOR
@@ -50,7 +51,7 @@ class Pace:
         self.kernel_s = self.of("kernel_s")
         self.host_memory = values["host_bandwidth"]
         attention = 1.0
-        if plan.choices.flash and plan.attention_kernel != NEWEST_TILES:
+        if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention = self.of("flash_2_share")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")

@@ -10,7 +10,7 @@ from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
-from calc.memory.training.loss import CHUNKED, COMPILED, FUSED, NARROW
+from calc.memory.training.loss import CHUNKED, COMPILED, FUSED, NARROW, SHIFTED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     FULL,
@@ -24,6 +24,7 @@ from calc.memory.training.plan import (
     SCORES,
     SELECTIVE,
     Plan,
+    keeps_no_scores,
     usually_compiled,
 )
 from calc.memory.training.run import Choices
@@ -96,7 +97,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     updated = scheme.updated if adapters is None else scheme.adapter
     all_gradients = reader.flag("frozen_gradients")
     compiled, varied = reader.open_flag("compile", USUAL), reader.open_flag("varied_lengths", UNKNOWN)
-    attention = reader.option("attention", ATTENTIONS)
+    attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
     plan = Plan(
         architecture=architecture,
         method=Method(
@@ -121,8 +122,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
         selective="",
         choices=Choices(
-            flash=attention != EAGER,
-            mask=reader.flag("padding_mask"),
+            flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
+            mask=mask,
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
             unpacks=base[0].bits < 16,
             all_gradients=all_gradients,
@@ -133,7 +134,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         ),
         compile_stated=compiled is not None,
         loss_compiled=compiled is not False,
-        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, NARROW, CHUNKED, COMPILED, FUSED)),
+        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",

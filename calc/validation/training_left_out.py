@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from calc import ScenarioError
 from calc.catalog import catalog
-from calc.memory.training.reserve import FIGURES
+from calc.memory.training.reserve import FIGURES, finds_its_blocks, slack_name
 from calc.planning.measured import training_bucket
 from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
@@ -59,8 +59,8 @@ class Prepared(NamedTuple):
     tensors: int
     stays: int
     pass_bytes: int  # activations and logits, where lengths vary
-    few: bool  # compiled, or in segments that grow
-    growing: bool
+    slack: str  # which coefficient holds the unused blocks of what comes and goes
+    tight: bool  # free blocks are used again
     context: float  # with the workspace of matrix libraries
 
     def predicted(self, chosen: Coefficients) -> float:
@@ -68,8 +68,8 @@ class Prepared(NamedTuple):
         if self.figure == "allocated":
             return self.tensors + self.context
         moving = max(self.tensors - self.stays, 0)
-        kept = chosen["rounding"] * self.stays + chosen["few" if self.few else "slack"] * moving
-        if not self.growing:
+        kept = chosen["rounding"] * self.stays + chosen[self.slack] * moving
+        if not self.tight:
             kept += min(chosen["rest"] * GIB, moving) + chosen["varied"] * self.pass_bytes
         return self.tensors + self.context + kept
 
@@ -100,7 +100,6 @@ def prepared(asked_as: Way = named) -> list[Prepared]:
             context += facts.coefficient("training-device-context").value
             context += facts.coefficient("training-collectives").value * (plan.layout.devices > 1)
         varied = widest.widest_pass if plan.varied_lengths else 0
-        growing = plan.expandable_segments
         tensors = widest.peak.total
         size = measured_bytes(row)
         name = training_bucket(plan, asked.accelerator)
@@ -114,8 +113,8 @@ def prepared(asked_as: Way = named) -> list[Prepared]:
                 tensors=tensors,
                 stays=widest.stays,
                 pass_bytes=varied,
-                few=plan.choices.compiled or growing,
-                growing=growing,
+                slack="few" if slack_name(plan).endswith("few") else "slack",
+                tight=finds_its_blocks(plan),
                 context=context,
             )
         )

@@ -3,7 +3,7 @@
 import re
 
 from calc.catalog import catalog
-from calc.memory.training.loss import COMPILED, NARROW
+from calc.memory.training.loss import COMPILED, NARROW, SHIFTED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 
@@ -13,6 +13,7 @@ GIB = 2**30
 PRECISIONS = (
     ("float8", "fp8-mixed"),
     ("fp32 sharded", "bf16-autocast"),
+    ("bf16 under autocast", "bf16-autocast"),
     ("bf16-mixed (fp32", "bf16-autocast"),
     ("gptq int4 base (autogptq)", "fp16-mixed"),  # with DeepSpeed, which runs no autocast
     ("gptq", "bf16"),
@@ -41,7 +42,7 @@ def model_of(row: Row) -> object:
     name = row["model"].casefold().split(" (readme")[0].replace(" (gptq)", "")
     name = name.removesuffix("-int4").removesuffix("-chat")
     model = named(name)
-    if row["source"] != "litgpt" or not isinstance(model, str):
+    if FRAMEWORKS.get(row["source"]) != "litgpt" or not isinstance(model, str):
         return model
     return {"config": {**catalog().model(model).config, "tie_word_embeddings": False}}  # litgpt keeps both matrices
 
@@ -77,22 +78,27 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
 FRAMEWORKS = {
     "axolotl": "axolotl",
     "crusoe": "torchtitan",
+    "dgx_spark_stack": "transformers",
+    "experts4bit": "unsloth",
     "fms": "transformers",
     "fsdp_qlora": "fsdp-qlora",
     "hf_one_gpu": "transformers",
     "internevo": "internevo",
     "litgpt": "litgpt",
+    "litgpt_hub": "litgpt",
     "llamafactory_4772": "llama-factory",
     "peft_metamath": "transformers",
     "qwen_readme": "transformers",
     "swift": "ms-swift",
     "swift_deepspeed": "ms-swift",
     "swift_megatron": "megatron-lm",
+    "titan_deepep": "torchtitan",
     "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
     "universal_trainer": "transformers",
     "unsloth_notebooks": "unsloth",
+    "vertex_openllama": "transformers",
 }
 # torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
 LOSS_COMPILED = (
@@ -107,13 +113,26 @@ LOSS_COMPILED = (
 IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
 
 
-LATER_BITSANDBYTES = ("fms", "unsloth_notebooks")  # from 0.43.2 on, where matrices keep no inputs (pull request 1270)
+LATER_BITSANDBYTES = (
+    "dgx_spark_stack",
+    "experts4bit",
+    "fms",
+    "memopro",
+    "unsloth_notebooks",
+)  # from 0.43.2 on, where matrices keep no inputs (pull request 1270)
 # What notes of rows say, and the fields that say it.
 NOTES: dict[str, dict[str, object]] = {
     "packed": {"varied_lengths": False},
     "batches differ in length": {"varied_lengths": True},
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
+    "adapters in BF16": {"adapter_dtype": "bf16"},
+    "adapters in FP32": {"adapter_dtype": "fp32"},
+    "base in BF16": {"base_weights": "bf16"},
+    "filled sequences": {"varied_lengths": False},
+    "padded, with a mask": {"padding_mask": True},
+    "logits held": {"keep_logits": True},
+    "logits let go": {"keep_logits": False},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
 }
 COMMONEST = "transformers"
@@ -185,7 +204,7 @@ def scenario_of(row: Row) -> dict[str, object]:
         ),
         "cross_entropy": loss_of(row),
         "compile": row["torch_compile"] == "yes",
-        "sequence_parallel": layout["tensor"] > 1,
+        "sequence_parallel": layout["tensor"] > 1 and "no sequence" not in row["parallelism"],
     }
     steps = number(row["grad_accum"]) or 1
     scenario["gradient_accumulation"] = layout["pipeline"] if layout["pipeline"] > 1 else steps
@@ -239,6 +258,8 @@ def loss_of(row: Row) -> str:
         return "chunked"
     if "16-bit" in text:
         return NARROW
+    if "shifted" in text:
+        return SHIFTED
     if text == COMPILED:
         return text
     return "fused" if "fused" in text else "full"
@@ -255,6 +276,8 @@ def optimizer_of(row: Row) -> str:
         return "paged-adamw"
     if text == "adafactor":
         return text
+    if "tensor by tensor" in text:
+        return "adamw-for-loop"
     return "adamw-foreach" if "torch.optim" in text else "adamw"
 
 
@@ -265,7 +288,7 @@ def adapters_of(row: Row) -> dict[str, object]:
     modules = modules.strip()
     targets: object = TARGETS.get(modules, [name for name in modules.split(",") if name] or ["q", "v"])
     adapters: dict[str, object] = {"rank": number(row["lora_rank"]) or 8, "targets": targets}
-    if row["source"] in ("fms", "qwen_readme"):
+    if row["source"] in ("dgx_spark_stack", "fms", "litgpt_hub", "qwen_readme") or "dropout 0.05" in row["notes"]:
         adapters["dropout"] = 0.05  # of their scripts; the framework has none of its own
     if saved:
         adapters["modules_to_save"] = ["wte", "lm_head"]

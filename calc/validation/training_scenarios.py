@@ -7,7 +7,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
-from calc.validation.training_rows import number
+from calc.validation.training_rows import noted, number
 
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -38,13 +38,15 @@ PRECISIONS = (
     ("int8 weights", ""),
     ("amp_bf16", "bf16-autocast"),
     ("bf16 (fp32 master", "bf16-autocast"),
+    ("bf16 under autocast", "bf16-autocast"),
     ("masters beside", "bf16-mixed"),
     ("fp32", "fp32"),
     ("int4 gptq", "fp16-mixed"),
     ("mixed precision", "fp16-mixed"),
 )
-MASTERS = ("llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
 FUSED = (
+    "bigscience",
     "megatron_lm",
     "megatron_bridge",
     "nemo",
@@ -58,6 +60,8 @@ FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, 
 FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
     "axolotl": "axolotl",
     "crusoe": "torchtitan",
+    "dgx_spark_stack": "transformers",
+    "experts4bit": "unsloth",
     "fsdp_qlora": "fsdp-qlora",
     "internevo": "internevo",
     "megatron_bridge": "nemo",
@@ -67,9 +71,11 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
     "nemo": "nemo",
     "peft_metamath": "transformers",
     "qwen_readme": "transformers",
+    "surogate_unsloth": "unsloth",
     "swift_deepspeed": "ms-swift",
     "swift_megatron": "megatron-lm",
     "te_llama": "transformers",
+    "titan_deepep": "torchtitan",
     "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
@@ -86,9 +92,27 @@ ADAPTERS = {  # defaults of their scripts
     "peft_metamath": {"rank": 32, "targets": ["q", "v"], "dropout": 0},
     "universal_trainer": {"rank": 8, "targets": "all-linear"},
     "axolotl": {"rank": 32, "targets": ["q", "k", "v", "o"]},
+    "dgx_spark_stack": {"rank": 16, "targets": ["q", "k", "v", "o"], "dropout": 0.05},
+    "experts4bit": {"rank": 16, "targets": "all-linear"},
+    "guide_h200": {"rank": 16, "targets": "all-linear"},
+    "intel_gaudi": {"rank": 8, "targets": ["q", "v"], "dropout": 0.05},
+    "memopro": {"rank": 16, "targets": "all-linear"},
+    "surogate_unsloth": {"rank": 16, "targets": "all-linear"},
+    "vectorlm": {"rank": 8, "targets": ["q", "v"], "dropout": 0.1},
 }
+OPTIMIZERS = (  # as notes of rows name those that are not their framework's
+    ("AdamW of torch.optim", "adamw-foreach"),  # all tensors at once, an operation each
+    ("AdamW, tensor by tensor", "adamw-for-loop"),
+    ("paged AdamW 8-bit", "paged-adamw-8bit"),
+    ("AdamW 8-bit", "adamw-8bit"),
+    ("adafactor", "adafactor"),
+)
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
-NETWORKS = (("4x100Gb RoCE", 50.0), ("100 Gb/s IB", 12.5))  # Gb/s of a device, of eight in a machine
+NETWORKS = (
+    ("4x100Gb RoCE", 50.0),
+    ("4 Omni-Path links of 100 Gb/s", 50.0),
+    ("100 Gb/s IB", 12.5),
+)  # Gb/s of a device, of eight in a machine
 
 
 def shape_of(row: Row) -> dict[str, int]:
@@ -136,6 +160,7 @@ def model_of(row: Row) -> object:
                 "vocab_size": shape["vocab"],
                 "max_position_embeddings": number(row["seq_len"]),
                 "tie_word_embeddings": False,
+                **({"head_dim": shape["head_dim"]} if "head_dim" in shape else {}),
             }
         }
     if name.startswith("GPT") and shape:
@@ -249,8 +274,9 @@ def trained(row: Row) -> dict[str, Any]:
         found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
         if "gptq" in row["dtype"].casefold():
             found["base_weights"] = "gptq-int4"
-    if "AdamW of torch.optim" in row["notes"]:  # all tensors at once, an operation each
-        found["optimizer"] = "adamw-foreach"
+    optimizer = next((name for words, name in OPTIMIZERS if words in row["notes"]), None)
+    if optimizer:
+        found["optimizer"] = optimizer
     return found
 
 
@@ -311,4 +337,5 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **framework_of(row),
         **trained(row),
         **optional(row),
+        **noted(row),
     }

@@ -136,6 +136,7 @@ def test_kept_values_that_outlive_their_backward() -> None:
     [
         ("full", False, False, 400, 200 + 400 + 400, 400 + 800, 200, 0),
         ("full", True, False, 600, 1000, 200 + 400 + 800, 400, 200),
+        ("full-shifted", False, False, 400, 200 + 400 + 400 + 400, 400 + 800, 200, 0),
         ("full-16-bit", False, False, 200, 200 + 200, 200 + 400, 200, 0),
         ("divided", False, False, 400, 200 + 400 + 800, 400 + 1200, 200, 0),
         ("in place", False, False, 400, 600, 600, 200, 0),
@@ -276,9 +277,23 @@ def test_blocks_that_nothing_uses(rest: float, varied: float, size: int) -> None
         training_allocator_varied=0.5,
         training_allocator_slack=0.25,
     )
-    run = plan()._replace(varied_lengths=varied)
+    run = plan(checkpointing="full")._replace(varied_lengths=bool(varied))
     assert slack_name(run) == "training-allocator-slack"
     assert unused(run, timeline(), known) == size
+
+
+def test_without_recomputation_blocks_are_found_again() -> None:
+    """A tenth of what stays and a tenth of what moves; where lengths differ, a rest and half of a pass besides."""
+    known = facts(
+        training_allocator_rest=7.0,
+        training_allocator_rounding=0.1,
+        training_allocator_varied=0.5,
+        training_allocator_slack_few=0.1,
+    )
+    run = plan(checkpointing="none")
+    assert slack_name(run) == "training-allocator-slack-few"
+    assert unused(run, timeline(), known) == 10 + 6
+    assert unused(run._replace(varied_lengths=True), timeline(), known) == 10 + 6 + 7 + 30
 
 
 def test_segments_that_grow_leave_little() -> None:

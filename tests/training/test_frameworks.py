@@ -39,7 +39,7 @@ def test_the_page_says_which_option_each_loss_is() -> None:
     listed = losses_of_libraries()
     with pytest.raises(ScenarioError) as caught:
         report(cross_entropy="?")
-    assert all(name in str(caught.value) for name in listed) and len(listed) == 5
+    assert all(name in str(caught.value) for name in listed) and len(listed) == 6
     for framework in map(catalog().framework, FRAMEWORKS):
         preset = next((preset.value for preset in framework.presets if preset.field == "cross_entropy"), None)
         if preset is not None:

@@ -17,10 +17,10 @@ from calc.validation.residuals import Residual
 MEDIANS = {
     "inference-memory": 0.05,
     "inference-speed": 0.2,
-    "training-memory": 0.11,
-    "training-memory-unnamed": 0.13,
-    "training-memory-unknown": 0.18,
-    "training-memory-assumed": 0.22,
+    "training-memory": 0.08,
+    "training-memory-unnamed": 0.09,
+    "training-memory-unknown": 0.14,
+    "training-memory-assumed": 0.15,
     "training-speed": 0.14,
 }
 
@@ -35,10 +35,10 @@ def test_sources_left_out_are_predicted_as_well_as_they_were(kind: str) -> None:
 def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
     """Of rows 75 to 85 %, and of sources with each counting once at least 70 %.
 
-    Rows of training speed are 87 %: nine of ten of the sources that have most, as small ones set the width.
+    Rows of training are up to 87 %: nine of ten of the sources that have most, as small ones set the width.
     """
     found = ranges.left_out(kind).covered
-    assert 0.75 <= found.rows <= (0.88 if kind == "training-speed" else 0.85)
+    assert 0.75 <= found.rows <= (0.87 if kind.startswith("training") else 0.85)
     assert found.sources >= 0.7
 
 
@@ -56,7 +56,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     """Both files are what the command writes today."""
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
-    assert (DATA / "measured.toml").stat().st_size < 18_000
+    assert (DATA / "measured.toml").stat().st_size < 20_000
 
 
 def test_buckets_add_up_to_all_rows() -> None:

@@ -12,15 +12,17 @@ from calc.validation.training_rows import IMPOSSIBLE
 
 # Median error by source, rounded up. In torchao's runs hardly a block is unused; what others leave is expected of them.
 MEDIANS = {
-    "axolotl": 0.11,
+    "axolotl": 0.13,
     "crusoe": 0.03,
     "fms": 0.07,
+    "guide_h200": 0.01,
     "fsdp_qlora": 0.05,
-    "internevo": 0.10,
+    "internevo": 0.05,
     "litgpt": 0.06,
+    "memopro": 0.01,
     "qwen_readme": 0.06,
-    "swift": 0.08,
-    "swift_deepspeed": 0.05,
+    "swift": 0.10,
+    "swift_deepspeed": 0.08,
     "swift_megatron": 0.07,
     "torchao": 0.05,
     "torchtitan": 0.06,
@@ -50,7 +52,8 @@ def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
     for covered in (line("all rows", scores).covered, overall(by(scores, "source")).covered):
         assert covered is not None and 0.8 <= covered <= 0.92
     few = [name for name, group in by(scores, "source").items() if (line(name, group).covered or 0) < 0.7]
-    assert few == ["axolotl"]  # of whose rows half are mixtures in 4 bits and figures of other releases
+    # Half of Axolotl's rows are mixtures in 4 bits and figures of other releases; the others are one to five rows.
+    assert few == ["axolotl", "experts4bit", "hf_one_gpu", "torchao_pretraining"]
 
 
 def test_sources_count_alike(scores: list[Score]) -> None:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 FULL, CHUNKED, COMPILED, FUSED = "full", "chunked", "compiled", "fused"
 NARROW = "full-16-bit"  # logits are not raised to FP32
+SHIFTED = "full-shifted"  # logits of all tokens but the last are copied once more
 IN_PLACE, DIVIDED = "in place", "divided"  # how frameworks write "full" in special cases
 CHUNKS = 8  # pieces of the sequence (torchtune's default)
 FP32 = 4
@@ -24,10 +25,11 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
 
     In full: the 16-bit logits, their FP32 copy and its log-softmax are alive together, 10 bytes an element; the last of
     them is kept; the backward pass adds two FP32 gradients, 12 bytes, and the logits themselves if the caller holds
-    them, 14. In chunks: 16-bit logits of all, everything else of one piece. Compiled: logits and their gradient, both
-    16-bit, for the rest is computed on the way (torchtitan pull request 1033). Fused with the output matrix
-    (arXiv:2410.10989) as many rows at once as make the logits the size of the stream. Measured with
-    tests/measure/training_activations.py.
+    them, 14. Shifted: the FP32 copy is copied without its last tokens, 14 bytes in the forward pass (transformers
+    before 4.49; since then labels are shifted instead). In chunks: 16-bit logits of all, everything else of one piece.
+    Compiled: logits and their gradient, both 16-bit, for the rest is computed on the way (torchtitan pull request
+    1033). Fused with the output matrix (arXiv:2410.10989) as many rows at once as make the logits the size of the
+    stream. Measured with tests/measure/training_activations.py and one_device.py.
     """
     narrow = elements * compute_bytes
     if way == FUSED:
@@ -48,7 +50,7 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
     gradients = 3 if way == DIVIDED else 2
     return Logits(
         kept=log_softmax + held,
-        forward=narrow + copy + log_softmax * (2 if way == DIVIDED else 1),
+        forward=narrow + copy + log_softmax * (2 if way in (DIVIDED, SHIFTED) else 1),
         backward=held + log_softmax + gradients * elements * wide,
         after=held + (narrow if copy else elements * wide),
         held=held,

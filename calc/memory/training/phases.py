@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from calc.architecture.stages import Stage
 from calc.memory.training.device import Device
-from calc.memory.training.loss import FULL, NARROW
+from calc.memory.training.loss import FULL, NARROW, SHIFTED
 from calc.memory.training.moments import (
     BACKWARD,
     BUCKET_ELEMENTS,
@@ -161,7 +161,8 @@ class Step(Device):
         )
         whole = table if self.inventory.tied and plan.adapters is None else head.trained
         matrix = min(whole, table)
-        pieces = 1 if plan.cross_entropy in (FULL, NARROW) else 3  # pieces' gradients are added up in new tensors
+        whole_loss = plan.cross_entropy in (FULL, NARROW, SHIFTED)
+        pieces = 1 if whole_loss else 3  # pieces' gradients are added up in new tensors
         copy = self.output_copy()
         self.note(
             LOSS,

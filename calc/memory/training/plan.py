@@ -178,6 +178,17 @@ def usually_compiled(scheme: Scheme, layout: Layout) -> bool:
     return max(layout.tensor, layout.pipeline, layout.context) > 1 or scheme.id.startswith("fp8")
 
 
+def keeps_no_scores(architecture: Architecture, scheme: Scheme, *, mask: bool) -> bool:
+    """Return whether PyTorch computes attention in tiles where it is asked to.
+
+    In FP32 it has tiles for queries that each have a key of their own. Fewer keys are handed over as they are, which
+    only the kernel takes that writes the scores out; with a mask they are repeated first (transformers'
+    use_gqa_in_sdpa, since 4.54). Measured with tests/measure/one_device.py.
+    """
+    shared = any(kind.attention is not None and kind.attention.kind in ("GQA", "MQA") for kind in architecture.kinds)
+    return mask or scheme.id != "fp32" or not shared
+
+
 def held_micro_batches(*, position: int, pipeline: int, micro_batches: int, virtual_stages: int = 1) -> float:
     """Return how many micro-batches' activations a pipeline stage holds at most.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.memory.training.moments import Timeline
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import NO_CHECKPOINTS, Plan
 
 FIGURES = ("allocated", "reserved", "device")
 
@@ -33,13 +33,12 @@ def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
 
     Blocks of what comes and goes differ in size from phase to phase, so many stay behind. Where batches differ in
     length, blocks of activations and logits do so from batch to batch too. Blocks of what stays are rounded up, and
-    loading leaves a rest, which is no larger than what later finds a place in it. In segments that grow, free blocks
-    beside each other are one, so that neither a rest nor other lengths leave any.
+    what is recomputed leaves a rest, which is no larger than what later finds a place in it.
     """
     moving = max(timeline.peak.total - timeline.stays, 0)
     rounding = facts.coefficient("training-allocator-rounding").value * timeline.stays
     kept = rounding + facts.coefficient(slack_name(plan)).value * moving
-    if plan.expandable_segments:
+    if finds_its_blocks(plan):
         return int(kept)
     kept += min(facts.coefficient("training-allocator-rest").value, moving)
     if plan.varied_lengths:
@@ -47,9 +46,18 @@ def unused(plan: Plan, timeline: Timeline, facts: Catalog) -> int:
     return int(kept)
 
 
+def finds_its_blocks(plan: Plan) -> bool:
+    """Return whether free blocks are used again.
+
+    In segments that grow, free blocks beside each other are one. Without recomputation all micro-batches of one length
+    ask for the same blocks in the same order; recomputed layers ask for theirs amid those of the backward pass.
+    """
+    return plan.expandable_segments or (plan.checkpointing == NO_CHECKPOINTS and not plan.varied_lengths)
+
+
 def slack_name(plan: Plan) -> str:
-    """Return which coefficient holds unused blocks: compiled code asks for fewer sizes, growing segments fit each."""
-    few = plan.choices.compiled or plan.expandable_segments
+    """Return which coefficient holds unused blocks: compiled code asks for fewer sizes, and some runs find theirs."""
+    few = plan.choices.compiled or plan.expandable_segments or plan.checkpointing == NO_CHECKPOINTS
     return "training-allocator-slack-few" if few else "training-allocator-slack"
 
 
