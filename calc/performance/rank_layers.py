@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer
 from calc.architecture.stages import local_heads
+from calc.architecture.tensors import RUNNING_MEAN
 from calc.catalog.records import NumberFormat
 from calc.memory.budget import Layout
 from calc.memory.kv_cache import entry_bytes
@@ -37,6 +38,7 @@ class Look(NamedTuple):
     expansion: tuple[int, int, str, float] | None  # n, k, kernel, bytes of what makes keys and values of it
     kernel: str
     absorbs: bool = False  # many new tokens look at latent vectors themselves too
+    places: int = 1  # of a finer grid that each token stands for
 
 
 class State(NamedTuple):
@@ -102,6 +104,7 @@ def looks_of(
             absorbed=absorbed,
             expansion=expansion,
             kernel=INDEXED_IN if index and chooses else keys.kernel,
+            places=kind.places,
         )
 
 
@@ -139,10 +142,11 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
 
     A norm reads and writes the hidden state and the residual stream; the activation reads what goes in (gate and up,
     where there is a gate) and writes what comes out. Kernels are those of engines that fuse what stands side by side.
+    A batch norm behind a convolution and the activation behind it read and write what that gives, at all its places.
     """
     elements, kernels = 0.0, 0.0
     for _ in range(blocks_of(kind)):
-        elements, kernels = elements + 4.0 * architecture.hidden_size, kernels + 1
+        elements, kernels = elements + 4.0 * (kind.hidden or architecture.hidden_size), kernels + 1
     if isinstance(kind.attention, Attention):
         attention = kind.attention
         heads = local_heads(attention.heads, layout.tensor) + 2 * local_heads(attention.kv_heads, layout.tensor)
@@ -152,6 +156,10 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
         kernels += 1
     if kind.recurrence is not None:
         elements, kernels = elements + 2.0 * kind.recurrence.width / layout.tensor, kernels + 1
+    elements *= kind.places
+    for tensor in kind.tensors:
+        if tensor.name.endswith(RUNNING_MEAN):
+            elements, kernels = elements + 4.0 * tensor.places * tensor.elements, kernels + 2
     return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
 
 
@@ -171,7 +179,7 @@ def reductions_of(
     After each block that is the hidden state (Megatron-LM, arXiv:1909.08053), and before attention the squares of
     queries and keys where these are normed over all heads (SGLang's and vLLM's minimax_m2.py).
     """
-    hidden = architecture.hidden_size * element_bytes
+    hidden = (kind.hidden or architecture.hidden_size) * kind.places * element_bytes
     yield Reduction("Sum over tensor ranks", rows, hidden), blocks_of(kind)
     if kind.attention is not None and kind.attention.normed_together:
         yield Reduction("Squares of queries and keys", rows, SQUARES * SUM_BYTES), 1

@@ -9,7 +9,7 @@ from calc.catalog.other_kinds import other_kind
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("microsoft/resnet-18", "convolutional network"),
+        ("timm/densenet121.ra_in1k", "convolutional network"),
         ("timm/tf_mixnet_l.in1k", "convolutional network"),
         ("timm/tresnet_v2_l.miil_in21k", "convolutional network"),
         ("PaddlePaddle/PP-OCRv6_small_det_safetensors", "convolutional network"),

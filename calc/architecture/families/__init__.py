@@ -9,6 +9,7 @@ from calc.architecture.families import (
     bert_kin,
     captioning,
     compressed,
+    convolutional,
     cross_attention,
     delta_hybrid,
     dense,
@@ -29,6 +30,7 @@ from calc.architecture.families import (
     matrix_memory,
     merging,
     mixture,
+    mobile,
     multimodal,
     ngram_tables,
     norm_places,
@@ -51,6 +53,7 @@ from calc.architecture.families import (
     state_space,
     translation,
     watching,
+    windows,
 )
 from calc.architecture.families.registry import FAMILIES, left_out, read_config
 
@@ -59,6 +62,7 @@ MODULES = (  # importing them fills the registry
     bert_kin,
     captioning,
     compressed,
+    convolutional,
     cross_attention,
     delta_hybrid,
     dense,
@@ -79,6 +83,7 @@ MODULES = (  # importing them fills the registry
     matrix_memory,
     merging,
     mixture,
+    mobile,
     multimodal,
     ngram_tables,
     norm_places,
@@ -101,6 +106,7 @@ MODULES = (  # importing them fills the registry
     state_space,
     translation,
     watching,
+    windows,
 )
 
 __all__ = ["FAMILIES", "MODULES", "left_out", "read_config"]

@@ -63,6 +63,7 @@ CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
 VARIANT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
+    "architecture?": (str,),  # by timm's name for its shape
     "architectures?": (list,),
     "num_labels?": (int,),
     "vocab_size?": (int,),
