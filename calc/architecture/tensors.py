@@ -47,7 +47,7 @@ class Tensor(NamedTuple):
     copies: int = 1  # how many alike there are: the experts of a layer, the layers of a tower
     active: int | None = None  # of the copies those that one token uses; None: all of them
     shared: int = 0  # the number of a set that layers of a kind have together, stored once; 0: each layer has its own
-    places: int = 1  # of a finer grid that a token stands for, each of which meets it; 0: a whole input meets it once
+    places: float = 1  # of a finer grid that a token stands for, each of which meets it; 0: a whole input meets it once
     reads: int = 0  # elements of its input that a convolution reads anew for a place; 0: it is none
 
     @property
@@ -129,7 +129,7 @@ def convolution(
     inputs: int,
     kernel: int | tuple[int, ...],
     *,
-    places: int = 1,
+    places: float = 1,
     stride: int = 1,
     groups: int = 1,
     bias: bool = False,
@@ -153,7 +153,7 @@ def convolution(
     return (weight, Tensor(f"{name}.bias", block, (outputs,), copies=copies)) if bias else (weight,)
 
 
-def batch_norm(name: str, size: int, *, places: int = 1, copies: int = 1) -> tuple[Tensor, ...]:
+def batch_norm(name: str, size: int, *, places: float = 1, copies: int = 1) -> tuple[Tensor, ...]:
     """Return what a batch norm stores: weight and bias, and the means and variances that it saw (arXiv:1502.03167)."""
     mean = Tensor(f"{name}{RUNNING_MEAN}", STATISTICS, (size,), copies=copies, places=places)
     return (*norm(name, size, bias=True, copies=copies), mean, mean._replace(name=f"{name}.running_var"))

@@ -41,7 +41,9 @@ def layer_width(*, layer: Layer, hidden_size: int, tensor_parallel: int) -> Widt
         widths[RECURRENCE] = -(-layer.recurrence.width // tensor_parallel)
     block = max(widths, key=widths.__getitem__)
     elements = layer.places * (2 * (layer.hidden or hidden_size) + widths[block])
-    convolved = max((tensor.places * convolved_width(tensor) for tensor in layer.tensors if tensor.reads), default=0)
+    convolved = max(
+        (int(tensor.places * convolved_width(tensor)) for tensor in layer.tensors if tensor.reads), default=0
+    )
     convolved += layer.places * layer.hidden if convolved else 0
     return Width(elements, block, layer) if elements >= convolved else Width(convolved, CONVOLUTION, layer)
 

@@ -28,7 +28,7 @@ class Matrix(NamedTuple):
     kernel: str
     weight_bytes: float
     input_split: bool  # each rank has a part of the sum, so that the ranks add up what it gives
-    places: int = 1  # of a finer grid that each token stands for
+    places: float = 1  # of a finer grid that each token stands for
     reads: int = 0  # elements that a convolution reads anew for each of its rows, whose windows overlap; 0: all k
 
 

@@ -13,6 +13,7 @@ from calc.architecture.families import (
     cross_attention,
     delta_hybrid,
     dense,
+    depth,
     encoder,
     finding,
     forerunners,
@@ -52,6 +53,7 @@ from calc.architecture.families import (
     speaking,
     state_space,
     translation,
+    voices,
     watching,
     windows,
 )
@@ -66,6 +68,7 @@ MODULES = (  # importing them fills the registry
     cross_attention,
     delta_hybrid,
     dense,
+    depth,
     encoder,
     finding,
     forerunners,
@@ -105,6 +108,7 @@ MODULES = (  # importing them fills the registry
     speaking,
     state_space,
     translation,
+    voices,
     watching,
     windows,
 )
