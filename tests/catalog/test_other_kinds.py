@@ -21,7 +21,7 @@ from calc.catalog.other_kinds import other_kind
         ("laion/clap-htsat-unfused", "several widths"),
         ("naver-clova-ix/donut-base", "several widths"),
         ("IDEA-Research/grounding-dino-tiny", "several widths"),
-        ("nvidia/parakeet-tdt-0.6b-v3", "conformer"),
+        ("nvidia/parakeet-unified-en-0.6b", "conformer"),
         ("nvidia/canary-1b-v2", "conformer"),
         ("google/timesfm-2.5-200m-pytorch", "time series"),
         ("usyd-community/vitpose-base-simple", "head of convolutions"),

@@ -54,14 +54,14 @@ SHORTER = 8  # frames that a place of the last grid stands for
 
 @family("wespeaker_resnet", defaults=WESPEAKER)
 def wespeaker(config: Config) -> Architecture:
-    """WeSpeaker's ResNet (arXiv:2210.17016): layers of two windows of 3 over a spectrogram, means and deviations of time.
+    """WeSpeaker's ResNet (arXiv:2210.17016): two windows of 3 in each layer, over a spectrogram; means over time.
 
     A token is eight frames, of which the last grid has one place for each eight bins.
     """
     bins, channels = config.integer("num_mel_bins", most=2**12), config.integer("base_channels", most=MOST_CHANNELS)
     depths = config.integers("depths") or []
     if len(depths) != 4 or not all(depths) or sum(depths) > 1000:
-        raise config.error("depths", "must have a number above zero for each of four stages, at most 1,000 in all")
+        raise config.error("depths", "must have a number above zero for each of four stages")
     layers, inputs = [convolved(normed("conv1", channels, 1, 3, places=bins * SHORTER))], channels
     for stage, depth in enumerate(depths):
         outputs, there = channels * 2**stage, bins * SHORTER // 4**stage

@@ -66,6 +66,7 @@ VARIANT_RULES: Rules = {
     "architecture?": (str,),  # by timm's name for its shape
     "architectures?": (list,),
     "num_labels?": (int,),
+    "dim?": (int,),  # of a short vector for each token
     "vocab_size?": (int,),
     "type_vocab_size?": (int,),
     "num_queries?": (int,),
