@@ -20,7 +20,7 @@ from calc.catalog.other_kinds import other_kind
         ("moonshotai/Kimi-Audio-7B-Instruct", "speaks"),
         ("laion/clap-htsat-unfused", "several widths"),
         ("naver-clova-ix/donut-base", "several widths"),
-        ("IDEA-Research/grounding-dino-tiny", "several widths"),
+        ("facebook/maskformer-swin-base-ade", "several widths"),
         ("nvidia/parakeet-unified-en-0.6b", "conformer"),
         ("nvidia/canary-1b-v2", "conformer"),
         ("google/timesfm-2.5-200m-pytorch", "time series"),
