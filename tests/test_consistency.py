@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
-from calc.catalog import catalog
-from calc.scenario.model import known_architecture
+from tests.known import trained_models
 from tests.test_contract import MODELS as CONTRACT_MODELS
 from tests.test_contract import inference, training
 
@@ -16,7 +15,7 @@ Scenario = dict[str, Any]
 Report = Any
 Make = Callable[[random.Random], Scenario]
 EXAMPLES = 60
-MODELS = [name for name in catalog().ids("models") if not known_architecture(catalog(), name).convolves]
+MODELS = trained_models()
 
 
 def asked(make: Make, seed: int) -> Iterator[tuple[Scenario, Report]]:

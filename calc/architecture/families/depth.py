@@ -25,7 +25,7 @@ def depth_anything(config: Config) -> Architecture:
     backbone = config.nested("backbone_config")
     backbone.refuse("model_type", ("dinov2",), "all published ones look through DINOv2")
     config.refuse("reassemble_factors", ([4, 2, 1, 0.5],), "all published ones have these grids")
-    found = vit(backbone.completed(FAMILIES["dinov2"].defaults))
+    found = vit(backbone.completed({"model_type": "dinov2", **FAMILIES["dinov2"].defaults}))
     kinds = (*found.kinds, convolved(joined(config)))
     whole = found._replace(family="depth_anything", kinds=kinds, pattern=(*found.pattern, len(found.kinds)))
     side = backbone.integer("image_size", default=518, most=2**16) // config.integer("patch_size", most=2**16)
