@@ -43,6 +43,7 @@ def grounding_dino(config: Config) -> Architecture:
     own = (convolved(projected(widths, hidden)), enhancing(config, hidden), finding(config, hidden))
     first = len(seeing.kinds)
     encoders, decoders = config.layers("encoder_layers"), config.layers("decoder_layers")
+    table += of_words(config, hidden, encoders)
     found = images(
         config.replaced({"hidden_size": hidden}),
         table,
@@ -75,10 +76,10 @@ def projected(widths: list[int], hidden: int) -> Tensors:
         tensors += convolution(f"projection.{stage}", hidden, width, 1, places=places_at(8 << stage), bias=True)
     tensors += convolution("projection.3", hidden, widths[-1], 3, places=0.25, stride=2, bias=True)
     tensors += norm("projection.norms", hidden, bias=True, copies=GRIDS)
-    return (*tensors, Tensor("level_embed", "other_embedding", (GRIDS, hidden)))
+    return (*tensors, Tensor("level_embed", "layer_other", (GRIDS, hidden)))
 
 
-def sampling(name: str, hidden: int, heads: int, places: float) -> Tensors:
+def sampling(name: str, hidden: int, heads: int) -> Tensors:
     """Return attention to a few places of each grid, which the query itself points to (arXiv:2010.04159)."""
     tensors: Tensors = ()
     for part, rows in (
@@ -88,7 +89,7 @@ def sampling(name: str, hidden: int, heads: int, places: float) -> Tensors:
         ("o_proj", hidden),
     ):
         tensors += linear(f"{name}.{part}", "attention", rows, hidden, bias=True)
-    return tuple(tensor._replace(places=places) for tensor in tensors)
+    return tensors
 
 
 def all_to_all(name: str, block: str, hidden: int) -> Tensors:
@@ -97,27 +98,38 @@ def all_to_all(name: str, block: str, hidden: int) -> Tensors:
     return tuple(t for part in parts for t in linear(f"{name}.{part}", block, hidden, hidden, bias=True))
 
 
+def fused(side: str, block: str, hidden: int, half: int) -> Tensors:
+    """Return one side of attention in which grids and words look at each other."""
+    tensors: Tensors = ()
+    for part, rows, columns in (("proj", half, hidden), ("values", half, hidden), ("out", hidden, half)):
+        tensors += linear(f"fusion.{side}.{part}", block, rows, columns, bias=True)
+    return (*tensors, Tensor(f"fusion.{side}.scale", block, (hidden,)))
+
+
+def of_words(config: Config, hidden: int, layers: int) -> Tensors:
+    """Return what words pass in all layers of the encoder: attention to each other, an MLP, their side of fusion."""
+    half = max(1, config.integer("encoder_ffn_dim") // 2)
+    tensors = all_to_all("enhancer.self_attn", "other_embedding", hidden)
+    tensors += linear("enhancer.fc1", "other_embedding", half, hidden, bias=True)
+    tensors += linear("enhancer.fc2", "other_embedding", hidden, half, bias=True)
+    tensors += norm("enhancer.norms", hidden, bias=True, block="other_embedding", copies=3)
+    tensors += fused("text", "other_embedding", hidden, half)
+    return tuple(tensor._replace(copies=layers * tensor.copies) for tensor in tensors)
+
+
 def enhancing(config: Config, hidden: int) -> Layer:
-    """Return a layer of the encoder: words by themselves, words and grids by each other, places by a few others."""
+    """Return a layer of the encoder: grids look at words, and places at a few others."""
     heads, width = config.integer("encoder_attention_heads", most=2**10), config.integer("encoder_ffn_dim")
     if hidden % heads:
         raise config.error("encoder_attention_heads", f"must divide the hidden size {hidden}")
     half = max(1, width // 2)
-    stored = all_to_all("text.self_attn", "other_embedding", hidden)
-    stored += linear("text.fc1", "other_embedding", half, hidden, bias=True)
-    stored += linear("text.fc2", "other_embedding", hidden, half, bias=True)
-    stored += norm("text.norms", hidden, bias=True, copies=3)
-    seen: Tensors = ()
-    for side, block, places in (("vision", "attention", EVERYWHERE), ("text", "other_embedding", 1)):
-        for part, rows, columns in (("proj", half, hidden), ("values", half, hidden), ("out", hidden, half)):
-            both = linear(f"fusion.{side}.{part}", block, rows, columns, bias=True)
-            seen += tuple(tensor._replace(places=places) for tensor in both)
-        seen += (Tensor(f"fusion.{side}.scale", "layer_other", (hidden,)),)
-    seen += norm("fusion.vision.norm", hidden, bias=True) + sampling("self_attn", hidden, heads, EVERYWHERE)
+    seen = fused("vision", "attention", hidden, half)
+    seen += sampling("self_attn", hidden, heads)
+    seen = tuple(tensor._replace(places=EVERYWHERE) for tensor in seen) + norm("fusion.norm", hidden, bias=True)
     feed = dense(hidden, width, gated=False, bias=True, activation=config.text("activation_function", "relu"))
     few = Attention(heads, heads, hidden // heads, GRIDS * POINTS, causal=False, rotary=False)
     found = layer(
-        reader(Mixer(stored + seen, few)),
+        reader(Mixer(seen, few)),
         feed._replace(tensors=tuple(tensor._replace(places=EVERYWHERE) for tensor in feed.tensors)),
         *norms(hidden, "self_attn_layer_norm", "final_layer_norm", bias=True),
         style=Style(LAYER_NORM, AFTER),
@@ -142,7 +154,7 @@ def finding(config: Config, hidden: int) -> Layer:
     return layer(
         reader(
             Mixer(
-                tensors + sampling("encoder_attn", hidden, heads, 1),
+                tensors + sampling("encoder_attn", hidden, heads),
                 Attention(heads, heads, hidden // heads, causal=False, rotary=False),
             )
         ),

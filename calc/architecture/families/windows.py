@@ -51,7 +51,7 @@ def swin(config: Config) -> Architecture:
     front = convolution("patches", hidden, colours, 4, places=places_at(4), stride=4, bias=True)
     front += norm("patches.norm", hidden, bias=True)
     if "ForMaskedImageModeling" in config.classes:
-        front += (Tensor("mask_token", "other_embedding", (1, 1, hidden)),)
+        front += (Tensor("mask_token", "layer_other", (1, 1, hidden)),)
     layers = [convolved(front)]
     for stage, (depth, heads) in enumerate(each_stage(config, ("depths", "num_heads"))):
         there = places_at(4 * 2**stage)
