@@ -296,3 +296,15 @@ def test_a_back_end_that_cannot_be_is_refused(said: dict[str, object], message: 
         estimate(scenario)
     assert caught.value.field == "backend"
     assert message in caught.value.message
+
+
+def test_experts_of_transformers_are_one_product_since_its_fifth_version() -> None:
+    """Until then the host launched 128 experts of each layer one by one; a dense model is nearly as fast as before."""
+    asked: Any = {"accelerator": "h200-sxm-141gb", "engine": "transformers", "context_tokens": 1024}
+
+    def token_s(model: str, version: str) -> Any:
+        speed: Any = estimate({**asked, "model": model, "engine_version": version})["speed"]
+        return speed["time_per_output_token_s"]["typical"]
+
+    assert token_s("qwen3-30b-a3b", "4.57") > 4 * token_s("qwen3-30b-a3b", "5.0")
+    assert token_s("llama-3.1-8b", "5.0") == pytest.approx(token_s("llama-3.1-8b", "4.57"), rel=0.1)

@@ -16,6 +16,7 @@ FOREIGN = re.compile(rf"[{MONEY}]|\b(?:eur|euros?|gbp)\b", re.IGNORECASE)  # mon
 WHICH = "which?"
 LABELS = {
     "model": "Model",
+    "models": "Models",
     "accelerator": "GPU",
     "accelerators": "How many",
     "weights": "Format",
@@ -56,6 +57,7 @@ LABELS = {
     "speculation": "Drafted by",
     "draft": "Draft model",
     "offload": "In the host's memory",
+    "pcie": "PCIe",
     "memory_fraction": "Share of the GPU",
     "prefix_hit_rate": "Found in the cache",
     "rents": "Rented",
@@ -82,6 +84,7 @@ NAMED = {
     "processor": "processors",
 }
 IN_WORDS: dict[str, Callable[[Any], str]] = {
+    "models": lambda value: f"{len(value)} of the family",
     "days": lambda value: show_seconds(value * DAY_S),
     "host_memory": lambda value: f"{value} GiB",
     "offload": lambda value: "optimizer" if value == "optimizer" else "what can be",

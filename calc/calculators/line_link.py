@@ -14,6 +14,7 @@ FOLDER = "calculators"  # of the site, from its first page
 NESTED = frozenset(("host", "speculation", "start", "adapters_served"))  # objects, whose fields forms ask one by one
 LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
+OTHERWISE = NESTED | LENGTHS | {"workload", "lora", "accelerator", "accelerators", "tensor_split"}  # as several fields
 ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
 
 
@@ -46,16 +47,15 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
 def beyond(calculator: Calculator, scenario: dict[str, Any]) -> dict[str, Any]:
     """Return what a scenario says that no field of a form takes: a layout, bits of no format, what is offloaded."""
     known = {field.name for field in calculator.inputs}
-    found: dict[str, Any] = {}
-    if "parallelism" in scenario and not scenario["parallelism"].keys() <= known:
-        found["parallelism"] = scenario["parallelism"]
-    if isinstance(scenario.get("weights"), dict):
-        found["weights"] = scenario["weights"]
-    if "memory_fraction" in scenario and "memory_fraction" not in known:
-        found["memory_fraction"] = scenario["memory_fraction"]
-    if "offload" in scenario and ("offload" not in known or len(scenario["offload"]) > 1):
-        found["offload"] = scenario["offload"]
-    return found
+
+    def takes(name: str, value: Any) -> bool:
+        if name == "parallelism":
+            return set(value) <= known
+        if name == "offload":
+            return name in known and len(value) == 1
+        return name in known and not isinstance(value, dict)
+
+    return {name: value for name, value in scenario.items() if name not in OTHERWISE and not takes(name, value)}
 
 
 def nested_values(scenario: dict[str, Any]) -> Values:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from calc.calculators import plan_fine_tune
+from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
+from calc.calculators.html import ROOT
 from calc.calculators.line_link import form_values, link_to
 from calc.calculators.options import (
     EACH,
@@ -39,6 +41,8 @@ def answering(reading: Any) -> Steps[Answered]:
     settled = {} if weights is None else {"weights": weights}
     if not found["options"]:
         return *nothing(found), settled
+    if question["want"] == "limit" and question.get("workload") == "training":
+        return *longest(found["options"][0]), settled
     if question.get("workload") == "training":
         return *trained(question, found), settled
     if question["want"] == "limit":
@@ -63,6 +67,17 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{case_name(scenario)}.")
     html = verdict + link_to(WILL_IT_FIT, values, "Will it fit? Every field") + WILL_IT_FIT.render(report)
     return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
+
+
+def longest(option: Any) -> tuple[str, str]:
+    """Return the longest sequence that trains, with the calculator's answer to it."""
+    values = form_values(FINE_TUNE, option["scenario"])
+    report = FINE_TUNE.report(values)
+    why = option["why"].partition("; ")[2]
+    first = f"The longest sequence: {show_count(report['scenario']['sequence_tokens'])} tokens."
+    rest = with_sizes(f"It {why if why.startswith('fits') else f'is {why}'}.", [option["margin_bytes"]])
+    verdict = verdict_html(None, first, rest) + link_to(FINE_TUNE, values, f"{FINE_TUNE.title} Every field")
+    return verdict + FINE_TUNE.render(report).replace(f'"{ROOT}', '"'), f"{first} {rest}"
 
 
 def trained(question: Any, found: Any) -> tuple[str, str]:

@@ -26,6 +26,7 @@ VERSION = re.compile(r"v|\d+(?:\.\d+)?")
 SAID_LESS = re.compile(rf"{SIZES.pattern}|{VERSION.pattern}")  # what people leave out of a name
 EXPERTS = re.compile(r"\d+x\d+(?:\.\d+)?")  # a size without its letter: 8x22
 OLD_YEARS = 3
+LONG_WORD = 5  # letters, of which a wrong one leaves no other word
 WRITES = "ForCausalLM"  # the end of the classes' names, as configs have them
 # What is made of another model, or for one use: not meant unless it is said.
 MADE_OF = frozenset(
@@ -137,13 +138,18 @@ class ModelNames:
     @cached_property
     def families(self) -> frozenset[str]:
         """The words that the names of several models begin with, short ones left out."""
-        first = (re.match("[a-z]{5,}", str(entry["name"]).casefold()) for entry in self.entries.values())
+        return frozenset(word for word in self.first_words if len(word) >= LONG_WORD)
+
+    @cached_property
+    def first_words(self) -> frozenset[str]:
+        """The words that the names of several models begin with."""
+        first = (re.match("[a-z]+", str(entry["name"]).casefold()) for entry in self.entries.values())
         return frozenset(word for word, models in Counter(found[0] for found in first if found).items() if models > 1)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The words of all names."""
-        return frozenset[str]().union(*(words for known in self.every.values() for words in known))
+        """The words of the names that entries have for themselves."""
+        return frozenset[str]().union(*(words for known in self.own.values() for words in known))
 
     def of_one_size(self, asked: frozenset[str], *, whole: bool) -> Reading | None:
         """Return the model of these words and a size, or the newest of one size with a version; None for several.
@@ -177,6 +183,11 @@ class ModelNames:
         names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}
         plain = [entry_id for entry_id, words in names.items() if asked <= words and not words & MADE_OF - asked]
         return self.newest_first(plain) if asked else []
+
+    def begun(self, name: str) -> list[str]:
+        """Return the models of a family, newest first, whose names begin with the first word: qwen3, gemma."""
+        first = re.match("[a-z]+", name.casefold())
+        return self.of_family(name) if first and first[0] in self.first_words else []
 
 
 def maker_of(entry: Mapping[str, object]) -> str:

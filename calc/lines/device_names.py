@@ -24,7 +24,7 @@ NUMBERS = {
 BETWEEN = frozenset(
     (
         "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
-        "(", "卡", "张", "块", "台", "片",
+        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片",
     )
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
@@ -79,6 +79,14 @@ def sizes_in(window: list[Piece]) -> int:
     texts = [piece.text for piece in window]
     apart = sum(before.isdigit() and bool(UNIT.fullmatch(word)) for before, word in pairwise(texts))
     return apart + sum(bool(MEMORY_WORD.fullmatch(word)) for word in texts)
+
+
+def size_behind(pieces: list[Piece]) -> list[Piece]:
+    """Return the words of the size of a memory that pieces end with; none where they end with something else."""
+    *_, before, last = [Piece(0, 0, ""), *pieces]
+    if MEMORY_WORD.fullmatch(last.text):
+        return [last]
+    return [before, last] if before.text.isdigit() and UNIT.fullmatch(last.text) else []
 
 
 def words(line: Line) -> list[Piece]:
@@ -212,19 +220,22 @@ class DeviceNames:
         """Return how many devices stand before or after a name, claimed: 2x, x2, four, 8 *."""
         before = [piece for piece in pieces if piece.end <= window[0].start]
         after = [piece for piece in pieces if piece.start >= window[-1].end]
-        skipped: list[Piece] = []
-        for piece in reversed(before[-4:]):
-            if not line.free(piece.start, window[0].start):
-                break
+        end, skipped = window[0].start, 0
+        while before and line.free(before[-1].start, window[0].start):
+            if size := size_behind(before):  # 2 x 24 GB 3090
+                end = size[0].start
+                del before[-len(size) :]
+                continue
+            piece = before.pop()
             number = re.fullmatch(r"(\d{1,6})[x×]?", piece.text.replace(",", ""))
             if number and int(number[1]) > (MOST_TRAINED_ON if "train" in line.small else MOST_DEVICES):
                 break
             if number or piece.text in NUMBERS:
-                line.claim(piece.start, window[0].start)
-                return Count(piece.start, window[0].start, int(number[1]) if number else NUMBERS[piece.text])
-            if piece.text not in BETWEEN | COMPUTERS or len(skipped) == 2:
+                line.claim(piece.start, end)
+                return Count(piece.start, end, int(number[1]) if number else NUMBERS[piece.text])
+            if piece.text not in BETWEEN | COMPUTERS or skipped == FEW_WORDS:
                 break
-            skipped.append(piece)
+            skipped += 1
         signs = " ".join(piece.text for piece in after[:3])
         behind = re.match(r"(?:['(] |s )*[x×*:] ?(\d{1,4})(?![\w.])", signs)
         last = next((piece for piece in after if behind and piece.text.endswith(behind[1])), None)

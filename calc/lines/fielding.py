@@ -1,8 +1,9 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
+from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.layout import DEGREES, take_layout
 from calc.lines.quantities import Quantity
-from calc.lines.reader import MONEY, TIMES, TRAINED, Chip, Reader
+from calc.lines.reader import Chip, Reader
 from calc.planning.support import format_of_bits
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
@@ -12,13 +13,14 @@ PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "f
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "samples", "epochs")
 RUN = ("fits", "speed", "cost")  # questions of one scenario of inference
+LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
     | {"days": ("deadline",)}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction"), RUN)
-    | {"offload": ("training", "duration"), "prefix_hit_rate": ("speed", "cost")}
+    | {"offload": ("training", "duration", "longest"), "prefix_hit_rate": ("speed", "cost"), "pcie": (*RUN, "limit")}
 )
 # Words that say nothing where the line names what they are about.
 BESIDE = {"serves": ("adapters",), "speculates": ("speculation", "draft")}
@@ -80,7 +82,7 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
     if field in ("asks", "trains", "nodes", *DEGREES):
         return None, None
     if field == "of":
-        return (None if kind == "limit" else ""), None
+        return (None if kind in ("limit", "longest") else ""), None
     if field in TAKEN_BY:
         return (field if kind in TAKEN_BY[field] else ""), value
     if field in BESIDE:
@@ -119,7 +121,8 @@ def served(reader: Reader, field: str, value: object) -> tuple[str | None, objec
     if field == "whole":
         return None, value
     if field == "training_tokens":
-        return "context_tokens", read_count(str(value), binary=True)
+        tokens = read_count(str(value), binary=True) or 0
+        return ("context_tokens", tokens) if tokens <= LONGEST_CONTEXT else ("", None)
     if field == "rank":
         return (field if reader.value("adapters") else ""), value
     if field == "bits":

@@ -17,10 +17,11 @@ SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:system|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
-    rf"|\bram\s*[:=]?\s*{SIZE}|{SIZE}内存",
+    rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
     re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
+BESIDE = re.compile(r"\s*(?:,|\+|with|and|/)?\s*")  # a processor and its memory
 MOST_WORDS = 4  # of a processor's name
 ALL_EXPERTS = "all"
 THERE = r"(?:on|in) (?:the )?(?:cpu|ram|host|system (?:ram|memory))"
@@ -67,10 +68,14 @@ def read_processor(line: Line, names: Names) -> Name | None:
     return None
 
 
-def read_host(line: Line, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
-    """Iterate over the host's memory in GiB, with its place, claimed."""
-    patterns = (MEMORY, ANY_MEMORY) if alone else (MEMORY,)
-    match = next((match for pattern in patterns for match in line.found(pattern)), None)
+def read_host(line: Line, processor: Name | None, *, alone: bool) -> Iterator[tuple[int, int, str, object]]:
+    """Iterate over the host's memory in GiB, with its place, claimed; what is said right behind its processor is it."""
+    behind = (
+        match
+        for match in line.found(ANY_MEMORY)
+        if alone or (processor and BESIDE.fullmatch(line.small[processor.end : match.start()]))
+    )
+    match = next(line.found(MEMORY), None) or next(behind, None)
     if match is not None:
         line.claim(*match.span())
         size, unit = [group for group in match.groups() if group][:2]

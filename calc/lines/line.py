@@ -20,23 +20,23 @@ ATOM = re.compile(
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
 a able about actually after against all also am amd an and any anything apple approximately are around as at attempted
-be been best better big bigger biggest both budget build but buy buying by calculator can card cards case cheap
-cheaper cheapest chip choose could cpu cuda current currently decent deploy deployed deploying dgx different do does
-doing don't during each enough error errors every everything exact exactly example expect expected extremely feasible
-fine fit fits fitting for from full get gets getting gguf give given gives go goes good got gpu gpus had handle happen
-hardware has have having hello help hey hgx hi hold home host hosted how i i'd i'm if in incredibly inference instance
-instruct intel into is issue issues it it's its just kind kinds know language largest least less let like llm llms
-load local locally long machine machine's machines mainly make many max maximum may me mem memory meta might min mine
-minimum ml modded model models more most mostly much my necessary need needed needs nice normal number nvidia of ok
-old on one one's only oom or other our out overall own param parameter parameters params pc people per perhaps please
-possible pro purchase quant quantisation quantization quantized quants question quick ram rather re really recommend
-recommended reduce reducing require required requirement requirements requires resource resources result results rig
-roughly run running runs ryzen same say see serve served server serving set setup should single size small smallest
-smoothly so some someone something spare spec specs spend still streams sufficient suggest supervised sure system take
-takes tell tesla than thanks that the their them then there these they think thinking this those through time times to
-together token tokens too total try trying two under up us usable usage use used user using version very via vram want
-wanted was way we well were what what's whats when where whether which while who will with work working works
-workstation worth would write writing yes you your
+be been best better big bigger biggest both budget build but buy buying by calculator can card cards case cheap cheaper
+cheapest chip choose could cpu cuda current currently decent deploy deployed deploying dgx different do does doing
+don't during each enough error errors every everything exact exactly example expect expected extremely feasible fine
+fit fits fitting for from full get gets getting gguf give given gives go goes good got gpu gpus graphics had handle
+happen hardware has have having hello help hey hf hgx hi hold home host hosted hosting how i i'd i'm if in incredibly
+inference instance instruct intel into is issue issues it it's its just kind kinds know language largest least less let
+like llm llms load local locally long machine machine's machines mainly make many max maximum may me mem memory meta
+might min mine minimum ml modded model models more most mostly much my necessary need needed needs nice normal number
+nvidia of ok old on one one's only oom or other our out overall own param parameter parameters params pc people per
+perhaps please possible pro purchase quant quantisation quantization quantized quants question quick ram rather re
+really recommend recommended reduce reducing require required requirement requirements requires resource resources
+result results rig roughly run running runs ryzen same say see serve served server serving set setup should single size
+small smallest smoothly so some someone something spare spec specs spend still streams sufficient suggest supervised
+sure system take takes tell tesla than thanks that the their them then there these they think thinking this those
+through time times to together token tokens too total try trying two under up us usable usage use used user using
+version very via vram want wanted was way we well were what what's whats when where whether which while who will with
+work working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish and French, and the signs of Chinese.
 FOREIGN_WORDS = """

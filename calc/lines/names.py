@@ -35,7 +35,15 @@ WITHIN = frozenset(
 )  # words in a model's name that say nothing
 TUNINGS = ("dpo", "grpo", "ppo", "rlhf", "orpo", "kto")
 # Ways to train, and what else is said before a size, that are no part of a model's name.
-NO_NAMES = frozenset((*TUNINGS, "offload", "offloading", "offloaded", "nvlink", "laptop", "overnight"))
+NO_NAMES = frozenset(
+    (
+        *(*TUNINGS, "offload", "offloading", "offloaded", "nvlink", "laptop", "overnight", "caching", "parallel"),
+        *("completion", "coding", "rag", "chatbot", "assistant", "agent", "agents"),  # what it is for
+        # Programs that are no engine of the catalogue.
+        *("exllama", "exllamav2", "exllamav3", "exl2", "exl3", "tabbyapi", "lmdeploy", "tgi", "ktransformers"),
+        *("aphrodite", "mlc", "powerinfer", "airllm", "petals", "exo", "localai", "gpt4all", "jan"),
+    )
+)
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.

@@ -3,12 +3,13 @@
 import re
 
 from calc.catalog import Catalog
-from calc.lines.device_names import NEAR, NUMBERS, Count, Name
+from calc.lines.device_names import CURRENT, NEAR, NUMBERS, Count, Name
 from calc.lines.line import Line
 from calc.lines.quantities import OF_ALL
-from calc.lines.wording import EXTERNAL, LAPTOP
+from calc.lines.wording import APPLE, EXTERNAL, LAPTOP
 from calc.units import GIB
 
+MOST_IN_NODE = 8  # devices; a rack with more is called by its name
 COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:gpus\b|cards\b|卡)")
 
 
@@ -53,3 +54,17 @@ def count_apart(line: Line) -> Count | None:
         return None
     line.claim(*match.span())
     return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])
+
+
+def in_node(device: object, facts: Catalog) -> int | None:
+    """Return how many of a device stand in a machine of one host, None for one that stands alone."""
+    machines = [machine.devices for machine in facts.machines() if machine.accelerator == device]
+    return max((devices for devices in machines if 1 < devices <= MOST_IN_NODE), default=None)
+
+
+def macs(line: Line, facts: Catalog) -> list[str]:
+    """Return the chips of Macs where a line names a Mac, those on sale first."""
+    if not APPLE.search(line.small):
+        return []
+    chips = [device for device in facts.accelerators() if device.vendor == "Apple"]
+    return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]

@@ -16,6 +16,7 @@ OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
 A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests

@@ -42,6 +42,7 @@ from calc.lines.parts import (
     OF_PEOPLE,
     OF_REQUESTS,
     OF_SAMPLES,
+    OF_THESE,
     OFFLOADED,
     OPTIMIZER,
     PEOPLE,
@@ -73,6 +74,7 @@ RULES: tuple[Rule, ...] = (
         r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
+    ("asks", r"\b(?:1|an?|one)\s?(?:m|mil|million)\s*tok(?:en)?s?\b(?=.*\bcosts?\b)", said("cost")),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
     ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
     ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
@@ -148,6 +150,7 @@ RULES: tuple[Rule, ...] = (
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
+    ("asks", r"\btime(?=[\s?.!]*$)", said("duration")),
     # Lengths.
     (
         "prompt_tokens",
@@ -202,6 +205,7 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?:\s+{AT_ONCE})?",
         said("sequences"),
     ),
+    ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
@@ -221,6 +225,11 @@ RULES: tuple[Rule, ...] = (
         r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
         said("cost"),
     ),
+    (
+        "pcie",
+        r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
+        lambda match: f"{match[1]}x{match[2]}",
+    ),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
     # What is served beside the model, and what drafts its tokens.
@@ -234,11 +243,12 @@ RULES: tuple[Rule, ...] = (
         amount,
     ),
     ("prefix_hit_rate", rf"\b{NUMBER}\s?%\s*(?:(?:prefix|cache)\s+)*hits?\b(?:\s*rate\b)?", percent),
-    ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", spelt),
-    ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers)\b(?:\s*(?:of|with|x|×|\*))?", plainly),
+    ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers){OF_THESE}", spelt),
+    ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers){OF_THESE}", plainly),
+    ("nodes", rf"\b(?:an?|one|single)\s+node{OF_THESE}", said(1)),
     # How it is trained.
     ("method", r"\bq-?lora\b", said("qlora")),
-    ("method", r"\b(?:d|rs)?lora\b", said("lora")),
+    ("method", r"\b(?:rs)?lora\b", said("lora")),
     (
         "method",
         r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",

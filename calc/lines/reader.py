@@ -1,22 +1,17 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
-import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.lines.device_names import CURRENT, NEAR, Count, Name
+from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import read_alone, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import count_apart, in_laptop, is_another, of_size
+from calc.lines.own_device import count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
+from calc.lines.wording import APPLE, BOUGHT, CACHES
 from calc.units import GIB
-
-TRAINED = ("training", "duration", "deadline")
-TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
-MONEY = ("price", "price_per_month", "price_per_hour")
 
 
 class Chip(NamedTuple):
@@ -83,8 +78,8 @@ class Reader:
             if said[1]:
                 self.add(said[0], "weights", said[1])
         for match in (match for pattern in CACHES for match in self.line.found(pattern)):
-            cache = self.names.format(match[1])
-            if cache and self.names.of_caches(cache):
+            formats = (self.names.format(name) for name in (match[1], f"{match[1]}_0"))  # of q4: q4_0
+            if cache := next((name for name in formats if name and self.names.of_caches(name)), None):
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
                 break
@@ -104,13 +99,18 @@ class Reader:
     def count_nodes(self) -> None:
         """Take the devices of all machines where a line says how many there are of these."""
         nodes = next((amount for amount in self.amounts if amount.field == "nodes"), None)
-        place = next((place for place, chip in enumerate(self.chips) if chip.field == "accelerators"), None)
-        if nodes and place is None:
+        if nodes is None:
+            return
+        counted = next((chip for chip in self.chips if chip.field == "accelerators"), None)
+        each = counted.value if counted else in_node(self.value("accelerator"), self.facts)
+        if each is None:
             self.line.release(nodes.start, nodes.end)
-        elif nodes and place is not None:
-            each, machines = self.chips[place].value, nodes.value
-            assert isinstance(each, int) and isinstance(machines, int)
-            self.chips[place] = self.chips[place]._replace(value=each * machines)
+            return
+        assert isinstance(each, int) and isinstance(nodes.value, int)
+        if counted:
+            self.chips[self.chips.index(counted)] = counted._replace(value=each * nodes.value)
+        else:
+            self.add(nodes, "accelerators", each * nodes.value)
 
     def read_models_and_devices(self) -> None:
         """Read names that the catalogue lists before those of several words, which could swallow a count."""
@@ -138,7 +138,7 @@ class Reader:
         device = self.value("accelerator")
         of_chip = device is not None and self.facts.accelerator(str(device)).segment == "soc"
         if not of_chip:
-            host = read_host(self.line, alone=bool(self.alone))
+            host = read_host(self.line, self.processor, alone=bool(self.alone))
             self.chips += [Chip(start, end, field, value) for start, end, field, value in host]
         if processor := self.processor:
             chip = Chip(processor.start, processor.end, "processor", processor.id)
@@ -203,89 +203,20 @@ class Reader:
 
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
-        if self.value("accelerator") is not None or not APPLE.search(self.line.small):
-            return []
-        chips = [device for device in self.facts.accelerators() if device.vendor == "Apple"]
-        return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]
+        return macs(self.line, self.facts) if self.value("accelerator") is None else []
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
         parts = self.line.unread() if "model" in self.missing else []
         return next(filter(None, (self.facts.model_names.of_family(part.text) for part in parts)), [])
 
-    @property
-    def trains(self) -> bool:
-        """Whether the line is about training."""
-        fields = {amount.field for amount in self.amounts}
-        if "adapters" in fields:
-            fields.discard("rank")  # of what is served
-        framework = self.value("framework") not in (None, "transformers")
-        return (
-            framework
-            or bool(TUNED.search(self.line.small))
-            or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
-        )
-
-    def asks(self) -> str | None:
-        """Return the kind of question, None where the line is none that is answered."""
-        if self.of_another:
-            self.give_back_device()
-            self.missing = [*(() if self.value("model") else ("model",)), "accelerator"]
-            return None
-        wants = [str(want.value) for want in self.wants]
-        wants += ["speed" for amount in self.amounts if amount.field in TIMES]
-        if self.trains:
-            if self.value("accelerators") is None and any(amount.field == "days" for amount in self.amounts):
-                return self.needing("deadline")
-            timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in self.amounts)
-            return self.needing("duration", device=True) if timed else self.needing("training")
-        model, device = self.value("model"), self.value("accelerator") or self.alone
-        if any(amount.field == "of" for amount in self.amounts) and (model or not self.asks_for(FOR_MODELS)):
-            return self.needing("limit", device=True)
-        if "cache" in wants and model and not device:
-            return "cache"
-        for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
-            if kind == "speed" and not (model and device) and "speed" not in [want.value for want in self.wants]:
-                continue  # a need, and no question
-            left_out = (not model and self.asks_for(FOR_MODELS)) or (not device and self.asks_for(FOR_HARDWARE))
-            if not set(words).isdisjoint(wants) and not left_out:
-                return self.needing(kind, device=True)
-        return self.asks_by_names(model, device)
-
-    def asks_by_names(self, model: object, device: object) -> str | None:
-        """Return the kind of question of a line whose words ask for nothing else, by what it names."""
-        paid = any(amount.field in MONEY for amount in self.amounts)  # for what is to be bought
-        if model and paid and self.of_memory:
-            self.give_back_device()
-            device = None
-        if model and device:
-            early = any(want.value == "count" and want.start < self.place("accelerator") for want in self.wants)
-            many = early or LAST.search(self.line.small)
-            return "devices" if many and self.value("accelerators") is None else "fits"
-        if device and not self.alone and self.asks_for(FOR_MODELS):
-            return "models"
-        if model and (paid or self.asks_for(FOR_HARDWARE)) and not self.macs():
-            return "hardware"
-        if not model and self.macs() and self.asks_for(FOR_MODELS):
-            self.missing = ["accelerator"]
-            return None
-        self.missing = ["accelerator" if model else "model"] if model or device or paid else ["model", "accelerator"]
-        return None
-
-    def asks_for(self, words: re.Pattern[str]) -> bool:
-        """Whether a line asks for what it leaves out: by its words, or because nothing else is in it."""
-        if SOMETHING.search(self.line.small):  # which the line does not name
-            return False
-        return bool(words.search(self.line.small)) or not self.line.unread()
-
-    def needing(self, kind: str, *, device: bool = False) -> str:
-        """Return a kind of question, and note what the line leaves out that it needs."""
-        self.missing = [name for name in ("model", "accelerator") if self.value(name) is None]
-        if self.alone and "accelerator" in self.missing:
-            self.missing.remove("accelerator")
-        if not device and self.missing == ["accelerator"]:
-            self.missing = []
-        return kind
+    def read_family(self) -> None:
+        """Take the models of a family that is named without a size, of which the line asks what runs."""
+        for part in self.line.unread():
+            if found := self.facts.model_names.begun(part.text):
+                self.line.claim(part.start, part.end)
+                self.chips.append(Chip(part.start, part.end, "models", found))
+                return
 
     def give_back(self, chip: Chip) -> None:
         """Note that a part is not understood after all."""

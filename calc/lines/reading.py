@@ -5,9 +5,10 @@ from typing import Any
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from calc.lines.asking import TIMES, TRAINED, asks
 from calc.lines.fielding import take
 from calc.lines.layout import layout
-from calc.lines.reader import TIMES, TRAINED, Reader
+from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
@@ -35,7 +36,9 @@ def read_single(text: object) -> dict[str, Any]:
     Raises ScenarioError for what is no text, or too long a one.
     """
     reader = Reader(text, catalog())
-    kind = reader.asks()
+    kind = asks(reader)
+    if kind == "models":
+        reader.read_family()
     take(reader, kind)
     scenario = question = None
     if kind and not reader.missing:
@@ -47,7 +50,7 @@ def read_single(text: object) -> dict[str, Any]:
             scenario = trained(reader, kind)
         else:
             question = planned(reader, kind)
-        if kind == "limit" and scenario:
+        if kind in ("limit", "longest") and scenario:
             question = limited(reader, scenario)
             scenario = None
     choices = {"model": reader.family(), "accelerator": reader.macs()}
@@ -85,7 +88,7 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = ("model", "accelerator", "accelerators", "weights", "kv_cache", "engine", "sequences", *SHOWN)
+    names = ("model", "accelerator", "accelerators", "pcie", "weights", "kv_cache", "engine", "sequences", *SHOWN)
     scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
@@ -159,7 +162,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
 
 def of_each(reader: Reader) -> int:
     """Return the tokens of each sequence that is tuned on: as many as usual, as far as the model goes."""
-    longest = known_architecture(reader.facts, str(reader.value("model"))).context_tokens
+    longest = reader.facts.model(str(reader.value("model"))).context_tokens
     return min(SEQUENCE, longest or SEQUENCE)
 
 
@@ -191,7 +194,10 @@ def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> Non
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
-    question: dict[str, object] = {"want": kind, **said(reader, ("model", "weights", "kv_cache", "engine", *SHOWN))}
+    question: dict[str, object] = {
+        "want": kind,
+        **said(reader, ("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
+    }
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
@@ -200,6 +206,8 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     question["need"] = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":
         question["limits"] = limits(reader)
+        if device := reader.value("accelerator"):  # of which a load needs so many
+            question |= {"rank_by": "devices", "limits": {"accelerators": [device], "devices": MOST_DEVICES}}
     return question | lengths(reader)
 
 
@@ -229,11 +237,10 @@ def limits(reader: Reader) -> dict[str, object]:
 def limited(reader: Reader, scenario: dict[str, object]) -> dict[str, object]:
     """Return the question after the most of something."""
     of = next(str(amount.value) for amount in reader.amounts if amount.field == "of")
-    have = {name: scenario.pop(name) for name in ("accelerator", "accelerators") if name in scenario}
-    if of == "context_tokens":
-        for name in LENGTHS:
-            scenario.pop(name, None)
-        reader.taken.pop("context_tokens", None)
-    else:
-        scenario.pop("sequences", None)
+    if scenario.get("workload") == "training":
+        of = "sequence_tokens"
+    have = {name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario}
+    for name in LENGTHS if of == "context_tokens" else (of,):
+        scenario.pop(name, None)
+        reader.taken.pop(name, None)
     return {"want": "limit", "of": of, "have": have, **scenario}

@@ -108,9 +108,9 @@ def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], objec
 
     The most of something is asked for a format that fits; what runs is asked of models of the last two years.
     """
-    if question["want"] == "models" and "model" not in question:
+    if question["want"] == "models" and question.keys().isdisjoint(("model", "models")):
         return {**question, "models": recent()}, None
-    if question["want"] != "limit" or "weights" in question:
+    if question["want"] != "limit" or "weights" in question or question.get("workload") == "training":
         return dict(question), None
     rest = {name: value for name, value in question.items() if name not in ("want", "of", "have")}
     weights = first_format({**question["have"], **rest})

@@ -380,3 +380,38 @@ def test_a_run_on_devices_that_are_counted_is_timed() -> None:
 def test_an_encoder_is_answered_without_a_device() -> None:
     """What has no cache and no capacity that is known takes what it is published in."""
     assert "(BF16)" in asked("bge-large embeddings on cpu")["status"]
+
+
+def test_the_longest_sequence_that_trains() -> None:
+    """It is that of the planner, with the length that surely fits beside it where this one only may."""
+    question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "model": "llama-3.1-8b"}
+    run = {"method": "qlora", "framework": "unsloth", "checkpointing": "full"}
+    option: Any = plan({**question, **run, "have": {"accelerator": "rtx-4090"}})["options"][0]
+    found = asked("unsloth llama 3.1 8b max context on a 4090")
+    assert f"The longest sequence: {show_count(option['scenario']['sequence_tokens'])} tokens." in found["status"]
+    sure = re.findall(r"sequences of ([\d,]+) tokens", option["why"])
+    assert sure and f"sequences of {sure[0]} tokens make it sure" in plain(found["html"])
+
+
+def test_a_load_says_how_many_of_a_card_it_needs() -> None:
+    """Requests a second are the planner's need, on the cards that the line names."""
+    asks: Any = {"want": "hardware", "model": "bge-large-en", "weights": "any", "context_tokens": 512}
+    load = {"need": {"requests_per_s": 1000}, "limits": {"accelerators": ["l4-24gb"]}, "rank_by": "devices"}
+    first: Any = plan({**asks, **load})["options"][0]
+    assert first["replicas"] > 1
+    assert f"{first['replicas']} servers with one L4 each" in asked("1000 req/s bge-large how many l4")["status"]
+
+
+def test_the_slot_is_that_of_the_line() -> None:
+    """Two cards in slots of eight lanes answer slower than in those of sixteen."""
+    line = "dual 3090 llama 3.1 8b bf16 vllm tokens per second"
+    narrow, wide = (read_line(f"{slot} {line}")["scenario"] for slot in ("pcie 3.0 x8", "pcie 4.0 x16"))
+    speeds = [estimate(scenario)["speed"]["time_to_first_token_s"]["typical"] for scenario in (narrow, wide)]
+    assert speeds[0] > speeds[1]
+
+
+def test_a_node_has_as_many_devices_as_its_machines() -> None:
+    """H100 SXM are sold eight to a machine; of two nodes there are sixteen; a card alone has no node."""
+    said = [f"llama 405b fp8 on {nodes} of h100" for nodes in ("a node", "2 nodes")]
+    assert [read_line(line)["scenario"]["accelerators"] for line in said] == [8, 16]
+    assert [part["text"] for part in read_line("llama 8b on a node of mi50")["unread"]] == ["node"]

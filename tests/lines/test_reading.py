@@ -82,6 +82,9 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
     if "memory" in wanted:
         gib = (catalog().accelerator(found.pop("accelerator")).quantity("memory") or 0) / GIB
         problems += [] if abs(gib / float(wanted.pop("memory")) - 1) < 0.05 else [f"memory {gib}"]
+    if "family" in wanted:
+        family, models = wanted.pop("family"), found.pop("models", [])
+        problems += [] if models and all(name.startswith(family) for name in models) else [f"models {models}"]
     if "bits" in wanted:
         chosen = found.pop("weights")
         listed = chosen if isinstance(chosen, list) else [chosen]
