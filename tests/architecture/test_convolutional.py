@@ -87,3 +87,14 @@ def test_what_timm_calls_otherwise_is_refused() -> None:
     """A shape that is not known is refused by its name."""
     with pytest.raises(ScenarioError, match="nfnet_l0"):
         network("nfnet_l0")
+
+
+def test_a_name_of_timms_is_taken_as_its_own_shape() -> None:
+    """ResNet 18 is read with the entry of ResNet 50, and is not said to be a copy of it."""
+    report = estimate({"model": "timm/resnet18.a1_in1k"})
+    assert report["model"]["name"] == "resnet18"
+    assert [warning["message"] for warning in report["warnings"]] == [
+        "timm/resnet18.a1_in1k is taken as a copy of timm's resnet18, in the format that the scenario says"
+    ]
+    again = estimate(report["scenario"])
+    assert again["model"] == report["model"]
