@@ -95,11 +95,12 @@ def network_of(bare: str) -> Image | None:
     name, _, trained = bare.partition(".")
     shape = timm_shape(name)
     classes = TRAINED.get(AT.sub("", trained).rpartition("_")[2]) if trained else TRAINED["in1k"]
-    if shape is None or classes is None:
+    network = NETWORKS.get(str(shape["model_type"])) if shape else None
+    if shape is None or network is None or classes is None:
         return None
     at = AT.search(trained)
     side = int(at[1]) if at else shape.get("image_size", USUAL)
     assert isinstance(side, int)
     head: Entry = {"architecture": name, "architectures": ["ForImageClassification"], "num_labels": classes}
     places = (-(-side // GRID)) ** 2
-    return Image(NETWORKS[str(shape["model_type"])], {**head, "context_tokens": places})
+    return Image(network, {**head, "context_tokens": places})

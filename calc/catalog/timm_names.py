@@ -168,6 +168,24 @@ def swin(found: re.Match[str]) -> Entry:
     }
 
 
+VIT = re.compile(r"(?:vit|deit)_(tiny|small|base|large)_patch(8|14|16|32)_(\d{3})")
+VITS = {"tiny": (192, 12, 3), "small": (384, 12, 6), "base": (768, 12, 12), "large": (1024, 24, 16)}
+
+
+def vit(found: re.Match[str]) -> Entry:
+    """Return ViT by its size, pieces and image; the heads have 64 elements each."""
+    width, layers, heads = VITS[found[1]]
+    return {
+        "model_type": "vit",
+        "hidden_size": width,
+        "intermediate_size": 4 * width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "patch_size": int(found[2]),
+        "image_size": int(found[3]),
+    }
+
+
 SHAPES: Mapping[re.Pattern[str], Callable[[re.Match[str]], Entry | None]] = {
     RESNET: resnet,
     REGNET: regnet,
@@ -175,6 +193,7 @@ SHAPES: Mapping[re.Pattern[str], Callable[[re.Match[str]], Entry | None]] = {
     EFFICIENTNET: efficientnet,
     MOBILENET: mobilenet,
     SWIN: swin,
+    VIT: vit,
 }
 
 
