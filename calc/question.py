@@ -22,7 +22,7 @@ from calc.scenario.engine import (
     with_backend,
     with_graphs,
 )
-from calc.scenario.fields import PUBLISHED
+from calc.scenario.fields import MOST_TOKENS, PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_model, read_text_only, read_videos
@@ -120,10 +120,17 @@ class Question(NamedTuple):
 
 def read_question(scenario: Scenario) -> Question:
     """Return a scenario of inference, read and checked."""
-    facts, reader = catalog(), Reader(scenario)
+    reader = Reader(scenario)
     devices = read_list(reader) if isinstance(reader.given.get("accelerator"), list) else ()
     listed = reader.filled.get("accelerator")
-    asked = read_asked(reader)
+    return read_placement(reader, read_asked(reader), devices, listed)
+
+
+def read_placement(
+    reader: Reader, asked: Asked, devices: tuple[Accelerator, ...] = (), listed: object = None
+) -> Question:
+    """Return a scenario of which it is read what it asks of devices, and which devices it lists."""
+    facts = catalog()
     accelerator = devices[0] if devices else read_accelerator(reader, facts)
     on = devices or ((accelerator,) if accelerator is not None and not asked.placement.alone else ())
     asked = asked._replace(engine=with_backend(reader, asked.engine, on))
@@ -210,7 +217,7 @@ def read_asked(reader: Reader) -> Asked:
         sequences=1,
         tokens=cached + prompt + output,
         prompt_tokens=prompt,
-        batched_tokens=reader.count("batched_tokens"),
+        batched_tokens=reader.count("batched_tokens", most=MOST_SEQUENCES * MOST_TOKENS),  # all prompts at once
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
@@ -218,6 +225,8 @@ def read_asked(reader: Reader) -> Asked:
         videos=read_videos(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
+    if architecture.writes and not output and "concurrency" in reader.given:
+        raise ScenarioError("output_tokens", "must be at least 1 with concurrency: each request is answered")
     return Asked(
         model_id=model.id,
         model_name=model.name,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calc import estimate
+from calc import estimate, plan
 from calc.calculators.html import table, text
 from calc.calculators.parts import bytes_of, token_bytes
 from calc.calculators.rendering import part_bytes
@@ -18,7 +18,7 @@ from macros.markdown import block
 __all__ = ["batch_table", "deployment_table", "horizon_table", "needs_table"]
 
 Report = dict[str, Any]
-TRIED = ("bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq3_m", "iq2_m")  # from large to small
+TRIED = ["bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq3_m", "iq2_m"]  # from large to small
 LEAST_TOKENS = 8192
 FEW, MANY = 1, 32
 
@@ -64,14 +64,16 @@ def horizon_table(models: tuple[str, ...], devices: tuple[str, ...]) -> str:
 
 
 def best_format(asked: dict[str, str]) -> str:
-    """Return the largest format that fits, as a link, with the tokens of its cache."""
-    for weights in TRIED:
-        case = {**asked, "weights": weights, "context_tokens": LEAST_TOKENS}
-        memory: Report = estimate(case, repairs=False)["memory"]  # type: ignore[assignment]
-        if memory["fits"]:
-            shown = f"{catalog().weights_format(weights).name}, {show_large_count(memory['kv_pool_tokens'])} tokens"
-            return calculator_link("will-it-fit", shown, **asked, weights=weights)
-    return "no"
+    """Return the largest format that surely fits, as a link, with the tokens of its cache."""
+    have = {"accelerator": asked["accelerator"]}
+    rest = {"models": [asked["model"]], "engine": asked["engine"], "weights": TRIED, "context_tokens": LEAST_TOKENS}
+    found: Any = plan({"want": "models", "have": have, **rest})
+    if not found["options"]:
+        return "no"
+    report: Report = estimate(found["options"][0]["scenario"], repairs=False)
+    weights, memory = report["scenario"]["weights"], report["memory"]
+    shown = f"{catalog().weights_format(weights).name}, {show_large_count(memory['kv_pool_tokens'])} tokens"
+    return calculator_link("will-it-fit", shown, **asked, weights=weights)
 
 
 def deployment_table(model: str, *rows: tuple[str, dict[str, object]], prompt: int = 2048, output: int = 512) -> str:

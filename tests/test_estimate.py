@@ -197,6 +197,21 @@ def test_without_repairs_everything_else_is_as_it_was(run: dict[str, Any]) -> No
     assert estimate(asked, repairs=False) == {**whole, "repairs": []}
 
 
+@pytest.mark.parametrize("run", [{"sequences": 16}, {"sequences": "max", "engine": "vllm"}, {"engine": "none"}])
+def test_without_speed_everything_else_is_as_it_was(run: dict[str, Any]) -> None:
+    """Time, what follows from it and its working are left out; memory is what it was."""
+    asked = {**GOOD, "engine": "llama.cpp", **run}
+    whole: Any = estimate(asked)
+    alone: Any = estimate(asked, speed=False)
+    assert alone["speed"] is alone["cost"] is None
+    assert (whole["speed"] is None) is (run.get("engine") == "none")
+    assert alone["steps"] == whole["steps"][: len(alone["steps"])]
+    assert alone["steps"][-1]["name"] == "Memory of the fullest device"
+    assert alone["measured"].get("memory") == whole["measured"].get("memory")
+    apart = dict.fromkeys(("speed", "cost", "steps", "measured"))
+    assert {**alone, **apart} == {**whole, **apart}
+
+
 def test_the_contract_page_names_every_field() -> None:
     """Every field of a scenario and of a report, and every warning, stands on the page that documents them."""
     page = (ROOT.parent / "docs/about/contract.md").read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ FLOORS = (
     ("planner",),
     ("launching",),
     ("files", "lines"),
+    ("measured_run",),
     ("measured_output",),
     ("calculators",),
     ("plots",),

@@ -21,7 +21,7 @@ class Calculator(NamedTuple):
     """One calculator. `scenario` turns read inputs into a scenario, `render` and `status` its report into text.
 
     `answer` is `estimate`, unless a calculator answers more than a scenario can ask. Where that takes long, `steps` is
-    the same one step after the other.
+    the same one step after the other. `timed` tells whether its text has anything on the speed of a scenario.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Calculator(NamedTuple):
     answer: Callable[[dict[str, object]], Report] = estimate
     pasted: Callable[[str, Mapping[str, str]], tuple[Values, str]] | None = None  # reads what a program printed
     steps: Callable[[dict[str, object]], Steps[Report]] | None = None
+    timed: Callable[[Mapping[str, object]], bool] = bool  # of a scenario, which always asks something
 
     def values(self, changed: Values) -> Values:
         """Return every input's text: the default, or what was changed. Raises ScenarioError for an unknown input."""
@@ -53,5 +54,9 @@ class Calculator(NamedTuple):
         return self.scenario({name: value for name, value in read_values.items() if value is not None})
 
     def report(self, changed: Values) -> Report:
-        """Return the report for inputs that differ from the defaults. Raises ScenarioError for a wrong one."""
-        return self.answer(self.asked(changed))
+        """Return the report for inputs that differ from the defaults, as far as the text has need of it.
+
+        Raises ScenarioError for a wrong one.
+        """
+        asked = self.asked(changed)
+        return self.answer(asked) if self.timed(asked) else estimate(asked, speed=False)

@@ -117,7 +117,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 def answer(report: Report) -> str:
     """Return the answer's HTML."""
-    return render(report, fine_tuning=True)
+    return render(report, INPUTS, fine_tuning=True)
 
 
 CALCULATOR = Calculator(

@@ -11,7 +11,8 @@ ROOT = "../../"  # of the site: every page with a calculator but the first stand
 SIZE = re.compile(r'<data value="(-?\d+)" data-or="([^"<>]+)">([^<>]+)</data>')
 WRITTEN_SIZE = re.compile(r'&lt;data value="(-?\d+)" data-or="([^"&]+)"&gt;([^&]+)&lt;/data&gt;')
 WORDS_ALONE = ("option", "title", "textarea")  # have no elements in them
-SEEN = 60  # rows of a table at first: see table.css
+SEEN = 40  # rows of a table at first: see table.css
+FEW = 20  # rows that a reader looks through as fast as a name is typed
 KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,:/")
 
 
@@ -116,14 +117,19 @@ def table(
 
 
 def searched(table: str, things: str, bounds: str = "") -> str:
-    """Return a table that a reader can filter and sort where scripts run; `things` are what its rows are called.
+    """Return a table that a reader can sort where scripts run, and filter where it has more rows than are seen at once.
+
+    `things` are what its rows are called.
 
     `bounds` are further fields, of what a column's numbers may be at least or at most.
     One of more rows than can be seen at first is marked: until those are there, its columns have not their widths.
     """
     rows = table.count("<tr>") - 1  # without that of the headings
-    field = element("input", type="search", autocomplete="off", spellcheck="false")
     said = element("p", text(f"{rows} of {rows} {things}"), role="status")
-    box = element("div", element("label", text(f"Filter {things} ") + field) + bounds + said, class_="filtered-search")
+    box = said
+    if rows > FEW or bounds:
+        field = element("input", type="search", autocomplete="off", spellcheck="false")
+        label = element("label", text(f"Filter {things} ") + field)
+        box = element("div", label + bounds + said, class_="filtered-search")
     long = "gpu-long" if rows > SEEN else None
     return element("gpu-table", box + table, class_=long, data_things=things)

@@ -11,9 +11,12 @@ from calc.calculators.options import (
     FORMAT,
     LEFT,
     case_name,
+    devices,
+    each_answer,
     fleet,
     model_name,
     model_of,
+    money,
     money_column,
     nearest_miss,
     option_table,
@@ -31,6 +34,9 @@ HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
 MOST_OF = {"context_tokens": "The longest context", "sequences": "The most sequences at once"}
 LISTED = 10
+# Amounts of an option's costs, each with its column's heading and its words in a sentence.
+RENT = (("rent_per_hour", "Rent, an hour", "an hour"), ("rent_per_month", "Rent of a month", "a month"))
+PURCHASE = (("purchase", "To buy", "to buy"),)
 NO_MORE = 3  # nearest misses that are named
 
 
@@ -90,26 +96,27 @@ def trained(question: Any, found: Any) -> tuple[str, str]:
 
 def models(found: Any) -> tuple[str, str]:
     """Return what runs, the largest first."""
-    listed, first = found["options"], found["options"][0]["scenario"]
-    headline = f"The largest that runs is {model_name(first)}, {said_format(str(first['weights']))}."
-    rest = "Smaller ones run too, faster and with more room. Models of the last two years are tried."
+    listed, first = found["options"], found["options"][0]
+    where, scenario = devices(first["scenario"]), first["scenario"]
+    headline = f"The largest that runs on {where} is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
+    fast = f"It writes {each_answer(first)}."
     columns = (FORMAT, EACH, LEFT)
-    caption = "What runs, the largest first"
+    caption = "What runs, the largest first: models of the last two years"
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
-    return verdict_html(True, headline, rest) + shown, f"{headline} {len(listed)} are listed."
+    return verdict_html(True, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
 
 
 def hardware(question: Any, found: Any) -> tuple[str, str]:
     """Return what a model needs, and which devices have it, the cheapest first."""
     listed = found["options"]
-    headline = f"The cheapest that serves is {fleet(listed[0])}."
+    prices = PURCHASE if question.get("limits", {}).get("buy") else RENT
+    spent = ", ".join(f"{money(listed[0], name)} {words}" for name, _, words in prices)
+    headline = f"The cheapest that serves is {fleet(listed[0])}: {spent}."
     rest = f"{needs(question, found)} {tight(listed[0])}".strip()
-    bought = bool(question.get("limits", {}).get("buy"))
-    price = money_column("To buy", "purchase") if bought else money_column("Rent, an hour", "rent_per_hour")
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
     )
-    columns = (FORMAT, EACH, LEFT, price)
+    columns = (*(money_column(heading, name) for name, heading, _ in prices), EACH, FORMAT, LEFT)
     shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     return verdict_html(True, headline, rest) + shown, f"{headline} {rest}"
 

@@ -16,10 +16,10 @@ from calc.calculators.rendering import (
 )
 from calc.calculators.sizes import size_binary, size_gib
 from calc.catalog import catalog
-from calc.measured_output.comparison import Compared, Figure, what_it_takes
-from calc.measured_output.corrections import corrections, mismatched
-from calc.measured_output.terms import BYTES, RATE, SECONDS, TERMS
-from calc.measured_output.training_run import TrainingRun, what_training_takes
+from calc.measured_run.comparison import Compared, Figure, what_it_takes
+from calc.measured_run.corrections import corrections, mismatched
+from calc.measured_run.terms import BYTES, RATE, SECONDS, TERMS
+from calc.measured_run.training_run import TrainingRun, what_training_takes
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 SHOWN = {BYTES: size_gib, RATE: show_tokens_per_s, SECONDS: show_seconds}

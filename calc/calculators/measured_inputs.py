@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from calc.calculators.inputs import Amount, Values, amount
 from calc.calculators.rendering import Report
 from calc.catalog import catalog
-from calc.measured_output.comparison import Figure, compared
-from calc.measured_output.terms import BYTES, SECONDS, TERMS, TRAINED, Reading
+from calc.measured_run.comparison import Figure, compared
+from calc.measured_run.terms import BYTES, SECONDS, TERMS, TRAINED, Reading
 from calc.units import GIB
 
 MEASURED = "Measured"

@@ -15,6 +15,7 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
+WORDED = ("Format", "Method")  # columns of words beside that of the names
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
 
 
@@ -60,6 +61,9 @@ def amount(figures: Any, name: str) -> float | None:
     return value
 
 
+ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
+
+
 def rate(option: Any) -> float | None:
     """Return the tokens a second of each sequence."""
     step = amount(option["speed"] or {}, "time_per_output_token_s")
@@ -79,8 +83,8 @@ def money(option: Any, name: str) -> str:
 
 
 def weights(option: Any) -> str:
-    """Return an option's number format of the weights, and what of these is in the host's memory."""
-    scenario, place = option["scenario"], ""
+    """Return an option's number format of the weights, how one comes by it, and what of it is in the host's memory."""
+    scenario, place = option["scenario"], ORIGINS.get((option["weights_from"] or {}).get("way", ""), "")
     if experts := scenario.get("experts_on_host"):
         place = f"experts of {show_count(experts)} layers on the host"
     elif layers := scenario.get("gpu_layers"):
@@ -156,7 +160,8 @@ def option_table(
         named = element("a", text(name(option)), href=href) if href else text(name(option))
         rows.append([f"{named} {start_button(option)}", *(cell(option) for _, cell in columns)])
     headings = (heading, *(words for words, _ in columns))
-    listed = table(headings, rows, caption=caption, words=(0, 1), class_="calc-parts calc-offers")
+    worded = [place for place, words in enumerate(headings) if words in (heading, *WORDED)]
+    listed = table(headings, rows, caption=caption, words=worded, class_="calc-parts calc-offers")
     return searched(listed, "options")
 
 

@@ -159,7 +159,7 @@ def compared(pinned: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     for entry in pinned:
         calculator = calculator_named(str(entry.get("calculator")))
         values = {str(name): str(value) for name, value in entry.get("fields", {}).items()}
-        found.append(Pinned(calculator, values, calculator.report(values)))
+        found.append(Pinned(calculator, values, calculator.answer(calculator.asked(values))))
     return side_by_side(found)
 
 

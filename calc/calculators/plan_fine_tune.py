@@ -30,14 +30,17 @@ from calc.calculators.planned import (
     taken_out,
 )
 from calc.calculators.rendering import Report, spoken
+from calc.calculators.training_inputs import FRAMEWORK
 from calc.units import show_seconds
 
 RANKS = (("cost", "Least rent"), ("speed", "Soonest done"), ("energy", "Least energy"), ("devices", "Fewest devices"))
+USUAL_FRAMEWORK = "trl"  # what the examples of most models' cards tune with
 METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full fine-tuning"))
 
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "qwen3-32b", kind="models"),
     Choice("method", "Method", "What is trained.", "", options=METHODS, empty="Each of them"),
+    FRAMEWORK._replace(default=USUAL_FRAMEWORK, topic="", empty="Not stated: any, of which little is sure"),
     Number("sequence_tokens", "Length of an example", "Tokens.", "2048", least=1, most=100_000_000),
     Number(
         "training_tokens",
@@ -110,8 +113,8 @@ def listed_ways(report: Report, root: str = ROOT) -> str:
     columns = (
         ("Method", method),
         ("Time", lambda option: ordered(run_seconds(option), lasts(option))),
-        LEFT,
         money_column("Rent of the run", "rent_per_run"),
+        LEFT,
         money_column("Rent, an hour", "rent_per_hour"),
     )
     caption = f"What trains {model_name(report['question'])}, best first of each method"
@@ -125,6 +128,7 @@ def render(report: Report) -> str:
 
 ASSUMPTIONS = [
     "Sharding, checkpointing and the micro-batch are looked for: of what surely fits the fastest is taken.",
+    "What the framework does by itself decides most of the memory: without one it may be what any of them does.",
     "Times are typical ones of a run without breaks; each name leads to its memory, part by part.",
     "Rent is that of the run alone: loading, trying and failing come on top.",
 ]

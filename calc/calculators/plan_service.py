@@ -164,11 +164,11 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     spent, field = paid(report)
     columns = (
-        FORMAT,
         EACH,
-        LEFT,
         money_column("Rent of a month", "rent_per_month"),
         money_column("To buy", "purchase"),
+        FORMAT,
+        LEFT,
         POWER,
     )
     caption = f"What serves {model_name(report['question'])} to all, best first"

@@ -91,7 +91,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 def answer(report: Report) -> str:
     """Return the answer's HTML."""
-    return render(report, fine_tuning=False)
+    return render(report, INPUTS, fine_tuning=False)
 
 
 CALCULATOR = Calculator(

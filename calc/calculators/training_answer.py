@@ -1,7 +1,15 @@
 """The answer of both training calculators: verdict, phases, parts, and the repairs or the room."""
 
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import cast
+
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
+from calc.calculators.inputs import Input, Values
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import (
     Report,
@@ -16,7 +24,7 @@ from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
 from calc.catalog import catalog
-from calc.training.changes import PRICES, QUALITY
+from calc.training.changes import PRICES, QUALITY, Change
 from calc.training.reading import read_training
 from calc.training.repairs import Repair, repairs, room, together
 from calc.units import show_count
@@ -97,35 +105,64 @@ def phases_html(report: Report) -> str:
     return element("div", title + element("ul", rows, class_="calc-phase-list"), class_="calc-bars calc-phases")
 
 
-def repairs_html(report: Report, fine_tuning: bool) -> str:
-    """Return what would make it fit, cheapest first, or what else would fit."""
+def repairs_html(report: Report, known: Collection[str], fine_tuning: bool) -> str:
+    """Return what would make it fit, cheapest first, or what else would fit; `known` are the fields of the form."""
     scenario = asked_for(report)
     if report["memory"]["fits"]:
         return room_html(scenario, report)
     single = repairs(scenario, fine_tuning=fine_tuning)
     html = ""
     if single:
-        html += repair_list("Each of these alone makes it fit, cheapest first:", single)
+        html += repair_list("Each of these alone makes it fit, cheapest first:", single, known)
     if not any(repair.change.level < QUALITY for repair in single):
         several = together(scenario, fine_tuning=fine_tuning)
         if several and (not single or all(repair.change.level < QUALITY for repair in several)):
-            html += repair_list("These together make it fit:", several)
+            html += repair_list("These together make it fit:", several, known, at_once=True)
     if not html:
         html = element("p", "No change that this calculator knows makes it fit on these devices.")
     return html + needs_html(report)
 
 
-def repair_list(title: str, found: list[Repair]) -> str:
-    """Return repairs as a ranked list: what to change, what it saves and leaves, and its price in words."""
+def repair_list(title: str, found: list[Repair], known: Collection[str], *, at_once: bool = False) -> str:
+    """Return repairs as a ranked list: what to change, what it saves and leaves, and its price in words.
+
+    A page lets its reader take each with a press, or all of them `at_once`.
+    """
     items = ""
-    for repair in found:
+    taken = [taken_by(repair.change, known) for repair in found]
+    every = reduce(or_, (one for one in taken if one)) if at_once and all(taken) else None
+    for repair, one in zip(found, taken, strict=True):
         change = repair.change
         host = f" Takes {size_gib(repair.host_bytes)} of host memory." if repair.host_bytes else ""
         effect = f"saves {size_gib(repair.saved_bytes)}, then {size_gib(repair.device_bytes)} are needed."
         price = element("em", f"Costs {PRICES[change.level]}.") + f" {text(change.price + host)}"
-        items += element("li", f"{element('strong', text(change.what))}: {effect} {price}")
-    heading = element("p", element("strong", text(title)))
-    return element("div", heading + element("ol", items), class_="calc-repairs")
+        items += element("li", f"{said(change.what, None if at_once else one)}: {effect} {price}")
+    return element("div", element("p", said(title, every)) + element("ol", items), class_="calc-repairs")
+
+
+def said(words: str, fields: Values | None) -> str:
+    """Return words that stand out, with the fields of the form that a press on them sets."""
+    return element("strong", text(words), data_change=json.dumps(fields) if fields else None)
+
+
+def taken_by(change: Change, known: Collection[str]) -> Values | None:
+    """Return what a change sets in a form with these fields, None where the form has no field for a part of it."""
+    fields = dict(change.fields)
+    degrees = cast("Mapping[str, int]", fields.pop("parallelism", {}))
+    count = fields.pop("accelerators", None)
+    if "data" in known:
+        fields |= degrees
+    elif degrees:
+        if math.prod(degrees.values()) != degrees["data"]:
+            return None
+        fields["accelerators"] = count
+    if isinstance(offload := fields.get("offload"), list):
+        if len(offload) > 1:
+            return None
+        (fields["offload"],) = offload
+    if any(value is not None and name not in known for name, value in fields.items()):
+        return None
+    return {name: "" if value is None else str(value) for name, value in fields.items() if name in known}
 
 
 def room_html(scenario: dict[str, object], report: Report) -> str:
@@ -183,10 +220,11 @@ def assumptions(report: Report) -> list[str]:
     ]
 
 
-def render(report: Report, fine_tuning: bool) -> str:
-    """Return the answer's HTML."""
+def render(report: Report, inputs: Sequence[Input], fine_tuning: bool) -> str:
+    """Return the answer's HTML to a form with these inputs."""
     bars = bars_html(report) + phases_html(report)
-    facts = repairs_html(report, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
+    known = {field.name for field in inputs}
+    facts = repairs_html(report, known, fine_tuning) + figures_html(report) + parts_html(report) + speed_html(report)
     facts += start_html(report) if fine_tuning else ""  # what starts it tunes models that are there
     line = verdict(report)
     return answer_html(line, report, bars=bars, facts=facts, assumptions=assumptions(report))

@@ -117,12 +117,12 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     spent, field = paid(report)
     columns = (
-        FORMAT,
         EACH,
-        LEFT,
         money_column("Rent, an hour", "rent_per_hour"),
-        money_column("Rent, million tokens", "per_million_output_tokens"),
         money_column("To buy", "purchase"),
+        FORMAT,
+        LEFT,
+        money_column("Rent, million tokens", "per_million_output_tokens"),
         POWER,
     )
     caption = f"What serves {model_name(report['question'])}, best first"

@@ -26,12 +26,17 @@ from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 from calc.units import show_large_count
 
-KINDS = (("text", "Models that write"), ("encoder", "Models that read: embeddings, classes"))
+KINDS = (
+    ("text", "Models that write"),
+    ("task", "Models for one task: speech, pages, translation"),
+    ("encoder", "Models that read: embeddings, classes"),
+)
 RANKS = (
     ("size", "Largest"),
     ("speed", "Tokens written a second"),
     ("margin", "Most memory left"),
 )
+FIRST = {"size": "the largest", "speed": "the fastest", "margin": "what leaves most memory"}
 BILLION = 10**9
 
 INPUTS = (
@@ -122,9 +127,9 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     name, bits = model_of(first), format_words(first["scenario"].get("weights", "published"))
     if "model" in report["question"]:
         return True, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader."
-    words = dict(RANKS)[report["question"]["rank_by"]].lower()
-    found = f"{len(listed)} models that run on {place}, best first by: {words}."
-    return True, found, f"The first is {name} in {bits}, {each_answer(first)}."
+    rank = report["question"]["rank_by"]
+    count = "One model runs" if len(listed) == 1 else f"{len(listed)} models run"
+    return True, f"{count} on {place}, {FIRST[rank]} first.", f"The first is {name} in {bits}, {each_answer(first)}."
 
 
 def size(option: Report) -> str:

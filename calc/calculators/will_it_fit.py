@@ -1,5 +1,7 @@
 """Will it fit: a model in a number format, with its cache, on a number of devices."""
 
+from collections.abc import Mapping
+
 from calc.calculators import hosting, several
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import (
@@ -33,6 +35,7 @@ from calc.calculators.starting import start_html
 from calc.catalog import catalog
 from calc.units import show_count
 
+TIMED = ("adapters_served", "cache_offload", "speculation")  # whose warnings and facts speak of time
 BASES = {"driver": "as its driver reports", "program": "of its memory, what a program gets"}
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.1-8b", kind="models"),
@@ -175,6 +178,11 @@ def render(report: Report) -> str:
     return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
 
 
+def timed(asked: Mapping[str, object]) -> bool:
+    """Return whether an answer says anything of time: most are about memory alone, and a third of the work less."""
+    return isinstance(asked.get("accelerator"), list) or any(name in asked for name in TIMED)
+
+
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     memory = report["memory"]
@@ -196,4 +204,5 @@ CALCULATOR = Calculator(
     status=spoken(verdict),
     headings=("Engine", "Used on each GPU", "Mathematics alone", "It has", "Answer"),
     row=row,
+    timed=timed,
 )

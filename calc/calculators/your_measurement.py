@@ -16,8 +16,8 @@ from calc.calculators.measured_inputs import (
 )
 from calc.calculators.rendering import Report, spoken
 from calc.calculators.serving_inputs import cache_formats
-from calc.measured_output.comparison import Run
-from calc.measured_output.terms import SERVED, Reading
+from calc.measured_run.comparison import Run
+from calc.measured_run.terms import SERVED, Reading
 from calc.service.traffic import MOST_REQUESTS
 
 LENGTHS, ENGINE = "Lengths", "Engine"

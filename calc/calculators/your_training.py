@@ -15,8 +15,8 @@ from calc.calculators.measured_inputs import (
     set_beside,
 )
 from calc.calculators.rendering import Report, spoken
-from calc.measured_output.terms import TRAINED
-from calc.measured_output.training_run import TrainingRun, training_figures
+from calc.measured_run.terms import TRAINED
+from calc.measured_run.training_run import TrainingRun, training_figures
 
 INPUTS: tuple[Input, ...] = (*fine_tune.INPUTS, *measured_inputs(TRAINED))
 NAMES = {field.name for field in INPUTS}

@@ -1,7 +1,7 @@
 """The catalogue of facts: accelerators, machines, links, prices, models, number formats and their sources.
 
 `catalog()` loads it once. In the repository it is read from the TOML files under `data/`, and kept as checked JSON
-until they are edited; a built copy of the package carries that JSON, which a browser reads without a TOML parser.
+until they are edited; a built copy of the package carries them packed, which a browser reads without a parser.
 """
 
 import json
@@ -32,7 +32,7 @@ def built_tables() -> bytes | None:
     """Return the tables that a built copy of the package carries, maybe in an archive; None in the repository."""
     loader = __spec__.loader if __spec__ else None
     try:
-        return loader.get_data(str(DATA / "catalog.json"))  # type: ignore[union-attr,no-any-return]
+        return loader.get_data(str(DATA / "catalog.marshal"))  # type: ignore[union-attr,no-any-return]
     except OSError:
         return None
 
@@ -53,8 +53,8 @@ def reload() -> Catalog:
     return catalog()
 
 
-def snapshot(root: Path = DATA) -> str:
-    """Return the checked catalogue as text, for a built copy of the package."""
+def snapshot(root: Path = DATA) -> bytes:
+    """Return the checked catalogue, packed for a built copy of the package."""
     from calc.catalog.checking.loader import read_tables
 
     tables = read_tables(root)

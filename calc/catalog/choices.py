@@ -7,6 +7,23 @@ AVAILABILITY = ("announced", "sold", "rented", "used", "modified")
 # Who rents devices out: clouds that do little else, those that sell everything, places where others offer theirs. A
 # rent is that of the first which has the device.
 MARKETS = ("specialist", "large cloud", "marketplace")
+# What models are made for that write no answers to questions: to hear or speak, to translate, shorten, read pages, tell
+# what is in a picture, find texts, foresee series, write proteins, or prompts for pictures, judge what is safe, test
+# programs, draft for larger ones.
+MADE_FOR = (
+    "speech",
+    "translation",
+    "summaries",
+    "documents",
+    "captions",
+    "embeddings",
+    "forecasts",
+    "proteins",
+    "prompts",
+    "safety",
+    "tests",
+    "drafts",
+)
 PRICE_STALE_DAYS = 120
 # Keys of configs that say how many tokens a model has places for, the usual ones first.
 POSITIONS = (

@@ -6,17 +6,15 @@ from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.launchers import Launcher
-from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Recipe
+from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
-from calc.memory.published_formats import published_format
 from calc.performance.fabric import joined
 from calc.scenario.fields import PUBLISHED
-from calc.scenario.model import known_architecture
+from calc.service.checkpoints import AS_LOADED, AS_PUBLISHED, SIXTEEN_BIT, origin, published_in
 
 ALL_LAYERS = "999"  # more than any model has: llama.cpp counts the head too
 PLAIN_CACHE = ("bf16", "fp16")
-SIXTEEN_BIT = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
 APART = "attention_apart"  # the choice that ranks attend to sequences of their own
@@ -178,7 +176,7 @@ def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> 
     if filled["attention"] == "flash":
         yield "flash", "on"
     if filled["parallelism"]["tensor"] > 1:
-        yield "split", "row"
+        yield "split", "tensor"  # by rows it is no longer
     elif filled["parallelism"]["pipeline"] > 1:
         yield "split", "layer"
     if scenario.get("experts_on_host"):
@@ -198,35 +196,18 @@ def weights_of(filled: Mapping[str, Any], facts: Catalog, launcher: Launcher) ->
         folder = f"{FOLDER}/model"
         return folder, None, [own_weights(folder, "the model of the config", weights)]
     model = facts.model(name)
-    plain = name if "/" in name else model.repositories[0] if model.repositories else f"{FOLDER}/{model.id}"
-    own = published_format(model.config, known_architecture(facts, model.id), facts.number_format)
-    base = own.base.id if isinstance(own, Recipe) else own.id
+    found = origin(name=name, weights=weights, engine=launcher.id, facts=facts)
+    if found.repository or found.way == AS_PUBLISHED:
+        place = found.repository or f"{FOLDER}/{model.id}"
+        return place, weights if found.way == AS_LOADED else None, []
     if launcher.id == "llama.cpp":
-        named = base if weights == PUBLISHED else weights
+        named = next(iter(published_in(model, facts)), "bf16") if weights == PUBLISHED else weights
         form = facts.weights_format(named) if isinstance(named, str) and named not in SIXTEEN_BIT else None
         shown = form.name.replace(" ", "_") if isinstance(form, Mixture | NumberFormat) else "BF16"
         file = f"{FOLDER}/{model.id}-{shown}.gguf"
         return file, None, [own_weights(file, model.name, shown)]
-    if weights in (PUBLISHED, base) or (weights in SIXTEEN_BIT and base in SIXTEEN_BIT):
-        return plain, None, []
-    for repository, said in model.published.items():
-        other = published_format({**model.config, **said}, known_architecture(facts, model.id), facts.number_format)
-        if (other.base.id if isinstance(other, Recipe) else other.id) == weights:
-            return repository, None, []
-    named = [flag.values or {} for flag in launcher.flags if flag.of == "loading"]
-    if (
-        isinstance(weights, str)
-        and base in SIXTEEN_BIT
-        and (weights in (named[0] if named else {}) or converts(launcher, weights))
-    ):
-        return plain, weights, []
     folder = f"{FOLDER}/{model.id}-{weights if isinstance(weights, str) else 'quantized'}"
     return folder, None, [own_weights(folder, model.name, weights)]
-
-
-def converts(launcher: Launcher, weights: str) -> bool:
-    """Return whether a program of files, not flags, brings weights to a format as it loads."""
-    return launcher.id == "transformers" and weights in ("nf4", "nf4-dq", "int8")
 
 
 def own_weights(place: str, model: str, weights: object) -> Warn:

@@ -3,7 +3,7 @@
 import re
 
 from calc.lines.reader import Reader
-from calc.lines.wording import FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
+from calc.lines.wording import CHEAPEST, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
 
 TRAINED = ("training", "duration", "deadline", "longest")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
@@ -34,7 +34,9 @@ def asks(reader: Reader) -> str | None:
     wants = [str(want.value) for want in reader.wants]
     wants += ["speed" for amount in reader.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
     if trains(reader):
-        if reader.value("accelerators") is None and any(amount.field == "days" for amount in reader.amounts):
+        timely = any(amount.field == "days" for amount in reader.amounts)
+        cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
+        if reader.value("accelerators") is None and (timely or cheap):
             return needing(reader, "deadline")
         if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
             return needing(reader, "longest", device=True)

@@ -230,6 +230,7 @@ RULES: tuple[Rule, ...] = (
         r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
         lambda match: f"{match[1]}x{match[2]}",
     ),
+    ("rents", r"\b(?:per|an?|each)\s+month\b|\bmonthly\b", said(True)),  # of what else, an amount before has taken
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
     # What is served beside the model, and what drafts its tokens.

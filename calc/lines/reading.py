@@ -212,7 +212,7 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
 
 
 def finished(reader: Reader) -> dict[str, object]:
-    """Return the question of the planner after devices that end a training run in time."""
+    """Return the question of the planner after devices that end a training run, in time or for the least money."""
     question = {"want": "hardware", "workload": "training", **said(reader, RUN), "need": said(reader, ("days",))}
     anew = is_anew(reader)
     if anew and "method" not in question:

@@ -7,6 +7,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
+from calc.planner.wanted import chosen_models
 from calc.planning.support import format_of_bits, is_served, place_of
 from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
@@ -123,5 +124,5 @@ def recent() -> list[str]:
     year, month = facts.version.split("-")[:2]
     since = f"{int(year) - YEARS}-{month}"
     entries = facts.entries("models").items()
-    listed = [name for name, entry in entries if str(entry["released"]) >= since]
-    return [name for name in listed if known_architecture(facts, name).writes]
+    listed = {name for name, entry in entries if str(entry["released"]) >= since}
+    return [str(name) for name in chosen_models({}, facts) if name in listed]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.measured_output.names import count_of, described_model, device_fields, file_model, file_type
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.units import GIB, MIB
 
 TEST = re.compile(r"(pp|tg)\s?(\d+)(?:\s*@\s*d(\d+))?$")

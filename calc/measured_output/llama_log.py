@@ -5,7 +5,7 @@ import re
 from calc.catalog import Catalog
 from calc.measured_output.llama_bench import DEVICES
 from calc.measured_output.names import count_of, described_model, device_fields, file_model, file_type
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.units import MIB
 
 WHAT = "a log of llama.cpp"

@@ -3,7 +3,7 @@
 import re
 
 from calc.catalog import Catalog
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.units import GIB, KIB, MIB, TIB
 
 WHAT = "torch.cuda.memory_summary"

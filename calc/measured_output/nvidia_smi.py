@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.measured_output.names import device_fields
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.units import MIB
 
 WHAT = "nvidia-smi"

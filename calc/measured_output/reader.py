@@ -11,7 +11,7 @@ from calc.measured_output import (
     training_log,
     vllm_log,
 )
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 
 KINDS = (llama_bench, serving_benchmark, vllm_log, llama_log, training_log, memory_summary, nvidia_smi)
 KNOWN = ", ".join(kind.WHAT for kind in KINDS)

@@ -5,7 +5,7 @@ import re
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.measured_output.names import model_fields
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.service.traffic import MOST_REQUESTS
 
 WHAT = "a serving benchmark"

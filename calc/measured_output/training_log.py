@@ -4,7 +4,7 @@ import re
 
 from calc.catalog import Catalog
 from calc.measured_output.names import device_fields
-from calc.measured_output.terms import Reading
+from calc.measured_run.terms import Reading
 from calc.units import GIB, MIB
 
 WHAT = "the log of a training run"

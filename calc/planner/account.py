@@ -9,7 +9,7 @@ from calc.catalog.records import Price
 from calc.errors import ScenarioError
 from calc.planner.devices import Devices
 from calc.planner.need import Need
-from calc.planning.cost import MILLION, Paid, newest_electricity, newest_purchase, price_of, rent_of
+from calc.planning.cost import MILLION, Paid, newest_electricity, price_of, purchase_today, rent_of
 from calc.planning.ownership import HOURS_A_YEAR, Purse, Use, break_even_busy_hours, owned_per_busy_hour, site_kwh
 
 FIELDS = ("pue", "grid", "life_years", "resale_share", "purchase_price", "hosted_price", "hosted_output_price")
@@ -72,14 +72,18 @@ class Ledger(NamedTuple):
             return self.account.pue
         return self.facts.coefficient("pue").value if self.fleet.accelerator.segment in CENTRES else 1.0
 
-    def energy(self, per_million: float | None) -> Answer:
-        """Return power and energy at the limit of the boards, with the site's, and what they emit."""
+    def energy(self, per_million: float | None, *, writes: bool = True) -> Answer:
+        """Return power and energy at the limit of the boards, with the site's, and what they emit.
+
+        What a million tokens take is that of tokens written, or read by a model that writes none.
+        """
         watts, hours = self.fleet.power_w, self.need.hours_a_month
         month = None if watts is None else site_kwh(watts=watts, hours=hours, pue=self.pue)
         grid = self.account.grid
         return {
             "power_w": watts,
-            "kwh_per_million_output_tokens": per_million,
+            "kwh_per_million_output_tokens": per_million if writes else None,
+            "kwh_per_million_input_tokens": None if writes else per_million,
             "pue": self.pue,
             "kwh_per_month": month,
             "grid": {"name": grid.name, "grams_per_kwh": grid.grams_per_kwh, "year": grid.year, "source": grid.source},
@@ -93,7 +97,7 @@ class Ledger(NamedTuple):
             return {"rent": None, "purchase": None}
         return {
             "rent": rent_of(self.facts, device, own_rent),
-            "purchase": price_of(newest_purchase(self.facts, device), self.account.purchase_price),
+            "purchase": price_of(purchase_today(self.facts, device), self.account.purchase_price),
         }
 
     def money(self, *, own_rent: float | None, own_tariff: float | None) -> Answer:

@@ -5,19 +5,20 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
-from calc.catalog import catalog
+from calc.catalog import Catalog, catalog
 from calc.derivation import INFO, Warn
 from calc.planner.account import Ledger
 from calc.planner.account_working import account_steps
 from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.need import Share
-from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second
+from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
 from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
 from calc.planning.cost import MILLION
+from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_number
 
 Answer = dict[str, object]
@@ -71,7 +72,10 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
     if question.trains:
         money, energy = ledger.run(option.report, own_rent=own_price(question, "price_per_hour"))
     else:
-        money, energy = cost(question, option.report, ledger), ledger.energy(energy_of(option))
+        money, energy = (
+            cost(question, option.report, ledger),
+            ledger.energy(energy_of(option), writes=writes(option.typical)),
+        )
     return {
         "scenario": scenario_of(option),
         "replicas": replicas,
@@ -80,6 +84,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
         "surer": {"sequence_tokens" if question.trains else "context_tokens": tokens} if tokens else None,
+        "weights_from": weights_from(option, search.facts),
         "speed": option.report["speed"],
         "cost": money,
         "energy": energy,
@@ -88,6 +93,15 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         else account_steps(ledger, load=given, replicas=replicas, cost=money, energy=energy),
         "why": why(question, search, option, tokens),
     }
+
+
+def weights_from(option: Option, facts: Catalog) -> Answer | None:
+    """Return where the weights come from; None of what is trained, or of a model that brings its own config."""
+    asked = scenario_of(option)
+    name, engine = asked["model"], asked.get("engine", "none")
+    if not isinstance(name, str) or engine == "none":
+        return None
+    return origin(name=name, weights=asked.get("weights"), engine=str(engine), facts=facts)._asdict()
 
 
 def scenario_of(option: Option) -> dict[str, object]:
@@ -130,13 +144,14 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
         "devices": ("devices", devices.number, ""),
         "size": ("parameters", report["model"]["parameters_total"], ""),
         "margin": ("bytes left", option.spare_bytes, "B"),
-        "energy": ("energy of a million output tokens", energy_of(option), "kWh"),
     }
-    spread, writes = question.need.mean_rate is not None, "decode_tokens_per_s" in option.typical
+    spread, answers = question.need.mean_rate is not None, writes(option.typical)
+    tokens = "output tokens" if answers else "tokens read"
+    known["energy"] = (f"energy of a million {tokens}", energy_of(option), "kWh")
     written = "tokens a second of each answer" if spread else "decode tokens per s"
     read = "passes a second" if spread else "texts a second"
-    known["speed"] = (written if writes else read, rate_of(question.need, option.candidate, option.typical), "/s")
-    known["latency"] = ("time per output token s" if writes else "time of a pass s", time_of(option.typical), "s")
+    known["speed"] = (written if answers else read, rate_of(question.need, option.candidate, option.typical), "/s")
+    known["latency"] = ("time per output token s" if answers else "time of a pass s", time_of(option.typical), "s")
     if question.trains:
         known |= trained(question, option, devices)
     words, value, unit = known[question.rank_by]
@@ -197,4 +212,12 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
         message = "options whose price is in no source come last"
         found.append(Warn("price-not-known", message, "rank_by", INFO))
+    if question.limits.buys and any(stands_in_a_computer(option) for option in options):
+        message = "prices are those of the devices alone, without the computers that they stand in"
+        found.append(Warn("devices-alone", message, "limits.buy", INFO))
     return [warning.as_dict() for warning in found]
+
+
+def stands_in_a_computer(option: Option) -> bool:
+    """Return whether devices are cards or modules of a computer, and not one themselves."""
+    return option.candidate.devices.accelerator.segment != "soc"

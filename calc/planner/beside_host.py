@@ -35,9 +35,10 @@ def is_beside(question: Question, accelerator: Accelerator, engine: str) -> bool
     )
 
 
-def memory_of(question: Question, accelerator: Accelerator, facts: Catalog) -> int:
-    """Return the bytes of the host's memory."""
-    host = stated_host(question.have["host"], lambda: usual_processor(facts, accelerator, 0), facts)[0]
+def memory_of(question: Question, facts: Catalog) -> int:
+    """Return the bytes of the memory that a question gives the host of its devices."""
+    device = facts.accelerator(str(question.have["accelerator"]))
+    host = stated_host(question.have["host"], lambda: usual_processor(facts, device, 0), facts)[0]
     return host.memory_bytes or 0
 
 

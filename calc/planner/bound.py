@@ -8,18 +8,27 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
-from calc.planning.support import place_of
-from calc.question import Asked, read_asked
-from calc.scenario.fields import OF_HOST
+from calc.planning.support import first_engine, format_names
+from calc.question import Asked, Question, read_asked, read_placement, read_question
+from calc.scenario.fields import OF_HOST, USUAL
 from calc.scenario.formats import chosen_weights
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader, read_tokens
 
 NOTHING = Least(0, 0)
-READ = frozenset(("speculation", "arrivals", "concurrency"))  # fields with which a scenario has to be read
+# Fields with which a scenario has to be read: what drafts, what comes, and what its engine may depend on.
+READ = frozenset(("speculation", "arrivals", "concurrency", "kv_cache", "kv_cache_v"))
 PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
+
+
+class Named(NamedTuple):
+    """What the names of a model and of a number format say."""
+
+    least: Least
+    formats: tuple[str, ...]  # as facts on engines name them
+    family: str
 
 
 class Bound(NamedTuple):
@@ -32,6 +41,8 @@ class Bound(NamedTuple):
     given: int | None = (
         None  # sequences of a scenario that was not read, as its model and format say all that is needed
     )
+    stages: int = 1  # of devices that a token passes one after the other, as far as they are counted in step_s
+    read: tuple[Reader, Asked] | None = None  # what is asked of any devices of the kind, as it was read
 
     @property
     def sequences(self) -> float:
@@ -72,7 +83,8 @@ class Bounds:
         self.read = dict[tuple[object, ...], Bound]()
         known = facts.derived.setdefault("least of models", {})
         assert isinstance(known, dict)
-        self.known: dict[tuple[str, str], Least | None] = known  # by the names of model and format
+        self.known: dict[tuple[str, str], Named | None] = known  # by the names of model and format
+        self.splitting = {engine.id for engine in facts.engines() if engine.splits_layers}
         self.lengths = dict[str, int]()
 
     def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
@@ -93,20 +105,49 @@ class Bounds:
 
     def of(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return what a scenario needs at least: the weights, and the time to read them and for what a step begins."""
-        place = place_of(candidate.devices.accelerator)
+        place = candidate.devices.place
         key = (place, bool(candidate.devices.unlike), alike(scenario))
         if key not in self.read:
             self.read[key] = needed(scenario)
         bound = self.read[key]
-        return bound._replace(step_s=bound.least.read * candidate.devices.seconds_each_byte / bound.written)
+        engine = bound.asked.engine if bound.asked else None
+        stages = self.stages(candidate, scenario, engine.id if engine else "")
+        step_s = stages * bound.least.read * candidate.devices.seconds_each_byte / bound.written
+        return bound._replace(step_s=step_s, stages=stages)
+
+    def stages(self, candidate: Candidate, scenario: Mapping[str, object], engine: str) -> int:
+        """Return how many devices each token passes one after the other, under engines that give each whole layers."""
+        whole = engine in self.splitting and "parallelism" not in scenario and not candidate.devices.unlike
+        return candidate.devices.number if whole else 1
+
+    def question(self, candidate: Candidate) -> Question:
+        """Return a candidate's first scenario, of which all that devices of a kind are asked is read once.
+
+        Raises ScenarioError for a scenario that is wrong.
+        """
+        known = None if candidate.devices.unlike else self.of(candidate, candidate.scenario).read
+        if known is None:
+            return read_question(candidate.scenario)
+        reader, asked = known
+        return read_placement(reader.on(candidate.scenario), asked)
 
     def quick(self, candidate: Candidate, scenario: Mapping[str, object]) -> Bound:
         """Return the same, by the names of model and format alone where these say it."""
-        known, sequences = self.least(scenario), scenario.get("sequences", 1)
+        known, sequences = self.named(scenario), scenario.get("sequences", 1)
         has_to_be_read = shared_with_host(scenario) or not READ.isdisjoint(scenario)
         if known is None or type(sequences) is not int or has_to_be_read:
             return self.of(candidate, scenario)
-        return Bound(None, known, known.read * candidate.devices.seconds_each_byte, given=sequences)
+        stages = self.stages(candidate, scenario, self.engine(candidate, scenario, known))
+        step_s = stages * known.least.read * candidate.devices.seconds_each_byte
+        return Bound(None, known.least, step_s, given=sequences, stages=stages)
+
+    def engine(self, candidate: Candidate, scenario: Mapping[str, object], known: Named) -> str:
+        """Return the engine of a scenario; empty where none is known to run it."""
+        name, place = scenario.get("engine"), candidate.devices.place
+        if name != USUAL or place is None:
+            return str(name)
+        found = first_engine(facts=self.facts, place=place, formats=known.formats, family=known.family, caches=())
+        return found or ""
 
     def own(self, candidate: Candidate) -> Own:
         """Return what the sequences of a candidate need at least of its devices, in whatever format its weights are."""
@@ -121,11 +162,11 @@ class Bounds:
 
         Layers may stand in the host's memory, and FP32 is halved by some engines.
         """
-        known = None if shared_with_host(scenario) else self.least(scenario)
-        return known.held if known else 0
+        known = None if shared_with_host(scenario) else self.named(scenario)
+        return known.least.held if known else 0
 
-    def least(self, scenario: Mapping[str, object]) -> Least | None:
-        """Return what a model and a format that are named need; None where more has to be read to know it."""
+    def named(self, scenario: Mapping[str, object]) -> Named | None:
+        """Return what a model and a format say that are named; None where more has to be read to know it."""
         model, weights = scenario.get("model"), scenario.get("weights")
         if not isinstance(model, str) or weights is None:
             return None
@@ -134,7 +175,11 @@ class Bounds:
             read = read_model(model, self.facts)
             stored = None if read.said is not None else chosen_weights(weights, read, self.facts)[0]
             halved = stored is not None and stored.id == "fp32"
-            self.known[key] = None if stored is None or halved else least(read.architecture, stored)
+            self.known[key] = (
+                None
+                if stored is None or halved
+                else Named(least(read.architecture, stored), tuple(format_names(stored)), read.architecture.family)
+            )
         return self.known[key]
 
 
@@ -154,13 +199,15 @@ def longest_of(model: object, facts: Catalog) -> int | None:
 def needed(scenario: Mapping[str, object]) -> Bound:
     """Return what a scenario asks, and what that needs at least of any devices."""
     try:
-        asked = read_asked(Reader(scenario))
+        reader = Reader(scenario)
+        read = reader, read_asked(reader)
     except ScenarioError:
         return Bound(None, NOTHING, 0.0)
-    sequences = scenario.get("sequences", 1)
+    asked, sequences = read[1], scenario.get("sequences", 1)
     many = sequences if isinstance(sequences, int) else 10**7
     asked = asked._replace(demand=asked.demand._replace(sequences=many))
     if asked.placement.on_host and not asked.placement.alone:  # what stands in the host's memory is not the device's
-        return Bound(asked, NOTHING, 0.0)
+        return Bound(asked, NOTHING, 0.0, read=read)
     written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)
-    return Bound(asked, least(asked.demand.architecture, asked.demand.weights), 0.0, written)
+    known = least(asked.demand.architecture, asked.demand.weights)
+    return Bound(asked, known, 0.0, written, read=read)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.planner.devices import Devices
 from calc.planner.need import Share
-from calc.planning.support import known_on, place_of
+from calc.planning.support import known_on
 
 LAST = 10**9  # in the order of what is tried: what devices hold alone is faster
 
@@ -78,4 +78,4 @@ def named_engine(candidate: Candidate, facts: Catalog) -> str:
 def doubted(candidate: Candidate, facts: Catalog) -> bool:
     """Return whether nobody says that the engine runs on the device: such options come after all others."""
     engine = named_engine(candidate, facts)
-    return bool(engine) and not known_on(facts=facts, engine=engine, place=place_of(candidate.devices.accelerator))
+    return bool(engine) and not known_on(facts=facts, engine=engine, place=candidate.devices.place)

@@ -12,7 +12,7 @@ from calc.planner.beside_host import is_beside
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
 from calc.planner.question import Question, own_price
-from calc.planning.cost import LOWEST, newest_purchase, newest_rent
+from calc.planning.cost import LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
 from calc.planning.layout import apart_layouts, tensor_degrees
 from calc.planning.support import place_of, runs_on, sold_in_multiples
 from calc.question import read_asked
@@ -21,6 +21,7 @@ from calc.scenario.fields import HOST_ENGINE, PUBLISHED, SHARING_ENGINES, USUAL
 from calc.scenario.layout import named_count
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
+from calc.service.checkpoints import quantised
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
 OWN_COUNTS = tuple(
@@ -30,8 +31,8 @@ MACHINE = 8  # devices: beyond one those of a training run are rented by the mac
 CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
-SOLD, RENTED, MODIFIED = "sold", "rented", "modified"
-LAUNCH = "launch"  # a price of the day on which a device came out, of one that no shop has any more
+AWQ = "awq"  # what servers' engines go down to
+RENTED, MODIFIED = "rented", "modified"
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
 
@@ -56,9 +57,7 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                 for engine, formats in found:
                     base = {**asked, "engine": engine}
                     for divided in (*attended_apart(question, facts, several, architecture, engine=engine), {}):
-                        scenarios = tuple(
-                            {**base, **divided, "model": model, "weights": weights} for weights in formats
-                        )
+                        scenarios = tuple({**base, **divided, **way} for way in stored(model, formats, facts))
                         beside = {**base, **split[engine], "model": model} if split[engine] else None
                         yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
                         order += 1
@@ -230,7 +229,7 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
     own, name = own_price(question, "price_per_hour"), f"paid {accelerator.id}"
     known = facts.derived.get(name)
     if not isinstance(known, tuple):
-        rent, price = newest_rent(facts, accelerator), newest_purchase(facts, accelerator)
+        rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
         lowest = rent is not None and rent.kind == LOWEST
         known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
     return Devices(
@@ -260,6 +259,20 @@ def formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[obje
         asked = [facts.engine(engine)]
     names = [name for record in asked for name in record.formats if bits(facts, name) >= FEWEST_BITS]
     return (PUBLISHED, *dict.fromkeys(names))
+
+
+def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterator[dict[str, object]]:
+    """Iterate over a model in each of the formats; before AWQ come repositories that hold it in four bits otherwise.
+
+    They can be had as they are, and of AWQ it may be that nobody has made it.
+    """
+    for weights in formats:
+        if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
+            held = quantised(facts.model(model), facts)
+            for name, repository in held.items() if AWQ not in held else ():
+                if bits(facts, name) == FEWEST_BITS:
+                    yield {"model": repository, "weights": PUBLISHED}
+        yield {"model": model, "weights": weights}
 
 
 def bits(facts: Catalog, name: str) -> float:

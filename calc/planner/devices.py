@@ -1,14 +1,16 @@
 """Devices that a scenario runs on, with what they cost, draw and can do at most."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator
+from calc.planning.support import Place, place_of
 
 RATES = ("bf16", "fp16", "fp8", "fp4", "int8")
 
 
-class Devices(NamedTuple):
-    """So many of a kind, or some that are not alike, with what they cost; None where nobody says."""
+class Counted(NamedTuple):
+    """So many devices of a kind, or some that are not alike, with what they cost; None where nobody says."""
 
     accelerator: Accelerator  # of those that are not alike the first
     number: int
@@ -16,6 +18,10 @@ class Devices(NamedTuple):
     purchase: float | None
     unlike: tuple[Accelerator, ...] = ()  # each of them, where they are not alike
     rents_one: bool = False  # nobody says what several cost that stand in one machine
+
+
+class Devices(Counted):
+    """The same, with what follows from it, which a search asks for again and again."""
 
     def times(self, number: int) -> "Devices":
         """Return so many times as many."""
@@ -41,7 +47,12 @@ class Devices(NamedTuple):
         known = [value for device in self.unlike if (value := device.quantity(name))]
         return sum(known) if len(known) == len(self.unlike) else None
 
-    @property
+    @cached_property
+    def place(self) -> Place | None:
+        """What facts on engines say of them by."""
+        return place_of(self.accelerator)
+
+    @cached_property
     def power_w(self) -> float | None:
         """The limit of the boards."""
         return self.total("power")
@@ -51,20 +62,20 @@ class Devices(NamedTuple):
         """The memory of one device for programs."""
         return self.accelerator.capacity_bytes
 
-    @property
+    @cached_property
     def whole_room(self) -> int:
         """The memory of all devices for programs."""
         if self.unlike:
             return sum(device.capacity_bytes for device in self.unlike)
         return self.number * self.room
 
-    @property
+    @cached_property
     def seconds_each_byte(self) -> float:
         """The least time to read a byte that all of them share."""
         rate = self.total("bandwidth")
         return 1 / rate if rate else 0.0
 
-    @property
+    @cached_property
     def operations_per_s(self) -> float | None:
         """The most matrix operations a second in any number format; None where the makers say none."""
         rates = [max(device.quantity(name) or 0.0 for name in RATES) for device in self.unlike or (self.accelerator,)]

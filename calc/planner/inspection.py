@@ -1,6 +1,7 @@
 """What numbers alone say of a candidate, before there is a report of it: limits, bounds, whether it fits, its speed."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
@@ -14,9 +15,8 @@ from calc.planner.surer import bytes_left, chance_of
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
-from calc.planning.support import is_served, place_of
+from calc.planning.support import is_served
 from calc.question import Question as Scenario
-from calc.question import read_question
 from calc.scenario.fields import USUAL
 
 Fitting = tuple[Scenario, Served]
@@ -46,9 +46,7 @@ class Inspection(Ranking):
 
     def divided(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as little of it in the host's memory as has to be, where both memories hold it."""
-        room = candidate.devices.whole_room + beside_host.memory_of(
-            self.question, candidate.devices.accelerator, self.facts
-        )
+        room = candidate.devices.whole_room + self.host_bytes
         if (held := self.bounds.least_held(candidate.scenario)) > room:
             return too_heavy(held, room)
         try:
@@ -56,6 +54,11 @@ class Inspection(Ranking):
         except ScenarioError as error:
             return self.cannot_be(error)
         return candidate._replace(scenarios=(found,), undivided=False) if isinstance(found, dict) else found
+
+    @cached_property
+    def host_bytes(self) -> int:
+        """The host's memory, which is the same for all candidates."""
+        return beside_host.memory_of(self.question, self.facts)
 
     def nearer(self, candidate: Candidate) -> Candidate | Miss:
         """Return what is known of a candidate one step on, the cheaper step first.
@@ -137,12 +140,12 @@ class Inspection(Ranking):
 
         Of a device on which no engine runs one is read, which says what is wrong with the question, if anything is.
         """
-        place = place_of(candidate.devices.accelerator)
+        place = candidate.devices.place
         usual = candidate.scenario.get("engine") == USUAL and not candidate.devices.unlike
         if self.asked and usual and not is_served(facts=self.facts, place=place):
             return no_engine()
         try:
-            found = self.held(read_question(candidate.scenario))
+            found = self.held(self.bounds.question(candidate))
         except ScenarioError as error:
             return self.cannot_be(error)
         self.asked = True

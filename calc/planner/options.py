@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate
 from calc.planner.need import Need
+from calc.planning.cost import MILLION
 from calc.planning.support import Runs
-from calc.units import GIB, show_gib, show_number
+from calc.units import GIB, KWH_J, show_gib, show_number
 
 SURE = 0.95  # of fitting
 HUNDREDTH = GIB // 100  # what sizes are shown to
@@ -108,10 +109,17 @@ def room_of(memory: dict[str, Any]) -> tuple[int, int]:
 
 
 def energy_of(option: Option) -> float | None:
-    """Return the kWh of a million output tokens."""
-    cost = option.report["cost"] or {}
-    found = cost.get("energy_kwh_per_million_output_tokens")
-    return found["typical"] if found else None
+    """Return the kWh of a million tokens that are written; of a model that writes none, that are read."""
+    cost, read = option.report["cost"] or {}, option.typical.get("prefill_tokens_per_s")
+    found, watts = cost.get("energy_kwh_per_million_output_tokens"), option.candidate.devices.power_w
+    if found or writes(option.typical) or not read or not watts:
+        return found["typical"] if found else None
+    return watts / read * MILLION / KWH_J
+
+
+def writes(speed: Mapping[str, float]) -> bool:
+    """Return whether a speed is that of a model that writes tokens."""
+    return "decode_tokens_per_s" in speed
 
 
 def tokens_a_second(option: Option) -> float | None:

@@ -10,7 +10,7 @@ from calc.catalog import Catalog
 from calc.planner.bound import Bound, Bounds, alike
 from calc.planner.candidate import Candidate, Own
 from calc.planner.devices import Devices
-from calc.planner.options import Miss, Option, rate_of, time_of
+from calc.planner.options import Miss, Option, rate_of, time_of, writes
 from calc.planner.question import Question
 from calc.planning.fit import MOST_SEQUENCES
 from calc.scenario.model import known_architecture
@@ -56,7 +56,7 @@ class Ranking:
     def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound."""
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
-        step_s = own.stages * bound.step_s + own.cache_s
+        step_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
         if bound.asked is None and bound.given is None:
             return False, -inf
         if rank == "size":
@@ -112,6 +112,9 @@ class Ranking:
     def ranked(self, candidate: Candidate, speed: Mapping[str, float]) -> tuple[bool, float]:
         """Return what ranks a candidate of so much speed; less is better, and what is not known comes last."""
         rank, rate = self.question.rank_by, speed.get("output_tokens_per_s")
+        texts, read_s = candidate.scenario.get("sequences", 1), speed.get("time_to_first_token_s")
+        if read_s and isinstance(texts, int) and not writes(speed):
+            rate = texts / read_s
         if rank == "energy":
             watts = candidate.devices.power_w
             return (True, 0.0) if rate is None or not watts or candidate.devices.unlike else (False, watts / rate)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from math import inf
 
+from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
+from calc.catalog.records import Model
 from calc.errors import ScenarioError
 from calc.planner.fields import check_names, listed, one_of, some
 from calc.scenario.fields import DEFAULTS, ENGINES, USUAL
 from calc.scenario.model import known_architecture, read_model
 
-KINDS = ("text", "encoder")
+KINDS = ("text", "task", "encoder")
 ANY = "any"
 
 
@@ -42,11 +44,11 @@ def named(name: str, facts: Catalog, field: str = "model") -> str:
 
 
 def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:
-    """Return the catalogue's models of a kind and of a number of parameters."""
+    """Return the catalogue's models of a kind and of a number of parameters, as far as one can have them."""
     from calc.architecture.parameters import parameters_total
 
     check_names(wanted, "models", ("parameters", "kind"))
-    writes = one_of(wanted.get("kind", "text"), "models.kind", KINDS) == "text"
+    kind = one_of(wanted.get("kind", KINDS[0]), "models.kind", KINDS)
     ends = wanted.get("parameters", [0, inf])
     if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
         raise ScenarioError("models.parameters", f"must be the fewest and the most, not {ends!r:.60}")
@@ -54,9 +56,18 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
     return tuple(
         name
         for name, architecture in found
-        if architecture.writes == writes
+        if kind_of(facts.model(name), architecture) == kind
         and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
     )
+
+
+def kind_of(model: Model, architecture: Architecture) -> str:
+    """Return what a model does: it writes what it is asked for, or does one task, or reads; empty if nobody has it."""
+    if not model.repositories:
+        return ""
+    if not architecture.writes:
+        return "encoder"
+    return "task" if model.made_for else "text"
 
 
 def read_weights(given: Mapping[str, object], facts: Catalog, *, ladder: bool) -> tuple[object, ...]:

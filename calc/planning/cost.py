@@ -20,7 +20,9 @@ KINDS = (
     LOWEST,
 )  # of rents, the one that a reader would ask for first
 HALF_A_YEAR = 183  # days within which prices of several sellers are compared
-BOUGHT = ("street", "retail", "list", "used", "launch")  # of prices of pieces, what one pays before what is asked
+SOLD = "sold"  # of devices that shops have new
+LAUNCH = "launch"  # the price of the day on which a device came out
+BOUGHT = ("street", "retail", "list", "used", LAUNCH)  # of prices of pieces, what one pays before what is asked
 MILLION = 1e6
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
 
@@ -131,6 +133,13 @@ def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
     known = alone or inside
     newest = [price for price in known if price.checked == known[0].checked]
     return min(newest, key=lambda price: BOUGHT.index(price.kind), default=None)
+
+
+def purchase_today(facts: Catalog, accelerator: Accelerator) -> Price | None:
+    """Return the same; None where all that is known is what it cost as it came out, and no shop has it any more."""
+    found = newest_purchase(facts, accelerator)
+    past = found is not None and found.kind == LAUNCH and accelerator.availability != SOLD
+    return None if past else found
 
 
 def newest_electricity(facts: Catalog) -> Price | None:

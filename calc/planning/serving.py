@@ -226,6 +226,7 @@ class Serving:
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
         if not sold_in_multiples(self.accelerator):
             most = min(most, 1)
+        most = int(min(most, self.engine.most_devices))
         held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         return fewest(least, most, lambda count: self.fitting(demand, count)) or own

@@ -12,6 +12,8 @@ from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat, Rec
 from calc.catalog.support import (
     CACHE,
     DEVICE,
+    DIVIDED,
+    DIVISION,
     FAMILY,
     FORMAT,
     GGUF,
@@ -113,11 +115,20 @@ def what_runs(
         formats=tuple(format_names(weights)),
         family=architecture.family,
         caches=caches,
+        divided=tuple(name for name in DIVIDED if getattr(layout, name) > 1),
     )
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
-        return Runs(False, (*(known.because if known.runs is False else ()), said), known.on_device)
+        return refused(known, said)
+    if (devices := layout.tensor * layout.pipeline) > engine.most_devices:
+        message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
+        return refused(known, (message, engine.coefficient("most_devices").source))
     return known
+
+
+def refused(known: Runs, said: tuple[str, str]) -> Runs:
+    """Return what is known with something else against it."""
+    return Runs(False, (*(known.because if known.runs is False else ()), said), known.on_device)
 
 
 def has_files(*, facts: Catalog, family: str) -> bool:
@@ -136,10 +147,12 @@ def known_runs(
     family: str,
     version: str = "",
     caches: tuple[str, ...] = (),
+    divided: tuple[str, ...] = (),
 ) -> Runs:
     """Return what facts say of an engine on a device, of the names of its number formats and of a family.
 
-    Of the formats of caches only what does not run is written down, and what is in doubt.
+    Of the formats of caches, and of how a model is divided, only what does not run is written down, and what is in
+    doubt.
     """
     told = (fact for fact in facts.support(engine) if not fact.families or family in fact.families)
     known, record = [fact for fact in told if fact.holds_in(version)], facts.engine(engine)
@@ -157,7 +170,7 @@ def known_runs(
             found.append(fact)
         elif place is not None or about == FAMILY:
             silent.append((f"nothing is known of {record.name} and {words}", record.platforms))
-    found += stated_of(known, CACHE, caches, place)
+    found += stated_of(known, CACHE, caches, place) + stated_of(known, DIVISION, divided, place)
     if GGUF in formats and engine != GGUF_WRITER and not has_files(facts=facts, family=family):
         silent.append((f"nothing is known of GGUF files of the family {family}", facts.engine(GGUF_WRITER).platforms))
     on_device = any(fact.about == DEVICE and fact.runs == YES for fact in found)
@@ -197,6 +210,12 @@ def what_trains(
     if stated[NO]:
         return Runs(False, tuple(stated[NO]))
     return Runs(None, tuple(stated[MAYBE]))
+
+
+def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: Accelerator) -> bool:
+    """Return whether nothing is said against a framework's training in a precision on a device."""
+    known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
+    return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
 
 
 def built_on(framework: str | None, facts: Catalog) -> list[str]:

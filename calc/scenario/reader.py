@@ -27,6 +27,13 @@ class Reader:
                     str(name), f"is not a field{nearest(str(name), FIELDS)}; fields are {', '.join(FIELDS)}"
                 )
 
+    def on(self, scenario: Mapping[str, object]) -> "Reader":
+        """Return the same as far as it is read, for a scenario that differs in what was not read yet."""
+        found = Reader.__new__(Reader)
+        found.given = {name: value for name, value in scenario.items() if value is not None}
+        found.filled, found.defaults = dict(self.filled), list(self.defaults)
+        return found
+
     def take(self, name: str, default: object = None) -> object:
         """Return the field's value, or its default, and note which."""
         if name in self.given:

@@ -7,6 +7,7 @@ Pyodide itself.
 
 import hashlib
 import json
+import marshal
 import os
 import shutil
 import subprocess
@@ -23,16 +24,19 @@ HERE = Path(__file__).parent
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 # Of calc: what reads and checks TOML, is run by itself, or compares with measurements.
 UNSHIPPED = {"checking", "command", "maintenance", "validation"}
-CATALOG = "calc/catalog/data/catalog.json"
-FINETUNES = "finetunes"  # beside the archives, for a name that nothing else knows
+CATALOG = "calc/catalog/data/catalog.marshal"
+# What lies beside the archives and is fetched when Python opens it: the names that nothing else knows, and the
+# packages of calc that no calculator's first answer needs.
+FINETUNES, ASKED = "finetunes.json", "asked.zip"
+ASKED_PACKAGES = ("files", "launching", "lines", "measured_output")
 PRINT_CATALOG = """
-import json, sys
+import marshal, sys
 from calc.catalog.carried import carried, finetunes
 from calc.catalog.checking.checked import checked_tables
 from calc.errors import CatalogError
 try:
     tables = checked_tables()
-    print(json.dumps([carried(tables), finetunes(tables)]), end="")
+    sys.stdout.buffer.write(marshal.dumps((carried(tables), finetunes(tables))))
 except CatalogError as error:
     sys.exit(str(error))
 """
@@ -147,14 +151,16 @@ def _compile(root: Path, code: Path) -> None:
         _write_zip(work / "calc.zip", calc | catalog)
         _write_zip(work / "stdlib.zip", {name: content for name, content in library.items() if name not in spare})
         used = _call_inside(root, work, "used_members", work / "stdlib.zip")
-        _write_zip(work / "calc.zip", calc)
+        asked = {name for name in calc if name.split("/")[1] in ASKED_PACKAGES}
+        _write_zip(work / "calc.zip", {name: content for name, content in calc.items() if name not in asked})
+        _write_zip(work / ASKED, {name: calc[name] for name in asked}, zipfile.ZIP_DEFLATED)
         _write_zip(work / "stdlib.zip", {name: library[name] for name in (f"{module}.pyc" for module in used)})
 
         shutil.rmtree(code, ignore_errors=True)
         for old in code.parent.glob("code-*"):
             shutil.rmtree(old)
         code.mkdir()
-        for name in ("calc.zip", "stdlib.zip"):
+        for name in ("calc.zip", "stdlib.zip", ASKED):
             (work / name).rename(code / name)
 
 
@@ -182,8 +188,11 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
             archives[name] = {"bytes": plain.stat().st_size} | {path.suffix[1:]: _file(path) for path in packed}
     for name in PYODIDE:
         _write(target / name, (pyodide / name).read_bytes())
-    late = target / f"{FINETUNES}-{hashlib.sha256(finetunes).hexdigest()[:16]}.json"
-    _write(late, finetunes)
+    late: dict[str, Path] = {}
+    for name, content in ((FINETUNES, finetunes), (ASKED, (code / ASKED).read_bytes())):
+        stem, suffix = name.split(".")
+        late[name] = target / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+        _write(late[name], content)
 
     facts: dict[str, Any] = {
         "pyodide": version,
@@ -191,14 +200,14 @@ def _publish(root: Path, code: Path, target: Path, *, quality: int) -> list[str]
         "lock": {"info": {**info, "version": version}, "packages": {}},
         "files": {name: _file(target / name) for name in PYODIDE},
         "archives": archives,
-        "late": {FINETUNES: _file(late)},
+        "late": {name: _file(path) for name, path in late.items()},
     }
     facts["build"] = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     _write(target / "manifest.mjs", _manifest(facts).encode())
     return [
         "manifest.mjs",
         *PYODIDE,
-        late.name,
+        *(path.name for path in late.values()),
         *(entry[way]["name"] for entry in archives.values() for way in ("brotli", "gzip")),
     ]
 
@@ -209,9 +218,9 @@ def _manifest(facts: Mapping[str, Any]) -> str:
 
 
 def _catalog(root: Path) -> tuple[bytes, bytes]:
-    """Return the catalogue and its finetunes as checked JSON, by another process: this may hold an older `calc`."""
-    carried, finetunes = json.loads(_run([sys.executable, "-c", PRINT_CATALOG], root))
-    return carried.encode(), finetunes.encode()
+    """Return the checked catalogue and its finetunes, by another process: this may hold an older `calc`."""
+    carried, finetunes = marshal.loads(_run([sys.executable, "-c", PRINT_CATALOG], root))
+    return carried, finetunes.encode()
 
 
 def _call_inside(root: Path, work: Path, function: str, *stdlib: Path) -> list[str]:
@@ -243,11 +252,11 @@ def _members(archive: Path) -> dict[str, bytes]:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def _write_zip(path: Path, members: Mapping[str, bytes]) -> None:
-    """Write a stored zip whose bytes depend on the members only."""
+def _write_zip(path: Path, members: Mapping[str, bytes], way: int = zipfile.ZIP_STORED) -> None:
+    """Write a zip whose bytes depend on the members and the way of packing them only."""
     with zipfile.ZipFile(path, "w") as archive:
         for name in sorted(members):
-            archive.writestr(zipfile.ZipInfo(name), members[name])
+            archive.writestr(zipfile.ZipInfo(name), members[name], way, 9)
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import ast
 import json
 import marshal
 import sys
-import zipfile
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from types import CodeType
@@ -18,9 +17,11 @@ from typing import Any
 LIBRARY = f"/lib/python{sys.version_info[0]}{sys.version_info[1]}.zip"
 WORK = Path("/work")
 UNCHECKED = 0b01  # bytecode with a hash of its source, which is not looked at
-# What Pyodide's event loop is made of. The loop is the browser's: nothing here awaits sockets, streams or processes,
-# which the front of the standard library imports, a tenth of all that a start reads.
-ASYNCIO = b"""
+# Modules that Pyodide's start imports for what no page does: it installs no packages, opens no sockets and starts no
+# processes, has no threads to wait for, and colours no terminal. Each is replaced by what the start and asyncio's front
+# take of it, and what only the others imported is left out with them: two fifths of all that a start would read.
+STAND_INS = {
+    "asyncio/__init__": b"""
 from asyncio.coroutines import *
 from asyncio.events import *
 from asyncio.events import _BaseDefaultEventLoopPolicy as DefaultEventLoopPolicy
@@ -29,7 +30,32 @@ from asyncio.exceptions import *
 from asyncio.futures import *
 from asyncio.runners import *
 from asyncio.tasks import *
-"""
+""",
+    "concurrent/futures/__init__": b"""
+FIRST_COMPLETED, FIRST_EXCEPTION, ALL_COMPLETED = "FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED"
+class Future: pass
+class CancelledError(Exception): pass
+class InvalidStateError(Exception): pass
+""",
+    "logging/__init__": b"DEBUG = 10",
+    "socket": b"AF_UNSPEC, AI_PASSIVE = 0, 1",
+    "subprocess": b"PIPE = -1",
+    "pyodide/_package_loader": b"""
+from pathlib import Path
+from pyodide_js import loadedPackages  # a memory that is kept has it
+from site import getsitepackages
+SITE_PACKAGES, DSO_DIR = Path(getsitepackages()[0]), Path("/usr/lib")
+def init_loaded_packages(): pass
+""",
+    "_colorize": b"""
+class Plain:
+    def __getattr__(self, name): return ""
+class Theme:
+    traceback = Plain()
+def can_colorize(*, file=None): return False
+def get_theme(**choices): return Theme
+""",
+}
 
 
 def exercise(job: dict[str, Any]) -> None:
@@ -74,8 +100,10 @@ def used_members(job: dict[str, Any]) -> list[str]:
 def compile_archives(job: dict[str, Any]) -> list[str]:
     """Compile `calc` and the used part of the standard library in WORK; return that part's files, without suffix."""
     used = used_members(job)
+    import zipfile  # after what is used is known: a page has no use for it
+
     with zipfile.ZipFile(LIBRARY) as library:
-        sources = {name: library.read(f"{name}.py") for name in used} | {"asyncio/__init__": ASYNCIO}
+        sources = {name: library.read(f"{name}.py") for name in used} | STAND_INS
         parts = [compiled(f"{name}.py", source) for name, source in sources.items()]
         write_zip(WORK / "stdlib.zip", parts)
     with zipfile.ZipFile(WORK / job["wheel"]) as wheel:
@@ -142,6 +170,8 @@ def with_first_lines(code: CodeType) -> CodeType:
 
 def write_zip(path: Path, members: list[tuple[str, bytes]]) -> None:
     """Write a stored zip whose bytes depend on the members only."""
+    import zipfile
+
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members:
             archive.writestr(zipfile.ZipInfo(name), content)

@@ -80,7 +80,7 @@ def add_recipe(folder: Path) -> None:
 
 
 def make_wheel(folder: Path) -> Path:
-    """Build the wheel of `calc`, with the catalogue as JSON: neither TOML nor measurements are charged."""
+    """Build the wheel of `calc`, with the catalogue packed: neither TOML nor measurements are charged."""
     code = "import sys, flit_core.buildapi as b; b.build_wheel(sys.argv[1])"
     subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")

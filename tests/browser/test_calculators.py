@@ -183,6 +183,18 @@ def test_a_change_that_makes_it_fit_is_taken_with_a_press(watched: Watched, site
     assert watched.complaints == []
 
 
+def test_a_repair_of_a_training_run_is_taken_with_a_press(watched: Watched, site: str) -> None:
+    """Of what alone makes a fine-tune fit the first is put into the form, and the run fits then."""
+    page = watched.page
+    page.goto(f"{site}calculators/fine-tune/?method=full")
+    live(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("does not fit")
+    page.get_by_role("button", name="Train with LoRA").click()
+    expect(page.locator(".calc-verdict strong")).to_contain_text("It fits")
+    assert page.locator("[name=method]").input_value() == "lora"
+    assert watched.complaints == []
+
+
 def test_an_answer_that_takes_longer_than_a_frame_is_marked(first: Watched, site: str) -> None:
     """Where Python is there the old answer is busy from the first change, and marked while no new one comes."""
     page = first.page
@@ -549,7 +561,7 @@ def test_an_answer_is_taken_along(context: BrowserContext, site: str) -> None:
 
 
 def test_an_example_fills_in_the_form(watched: Watched, site: str) -> None:
-    """Choosing a worked example answers it; changing a field says that the values are one's own."""
+    """Choosing a worked example answers it; changing a field says that the values are one's own, to come back to."""
     page = watched.page
     page.goto(site + FIT)
     examples = page.get_by_label("Example", exact=True)
@@ -558,8 +570,15 @@ def test_an_example_fills_in_the_form(watched: Watched, site: str) -> None:
     live(page)
     expect(page.locator(".calc-verdict")).to_contain_text("2 × GeForce RTX 3090")
     expect(page).to_have_url(re.compile("weights=q4_k_m"))
+    own = examples.locator("option", has_text="Your own values")
+    expect(own).to_be_disabled()
     page.fill("[name=context_tokens]", "4096")
     expect(examples.locator("option:checked")).to_have_text("Your own values")
+    examples.select_option(label="Llama 3.1 8B on an RTX 4090")
+    expect(page.locator("[name=context_tokens]")).to_have_value("8192")
+    examples.select_option(label="Your own values")
+    expect(page.locator("[name=context_tokens]")).to_have_value("4096")
+    expect(page.locator(".calc-verdict")).to_contain_text("Llama 3.3 70B (Q4_K_M) with 4,096 tokens")
 
 
 def test_the_case_goes_along(watched: Watched, site: str) -> None:

@@ -33,10 +33,10 @@ TEXT_ENDS = """verdict => {
 }"""
 
 
-def opened(chromium: Browser, address: str, size: str) -> Page:
-    """Open a page as it was built, without Python, in a window of that size."""
+def opened(chromium: Browser, address: str, size: str, *, touch: bool = False) -> Page:
+    """Open a page as it was built, without Python, in a window of that size; `touch`: on a screen without a pointer."""
     width, height = SIZES[size]
-    context = chromium.new_context(viewport={"width": width, "height": height})
+    context = chromium.new_context(viewport={"width": width, "height": height}, is_mobile=touch, has_touch=touch)
     context.add_init_script(DATA_SAVER)
     page = context.new_page()
     page.goto(address)
@@ -112,4 +112,32 @@ def test_the_parts_of_a_device_fit_on_a_phone(chromium: Browser, site: str) -> N
     page = opened(chromium, site + "calculators/will-it-fit/", "phone")
     box = page.locator(".calc-answer .calc-scroll").first
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    page.context.close()
+
+
+def test_code_is_whole_on_a_touch_screen(chromium: Browser, site: str) -> None:
+    """No line of it has to be scrolled, which the theme leaves to keyboards beside a pointer."""
+    page = opened(chromium, site + "about/accuracy/", "phone", touch=True)
+    cut = page.locator("pre > code").evaluate_all("all => all.map(code => code.scrollWidth - code.clientWidth)")
+    assert cut and max(cut) <= 0
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", ["start/hardware/", "start/model/", "start/budget/"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_answer_is_on_the_first_screen(chromium: Browser, site: str, path: str, size: str) -> None:
+    """Who says what they have sees the verdict without scrolling."""
+    page = opened(chromium, site + path, size)
+    box = page.locator(".calc-answer > .calc-verdict").bounding_box()
+    assert box and box["y"] >= 0 and box["y"] + box["height"] <= SIZES[size][1] + 1
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", ["calculators/what-hardware/", "calculators/plan-service/"])
+def test_what_a_plan_costs_is_seen_without_scrolling(chromium: Browser, site: str, path: str) -> None:
+    """On a desktop the column of money stands within the table's box."""
+    page = opened(chromium, site + path, "desktop")
+    box = page.locator(".calc-answer .calc-scroll").first.bounding_box()
+    cell = page.locator(".calc-offers tbody tr").first.locator("td", has_text="USD").first.bounding_box()
+    assert box and cell and cell["x"] + cell["width"] <= box["x"] + box["width"]
     page.context.close()

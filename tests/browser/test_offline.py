@@ -7,6 +7,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from calc.catalog import catalog
 from tests.browser.conftest import BOOT_MS, DATA_SAVER, Watched, live
+from tests.measured_output.test_reading import pasted
 
 pytestmark = pytest.mark.browser
 
@@ -72,3 +73,48 @@ def test_with_a_network_nothing_is_old(first: Watched, context: BrowserContext, 
     context.route("**/about/licences/", lambda route: route.fulfill(body=changed, content_type="text/html"))
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("As it is now")
+
+
+def paste(page: Page) -> None:
+    """Bring the output of a program, as a reader of *Your measurement* does."""
+    page.fill(".calc-import textarea", pasted("llama-bench-rtx-4090"))
+    page.click(".calc-import button")
+
+
+def test_what_reads_a_pasted_output_is_fetched_for_it(first: Watched, site: str) -> None:
+    """Not before: a page's first answer needs none of it. Then it stays, and reads without a network too."""
+    page = first.page
+    page.add_init_script(DATA_SAVER)
+    page.goto(site + "calculators/your-measurement/")
+    kept(page, [page.url])
+    page.locator(".calc-form input").first.focus()
+    live(page)
+    assert first.runtime_requests() and not late_requests(first)
+    paste(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("It agrees: all 3 terms", timeout=BOOT_MS)
+    (address,) = late_requests(first)
+    kept(page, [address, *first.runtime_requests()])
+    page.context.set_offline(True)
+    page.goto(site + "calculators/your-measurement/")
+    paste(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("It agrees: all 3 terms", timeout=BOOT_MS)
+
+
+def test_what_was_never_asked_for_says_so_without_a_network(first: Watched, site: str) -> None:
+    """And is there once there is a network again, in the same Python."""
+    page = first.page
+    page.goto(site + "calculators/your-measurement/")
+    kept(page, [page.url])
+    page.locator(".calc-form input").first.focus()
+    live(page)
+    page.context.set_offline(True)
+    paste(page)
+    expect(page.locator(".calc-import")).to_contain_text("try again with a network", timeout=BOOT_MS)
+    page.context.set_offline(False)
+    paste(page)
+    expect(page.locator(".calc-verdict")).to_contain_text("It agrees: all 3 terms", timeout=BOOT_MS)
+
+
+def late_requests(watched: Watched) -> list[str]:
+    """Return the requests for what no first answer needs."""
+    return [address for address in watched.runtime_requests() if "/asked-" in address]

@@ -9,6 +9,7 @@ from calc.calculators import CALCULATORS, answer
 from calc.calculators.html import in_words
 from calc.calculators.speed_answer import per_second
 from calc.catalog import catalog
+from calc.estimate import estimate
 from calc.units import show_gib, show_seconds
 
 FIT, SPEED = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
@@ -117,6 +118,36 @@ def test_a_device_without_a_known_rate_has_no_speed() -> None:
     assert report["speed"] is None
     html = SPEED.render(report)
     assert "Not known" in html and "calc-parts" not in html and "calc-working" not in html
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *(preset.values for preset in FIT.presets),
+        {"model": "llama-3.3-70b", "accelerator": "rtx-3060-12gb"},
+        {"weights": "nvfp4", "accelerator": "v100-sxm2-16gb", "engine": "vllm"},
+    ],
+)
+def test_what_fits_is_said_without_looking_for_a_speed(typed: dict[str, str]) -> None:
+    """A third of an answer's work: nothing above the working would be another with it."""
+    report, whole = FIT.report(typed), estimate(FIT.asked(typed))
+    assert report["speed"] is None
+    above, timed = (FIT.render(one).partition('data-key="working"')[0] for one in (report, whole))
+    assert above == timed and "calc-verdict" in above
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"other_accelerator": "rtx-3060-12gb"},
+        {"speculation_method": "ngram", "engine": "vllm"},
+        {"adapters_count": "8", "engine": "vllm"},
+        {"cache_store": "64", "engine": "vllm"},
+    ],
+)
+def test_what_fits_has_a_speed_where_the_answer_speaks_of_time(typed: dict[str, str]) -> None:
+    """Of devices that are not alike, drafts, adapters and caches that pause in the host's memory it does."""
+    assert FIT.report(typed)["speed"] is not None
 
 
 def test_an_error_stands_at_the_form_s_own_field() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calc.calculators.html import SEEN, element, escaped, quoted, searched, table, text
+from calc.calculators.html import FEW, SEEN, element, escaped, quoted, searched, table, text
 
 
 def test_text_is_escaped_everywhere() -> None:
@@ -67,12 +67,20 @@ def test_a_table_without_a_caption() -> None:
 
 def test_a_table_to_search_to_the_letter() -> None:
     """A field with its label, and how many of the rows are left, which those who do not see are told."""
-    plain = table(["A"], [["a"], ["b"]])
+    plain, rows = table(["A"], [["a"]] * (FEW + 1)), FEW + 1
     assert searched(plain, "cards & chips") == (
         '<gpu-table data-things="cards &amp; chips"><div class="filtered-search">'
         '<label>Filter cards &amp; chips <input type="search" autocomplete="off" spellcheck="false"></label>'
-        f'<p role="status">2 of 2 cards &amp; chips</p></div>{plain}</gpu-table>'
+        f'<p role="status">{rows} of {rows} cards &amp; chips</p></div>{plain}</gpu-table>'
     )
+
+
+def test_a_table_of_few_rows_is_sorted_alone() -> None:
+    """Where a look finds a row no field asks for it, unless it asks for numbers."""
+    plain = table(["A"], [["a"]] * FEW)
+    said = f'<p role="status">{FEW} of {FEW} cards</p>'
+    assert searched(plain, "cards") == f'<gpu-table data-things="cards">{said}{plain}</gpu-table>'
+    assert 'type="search"' in searched(plain, "cards", "<label></label>")
 
 
 @pytest.mark.parametrize(("rows", "long"), [(SEEN, False), (SEEN + 1, True)])

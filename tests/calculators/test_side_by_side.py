@@ -27,6 +27,11 @@ def test_what_differs_is_marked() -> None:
     assert "<mark>" not in weights and "GiB" in weights
 
 
+def test_what_fits_is_compared_by_its_speed_too() -> None:
+    """Its own answer looks for none."""
+    assert "Tokens written, all sequences" in compared(("will-it-fit", {}))["html"]
+
+
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_any_calculator_can_be_pinned(name: str) -> None:
     """The answer of each stands beside another's; its title leads to its own form with its fields."""

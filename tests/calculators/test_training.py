@@ -1,10 +1,14 @@
 """The training calculators: what a form's fields become, how errors find their field, what the answer shows."""
 
 import json
+import re
+from html import unescape
 
 import pytest
 
 from calc.calculators import CALCULATORS
+from calc.calculators.training_answer import taken_by
+from calc.training.changes import Change
 from tests.calculators.asking import ask
 
 
@@ -46,6 +50,40 @@ def test_where_it_does_not_fit_repairs_are_shown() -> None:
     assert "Each of these alone makes it fit, cheapest first" in html
     assert "Offload the parameters" in html and "of host memory" in html
     assert "Largest micro-batch" not in html
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "least"),
+    [
+        ("fine-tune", {"method": "full", "accelerator": "rtx-4090"}, 3),
+        ("fine-tune", {"model": "llama-3.3-70b", "accelerator": "rtx-4090"}, 1),
+        ("fine-tune", {"method": "lora", "sequence_tokens": "16384"}, 1),
+        ("pre-training", {"sharding": "none"}, 2),
+        ("pre-training", {"model": "llama-3.1-70b"}, 1),
+    ],
+)
+def test_what_a_press_takes_makes_it_fit(name: str, fields: dict[str, str], least: int) -> None:
+    """The fields of each change that is offered, put into the form beside the others, make the run fit."""
+    offered = re.findall(r'data-change="([^"]+)"', ask(name, **fields)["html"])
+    assert len(offered) >= least
+    for change in offered:
+        report = CALCULATORS[name].report({**fields, **json.loads(unescape(change))})
+        assert report["memory"]["fits"], change
+
+
+def test_a_change_that_the_form_does_not_ask_stays_words() -> None:
+    """The form of fine-tuning asks neither for tensor ranks nor for an optimizer within the backward pass."""
+    known = {field.name for field in CALCULATORS["fine-tune"].inputs}
+    wider = {"tensor": 2, "pipeline": 1, "data": 1, "context": 1, "expert": 1}
+
+    def taken(**fields: object) -> dict[str, str] | None:
+        return taken_by(Change("id", "what", "price", 0, fields=fields), known)
+
+    assert taken(parallelism=wider, accelerators=2) is None
+    assert taken(parallelism={**wider, "tensor": 1, "data": 2}, accelerators=2) == {"accelerators": "2"}
+    assert taken(optimizer_in_backward=True) is None
+    assert taken(offload=["optimizer", "parameters"]) is None
+    assert taken(method="qlora", base_weights=None) == {"method": "qlora", "base_weights": ""}
 
 
 def test_where_it_fits_the_room_is_shown() -> None:

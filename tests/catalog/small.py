@@ -39,7 +39,7 @@ model_type = "llama"
 """
 
 
-def built_catalog(text: str, finetunes: Callable[[], Mapping[str, Entry]] | None = None) -> Catalog:
-    """Return the catalogue of a built copy of the package that carries a text."""
-    tables = KeptTables(text.encode())
+def built_catalog(packed: bytes, finetunes: Callable[[], Mapping[str, Entry]] | None = None) -> Catalog:
+    """Return the catalogue of a built copy of the package that carries what was packed."""
+    tables = KeptTables(packed)
     return Catalog(tables, tables.version, finetunes)

@@ -104,6 +104,14 @@ def test_a_hybrid_is_started_for_as_many_sequences_as_its_cache_has_blocks() -> 
     assert said[said.index("--max-num-seqs") + 1] == str(report["memory"]["sequence_limit"])
 
 
+@pytest.mark.parametrize(("degree", "mode"), [("tensor", "tensor"), ("pipeline", "layer")])
+def test_llama_cpp_divides_by_tensors_or_layers(degree: str, mode: str) -> None:
+    """Each layer among two cards, or each card's own layers; rows alone are divided no longer."""
+    asked = {"model": "llama-3.1-8b", "weights": "q8_0", "accelerator": "rtx-3090", "engine": "llama.cpp"}
+    said = words(launch({**asked, "accelerators": 2, "parallelism": {degree: 2}}))
+    assert said[said.index("-sm") + 1] == mode
+
+
 @pytest.mark.parametrize(
     ("name", "flags"),
     [

@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.measured_output.names import described_model, device_fields, file_type, model_fields
 from calc.measured_output.reader import KINDS, read_output
-from calc.measured_output.terms import TERMS
+from calc.measured_run.terms import TERMS
 
 FOLDER = Path(__file__).parent.parent / "data" / "measured_outputs"
 INDEX: dict[str, dict[str, Any]] = tomllib.loads((FOLDER / "index.toml").read_text(encoding="utf-8"))

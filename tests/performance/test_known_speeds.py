@@ -261,6 +261,18 @@ def test_prompts_between_steps() -> None:
     assert found.decoding.total == 0.01 and found.prompting.total == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(("decoding", "queueing_s"), [(0.0, 0.0), (11.0, 0.05), (44.0, 0.2), (99.0, 0.45)])
+def test_prompts_queue_as_at_a_counter_with_even_service(decoding: float, queueing_s: float) -> None:
+    """Of one clerk who is busy for 50, 80 and 90 % of the time, a half, two and four and a half services (M/D/1).
+
+    These are half of the 1, 4 and 9 of a clerk whose service is exponential (Erlang; Pollaczek and Khinchine). Answers
+    of 11 tokens end every 1 / 11 of a step for each that is decoded: eleven give a prompt between any two steps, and
+    what is busy is prompts over prompts and steps of equal weight.
+    """
+    passes = evenly(asked_of(100, 11), pass_s=0.01, token_s=0.0009)
+    assert state(passes, load(), decoding).queueing_s == pytest.approx(queueing_s)
+
+
 def test_prompts_along_with_steps() -> None:
     """Fifty sequences of 501 tokens: a tenth of the steps carries a prompt of 100 tokens, in the room that 50 leave.
 

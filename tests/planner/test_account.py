@@ -7,6 +7,7 @@ import pytest
 from calc import plan
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
+from calc.planning.cost import newest_purchase, purchase_today
 from tests.working import evaluated
 
 QUESTION: dict[str, Any] = {
@@ -145,3 +146,18 @@ def test_the_working_comes_to_what_is_shown(need: dict[str, object]) -> None:
         if "users" not in need:
             assert steps["Replicas"]["value"] == option["replicas"]
         assert ("Replicas" in steps) == (option["load"] is not None)
+
+
+def test_what_a_device_cost_once_buys_none() -> None:
+    """A Quadro RTX 6000 came out at a price, and no shop has one: it can be rented, and not be bought."""
+    facts = catalog()
+    gone = facts.accelerator("quadro-rtx-6000")
+    launched, used = newest_purchase(facts, gone), facts.accelerator("p40-24gb")
+    assert launched is not None and launched.kind == "launch" and purchase_today(facts, gone) is None
+    assert purchase_today(facts, used) == newest_purchase(facts, used) is not None
+    asked = {"want": "hardware", "model": "llama-3.1-8b", "limits": {"buy": True, "accelerators": [gone.id, used.id]}}
+    answer: Any = plan(asked)
+    assert {option["scenario"]["accelerator"] for option in answer["options"]} == {used.id}
+    assert [warning["code"] for warning in answer["warnings"]] == ["devices-alone"]
+    rented: Any = plan({**asked, "limits": {"accelerators": [gone.id]}})
+    assert rented["options"] and "devices-alone" not in str(rented["warnings"])

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from calc import estimate, plan
+from calc.planner.beside_host import memory_of
 from calc.units import GIB
 
 MODELS = ["llama-3.1-8b", "qwen3-30b-a3b", "llama-3.3-70b", "gpt-oss-120b", "deepseek-v3"]
@@ -73,3 +74,15 @@ def test_the_largest_model_is_one_of_both_memories() -> None:
     asked = {"want": "limit", "of": "model", "models": MODELS, "weights": "any", "context_tokens": 8192}
     found: Any = plan({**asked, "have": {"accelerator": CARD, "host": {"memory": f"{96} GiB"}}})
     assert found["options"][0]["scenario"]["model"] == "gpt-oss-120b"
+
+
+def test_the_host_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many models reach its memory, and the processor beside it is the device's usual one."""
+    read = list[object]()
+
+    def counted(question: Any, facts: Any) -> int:
+        read.append(question)
+        return memory_of(question, facts)
+
+    monkeypatch.setattr("calc.planner.beside_host.memory_of", counted)
+    assert len(names(models(96))) == 4 and len(read) == 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from calc import estimate, plan
+from calc.catalog import catalog
 from calc.planner.encoders import Readers, mean_of, no_more
 from calc.planner.fields import amount
 from calc.planner.need import Need, read_need
@@ -107,3 +108,33 @@ def test_models_that_write_nothing_are_ranked() -> None:
         assert all(words in option["why"] and "not known" not in option["why"] for option in answer["options"][:20])
     alike: Any = plan({**ASKED, "rank_by": "speed", "need": {"requests_per_s": 200}})
     assert all("passes a second" in option["why"] for option in alike["options"])
+
+
+@pytest.mark.parametrize("asked_for", [{}, {"requests_per_s": 500, "ttft_s": 0.2}])
+def test_vectors_are_ranked_by_their_energy(asked_for: dict[str, float]) -> None:
+    """What the boards draw in a pass over the tokens that it reads: the least first, unknown last, none left out."""
+    asked: dict[str, Any] = {"want": "hardware", "model": "bge-m3", "prompt_tokens": 256, "limits": {"devices": 2}}
+    asked |= {"need": asked_for, "rank_by": "energy", **({} if asked_for else {"sequences": 32})}
+    found, every = ([kwh_read(option) for option in options(asked, count)] for count in (5, 100))
+    known = [kwh for kwh in every if kwh is not None]
+    assert len(known) > 20 and every[: len(known)] == sorted(known) and found == every[:5]
+
+
+def options(asked: dict[str, Any], count: int) -> list[Any]:
+    """Return so many options of a question."""
+    answer: Any = plan({**asked, "count": count})
+    return list(answer["options"])
+
+
+def kwh_read(option: Any) -> float | None:
+    """Return the kWh of a million tokens that an option reads, as its report and its boards say; None if not known."""
+    report: Any = estimate(option["scenario"])
+    energy, watts = option["energy"], catalog().accelerator(option["scenario"]["accelerator"]).quantity("power")
+    assert energy["kwh_per_million_output_tokens"] is None
+    if not watts:
+        assert energy["kwh_per_million_input_tokens"] is None
+        return None
+    read = report["speed"]["prefill_tokens_per_s"]["typical"] / report["scenario"]["accelerators"]
+    assert energy["kwh_per_million_input_tokens"] == pytest.approx(watts / read / 3.6)
+    assert "a million tokens read" in option["why"]
+    return float(energy["kwh_per_million_input_tokens"])

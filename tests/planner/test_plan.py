@@ -21,7 +21,8 @@ from calc.planner.options import SURE, Option, short, slow, tight, too_heavy
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
 from calc.planner.search import Search
-from calc.question import read_question as read_scenario
+from calc.planner.wanted import chosen_models
+from calc.question import read_placement
 from calc.scenario.model import known_architecture
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
@@ -804,15 +805,26 @@ def test_what_lacks_little_is_said_so() -> None:
     assert tight(0.9499).lacks == "it fits with a chance of 94 %"
 
 
+def test_what_people_mean_by_models() -> None:
+    """Speech, translations, vectors and tests are tasks of their own; of GPT-3 nobody has the weights."""
+    found = {kind: set(chosen_models({"kind": kind}, catalog())) for kind in ("text", "task", "encoder")}
+    assert {"llama-3.1-8b", "gemma-3-270m", "qwen3-vl-8b"} <= found["text"]
+    assert {"whisper-large-v3", "nllb-200-3.3b", "qwen3-embedding-8b", "tiny-mixtral", "dots.ocr"} <= found["task"]
+    assert {"bge-m3", "bert-base"} <= found["encoder"] and not found["text"] & (found["task"] | found["encoder"])
+    assert "gpt-3-175b" not in found["text"] | found["task"] | found["encoder"]
+    fastest: Any = plan({"want": "models", "have": {"accelerator": "rtx-3090"}, "rank_by": "speed", "count": 3})
+    assert {option["scenario"]["model"] for option in fastest["options"]} <= found["text"]
+
+
 def test_a_device_that_nothing_serves_is_known_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of eight TPU v5e one model is read, by which a wrong field is refused; of all it is said that no engine runs."""
     read: list[object] = []
 
-    def counted(scenario: Any) -> Any:
-        read.append(scenario)
-        return read_scenario(scenario)
+    def counted(reader: Any, asked: Any) -> Any:
+        read.append(reader)
+        return read_placement(reader, asked)
 
-    monkeypatch.setattr("calc.planner.inspection.read_question", counted)
+    monkeypatch.setattr("calc.planner.bound.read_placement", counted)
     own = {"want": "models", "have": {"accelerator": "tpu-v5e", "accelerators": 8}}
     answer: Any = plan(own)
     assert answer["options"] == [] and answer["rejected"]["engine"]["count"] > 1000

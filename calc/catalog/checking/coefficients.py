@@ -63,6 +63,7 @@ BOUNDS: dict[str, Bound] = {
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),
+    "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("kernel_s", "launch_s", "sequence_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),

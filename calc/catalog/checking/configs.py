@@ -13,7 +13,7 @@ from calc.catalog.checking.rules import (
     TORCH_TYPES,
     VARIANT_RULES,
 )
-from calc.catalog.choices import POSITIONS
+from calc.catalog.choices import MADE_FOR, POSITIONS
 from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
@@ -27,6 +27,7 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     if not check.fields(where, entry, MODEL_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
+    check.choice(f"{where}.made_for", entry.get("made_for", MADE_FOR[0]), MADE_FOR)
     check_context(check, f"{where}.context_tokens", entry["context_tokens"], entry["config"])
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)

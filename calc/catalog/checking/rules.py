@@ -22,6 +22,7 @@ MODEL_RULES: Rules = {
     "variants?": (dict,),  # such as have other classes or words at their ends, each with what its config says of them
     "aliases": (list,),
     "organization": (str,),
+    "made_for?": (str,),  # one of MADE_FOR, of a model that does one thing and is not asked what it is told
     "licence": (str,),
     "released": (str,),
     "gated": (bool,),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import inf
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -152,6 +153,11 @@ class Engine(NamedTuple):
     def splits_layers(self) -> bool:
         """Whether the engine gives each device whole layers, unless it is told to divide each of them."""
         return bool(self.values.get("splits_layers"))
+
+    @property
+    def most_devices(self) -> float:
+        """The devices that a model is divided over at most."""
+        return self.values.get("most_devices", inf)
 
     @property
     def expands_latents(self) -> bool:

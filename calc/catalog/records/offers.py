@@ -27,6 +27,7 @@ class Model(NamedTuple):
     published: dict[
         str, dict[str, object]
     ]  # those of the repositories that store it otherwise, with what they say of it
+    made_for: str = ""  # one of MADE_FOR; empty of one that answers what it is asked
 
 
 class Price(NamedTuple):

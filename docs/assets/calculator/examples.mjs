@@ -7,6 +7,7 @@ const OWN = "own"; // values that are no worked example
 export class Examples {
   #list; #values;
   #known = []; // each example with the fields that it changes
+  #own = null; // the reader's own values, to come back to from an example
 
   constructor(calculator, values) {
     this.#list = /** @type {HTMLSelectElement} */ (calculator.querySelector(".calc-example select"));
@@ -20,14 +21,17 @@ export class Examples {
     listen(this.#list, "change", (event) => {
       event.stopPropagation();
       const [, changed] = this.#known.find(([value]) => value === this.#list.value) ?? [];
-      if (changed) use(Object.fromEntries(this.#values.controls.map((control) => [control.name, of(changed, control)])));
+      const taken = changed ? (control) => of(changed, control) : (control) => this.#own[control.name];
+      use(Object.fromEntries(this.#values.controls.map((control) => [control.name, taken(control)])));
     });
   }
 
-  // Show the example whose values the form has.
+  // Show the example whose values the form has; values of the reader's own can be chosen once there are any.
   name() {
     const { controls } = this.#values;
     const [known = OWN] = this.#known.find(([, changed]) => controls.every((control) => of(changed, control) === this.#values.of(control))) ?? [];
+    if (known === OWN) this.#own = Object.fromEntries(controls.map((control) => [control.name, this.#values.of(control)]));
+    this.#list.options[0].disabled = !this.#own;
     if (this.#list.value !== known) this.#list.value = known;
   }
 }

@@ -76,9 +76,10 @@ class Runtime extends EventTarget {
     else if (message.kind === "again") this.retry();
     else if (message.kind === "ready") {
       this.#become("ready", "", 0);
-      document.dispatchEvent(new CustomEvent("gpu-python", { detail: message.loaded })); // to be kept for later
+      this.#keep(message.loaded);
       for (const owner of [...this.#asked.keys()]) this.#send(owner);
-    } else if (message.kind === "told") {
+    } else if (message.kind === "loaded") this.#keep(message.loaded);
+    else if (message.kind === "told") {
       const sent = this.#numbered.get(message.number);
       clearTimeout(sent.watch);
       sent.watch = setTimeout(() => this.#giveUp(sent.answered), HANGING_MS);
@@ -91,6 +92,10 @@ class Runtime extends EventTarget {
       else if (message.answer !== null) answered(JSON.parse(message.answer));
       if (message.dead) this.retry();
     }
+  }
+
+  #keep(addresses) {
+    document.dispatchEvent(new CustomEvent("gpu-python", { detail: addresses })); // for a time without a network
   }
 
   #become(state, text, limit) {

@@ -6,17 +6,19 @@ const STALLED_MS = 20_000; // nothing arrives and nothing happens
 const TURN_MS = 40; // of work in steps, until others have their turn
 const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go to the compiler uncounted
 const RESTING_MS = 1_000; // without a question, until what Python is now is kept for the next visit
+const NOTHING = new TextEncoder().encode("{}"); // what there is of late files without a network: a list without names, no archive
+const ASKED = "/lib/asked.zip/calc"; // where Python looks for what calc.zip lacks; it is fetched when that happens
 const ANEW = location.hash === "#anew"; // nothing that was kept is used: the start before this one did not end
 
+let python = null; // Pyodide
 let calculators = null; // the Python module
-let toPython = null;
-let importPython = null;
 let keep = null; // what keeps Python's memory, once
 let resting = 0;
 let busy = 0;
 let resumed = false;
 let dead = false; // Python has ended, out of memory as a rule
 const dropped = new Set(); // numbers of requests in steps that nobody waits for any more
+const missed = new Set(); // addresses that did not answer this question
 let arrived = 0;
 let expected = 0; // not a number where the host does not say how much it sends
 let shown = "";
@@ -117,13 +119,16 @@ async function boot() {
     // All that starting and the first answers make is kept; looking for garbage in it takes a fifth of the time.
     fsInit: (FS, { sitePackages }) => FS.writeFile(`${sitePackages}/sitecustomize.py`, "import gc; gc.disable()"),
   });
-  const python = await Promise.race([loading, files.then(() => loading)]);
+  python = await Promise.race([loading, files.then(() => loading)]);
   python.FS.writeFile("/lib/calc.zip", new Uint8Array(await calc));
-  for (const [name, file] of Object.entries(late)) layLate(python.FS, `/lib/${name}.json`, base + file.name);
-  importPython = python.pyimport;
-  toPython = python.toPy;
-  if (!resumed) python.runPython("import sys; sys.path.insert(0, '/lib/calc.zip')");
-  calculators = importPython("calc.calculators");
+  for (const [name, file] of Object.entries(late)) layLate(python.FS, `/lib/${name}`, base + file.name);
+  if (!resumed) python.runPython(`
+import sys
+sys.path.insert(0, "/lib/calc.zip")
+import calc
+calc.__path__.append("${ASKED}")
+`);
+  calculators = python.pyimport("calc.calculators");
   if (resumed) return;
   keep = async () => {
     python.runPython("import gc; gc.freeze(); gc.enable()");
@@ -131,10 +136,11 @@ async function boot() {
   };
 }
 
-// A file that is asked for when Python opens it. Pyodide has lazy files, too; where nothing answers them Python is dead.
+// A file that is asked for when Python opens it, once for a question. Pyodide has lazy files, too; where nothing answers
+// them Python is dead.
 function layLate(FS, path, address) {
   let bytes = null;
-  const content = () => bytes ??= askedNow(address);
+  const content = () => bytes ?? (missed.has(address) ? NOTHING : bytes = askedNow(address)) ?? NOTHING;
   FS.writeFile(path, "");
   Object.defineProperties(FS.lookupPath(path).node, { contents: { get: content }, usedBytes: { get: () => content().length } });
 }
@@ -146,7 +152,12 @@ function askedNow(address) {
   try {
     request.send();
   } catch {} // without a network there is nothing late
-  return request.status === 200 ? new Uint8Array(request.response) : new TextEncoder().encode("{}");
+  if (request.status !== 200) {
+    missed.add(address);
+    return null;
+  }
+  postMessage({ kind: "loaded", loaded: [address] });
+  return new Uint8Array(request.response);
 }
 
 // A browser may have no room for it, or keep nothing at all: then each start is as the first one was.
@@ -163,7 +174,7 @@ function rest() {
 // Plots are imported when the first one asks.
 function answered(request, part) {
   try {
-    return importPython(part).answer(request);
+    return python.pyimport(part).answer(request);
   } catch (error) {
     return mistaken(error);
   }
@@ -191,9 +202,13 @@ async function answeredInSteps(request, number) {
   }
 }
 
-function mistaken(error) {
+function mistaken(error, yours = "what you entered") {
   dead ||= Boolean(error.pyodide_fatal_error);
-  return refused(`This is a mistake in the guide, not in what you entered: ${error.message.trim().split("\n").at(-1)}.`);
+  if (error.type !== "ModuleNotFoundError") {
+    return refused(`This is a mistake in the guide, not in ${yours}: ${error.message.trim().split("\n").at(-1)}.`);
+  }
+  python.runPython(`import sys; sys.path_importer_cache.pop("${ASKED}", None)`); // it is looked for again the next time
+  return refused("This part of the guide is loaded when it is first asked for, and it could not be: try again with a network.");
 }
 
 function refused(message) {
@@ -205,12 +220,12 @@ async function imported(request, files) {
   let heads = files.map(() => new Uint8Array());
   let asked = "";
   for (;;) {
-    const passed = toPython(heads);
+    const passed = python.toPy(heads);
     let reply;
     try {
       reply = calculators.imported(request, passed);
     } catch (error) {
-      return refused(`This is a mistake in the guide, not in your file: ${error.message.trim().split("\n").at(-1)}.`);
+      return mistaken(error, "your file");
     } finally {
       passed.destroy();
     }
@@ -230,6 +245,7 @@ self.addEventListener("message", async ({ data }) => {
   const { number, request, files, part, steps, drop } = data;
   if (drop) { dropped.add(drop); return; }
   clearTimeout(resting);
+  missed.clear();
   busy += 1;
   const answer = files ? await imported(request, files) : steps ? await answeredInSteps(request, number) : answered(request, part);
   busy -= 1;

@@ -65,6 +65,7 @@ class Plot extends HTMLElement {
   // Beside a calculator the line is left to Python, which a look starts too; the plot follows the first answer.
   #startWhenLookedAt() {
     const { calculator: id } = this.dataset;
+    const spared = navigator.connection?.saveData || matchMedia("(hover: none)").matches; // a touch asks for it there
     let timer = 0;
     const idle = window.requestIdleCallback ?? setTimeout;
     const observer = new IntersectionObserver(([entry]) => {
@@ -72,7 +73,7 @@ class Plot extends HTMLElement {
       this.#seen = entry.isIntersecting;
       if (!this.#seen) return;
       if (this.#wanted || this.#source !== this.dataset.source) this.#start();
-      else if (!id && !navigator.connection?.saveData) timer = setTimeout(() => idle(() => this.#start()), LOOK_MS);
+      else if (!id && !spared) timer = setTimeout(() => idle(() => this.#start()), LOOK_MS);
     });
     observer.observe(this);
     this.#listening.signal.addEventListener("abort", () => { observer.disconnect(); clearTimeout(timer); });

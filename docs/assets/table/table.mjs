@@ -16,7 +16,7 @@ class Table extends HTMLElement {
     this.#table = this.querySelector("table");
     this.#rows = [...this.#table.tBodies[0].rows];
     this.#fields = [...this.querySelectorAll(".filtered-search input")];
-    this.#status = this.querySelector(".filtered-search [role=status]");
+    this.#status = this.querySelector("[role=status]");
     for (const field of this.#fields) field.addEventListener("input", () => this.#filter());
     for (const heading of this.#headings) this.#addButton(heading);
     this.#restore();

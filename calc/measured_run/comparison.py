@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from calc.catalog import catalog
 from calc.estimate import estimate
-from calc.measured_output.terms import BYTES, TERMS, TOKENS
+from calc.measured_run.terms import BYTES, TERMS, TOKENS
 from calc.units import show_number
 
 Report = dict[str, Any]

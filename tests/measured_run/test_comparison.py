@@ -3,8 +3,8 @@
 import pytest
 
 from calc import estimate
-from calc.measured_output.comparison import Run, compared, what_it_takes
-from calc.measured_output.corrections import corrections
+from calc.measured_run.comparison import Run, compared, what_it_takes
+from calc.measured_run.corrections import corrections
 from calc.units import show_binary, show_gib
 
 BENCH = {"model": "llama-2-7b", "weights": "f16", "engine": "llama.cpp", "accelerator": "rtx-4090"}

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from calc.estimate import estimate
-from calc.measured_output.comparison import Compared, Figure
-from calc.measured_output.terms import BYTES, TERMS
+from calc.measured_run.comparison import Compared, Figure
+from calc.measured_run.terms import BYTES, TERMS
 from calc.units import show_number
 
 Report = dict[str, Any]

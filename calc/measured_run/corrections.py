@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from calc.measured_output.comparison import Figure, Run
+from calc.measured_run.comparison import Figure, Run
 from calc.scenario.fields import SHARING_ENGINES
 from calc.service.correction import LEAST, MOST
 

@@ -1,0 +1,72 @@
+"""Where weights in a number format come from: a repository holds them so, the engine converts them, or the reader."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from calc.catalog import Catalog
+from calc.catalog.records import Model, Recipe
+from calc.memory.published_formats import published_format
+from calc.scenario.fields import HOST_ENGINE, PUBLISHED
+from calc.scenario.model import known_architecture
+
+SIXTEEN_BIT = ("bf16", "fp16")
+CONVERTED_BY_TRANSFORMERS = ("nf4", "nf4-dq", "int8")  # by bitsandbytes, from a program and not from flags
+MLX = "mlx"
+AS_PUBLISHED, AS_LOADED, AS_FILE, BY_READER = "published", "loaded", "file", "reader"
+
+
+class Origin(NamedTuple):
+    """Where weights come from: one of the four ways, and the repository; empty where the catalogue knows none.
+
+    A file of llama.cpp or MLX is one that somebody converted: there are such of most models, and the catalogue lists
+    none of them.
+    """
+
+    way: str
+    repository: str
+
+
+def published_in(model: Model, facts: Catalog) -> dict[str, str]:
+    """Return the repositories of a model by the number format of most of their weights, the model's own first."""
+    name = f"published formats of {model.id}"
+    known = facts.derived.get(name)
+    if isinstance(known, dict):
+        return known
+    architecture = known_architecture(facts, model.id)
+    found = dict[str, str]()
+    plain: Mapping[str, object] = {}
+    for repository, said in (*((own, plain) for own in model.repositories[:1]), *model.published.items()):
+        stored = published_format({**model.config, **said}, architecture, facts.number_format)
+        found.setdefault(stored.base.id if isinstance(stored, Recipe) else stored.id, repository)
+    facts.derived[name] = found
+    return found
+
+
+def quantised(model: Model, facts: Catalog) -> dict[str, str]:
+    """Return those of them that hold the very weights of the model's first repository in other formats, by names."""
+    own = next(iter(model.repositories), "").partition("/")[2].casefold()
+    held = list(published_in(model, facts).items())[1:]
+    return {name: place for name, place in held if place.partition("/")[2].casefold().startswith(f"{own}-")}
+
+
+def origin(*, name: str, weights: object, engine: str, facts: Catalog) -> Origin:
+    """Return where a model's weights in a format come from, for an engine that is to load them."""
+    model = facts.model(name)
+    plain = name if "/" in name else next(iter(model.repositories), "")
+    held = published_in(model, facts)
+    own = next(iter(held), "bf16")
+    if engine == HOST_ENGINE or str(weights).startswith(MLX):
+        return Origin(AS_FILE, "")
+    if weights in (PUBLISHED, own) or (weights in SIXTEEN_BIT and own in SIXTEEN_BIT):
+        return Origin(AS_PUBLISHED, plain)
+    if isinstance(weights, str) and weights in held:
+        return Origin(AS_PUBLISHED, held[weights])
+    if isinstance(weights, str) and own in SIXTEEN_BIT and weights in loaded_by(engine, facts):
+        return Origin(AS_LOADED, plain)
+    return Origin(BY_READER, "")
+
+
+def loaded_by(engine: str, facts: Catalog) -> tuple[str, ...]:
+    """Return the formats to which an engine converts 16-bit weights as it loads them."""
+    flags = (flag.values or {} for flag in facts.launcher(engine).flags if flag.of == "loading")
+    return CONVERTED_BY_TRANSFORMERS if engine == "transformers" else tuple(next(flags, {}))
