@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.errors import Scenario, ScenarioError
-from calc.memory.budget import Demand, Layout
+from calc.memory.budget import OUTPUT_TOKENS, Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.kv_cache import with_expanded_caches
 from calc.memory.placement import Host, Placement
@@ -205,7 +205,8 @@ def read_asked(reader: Reader) -> Asked:
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
-    prompt, output = read_tokens(reader, model.context_tokens)
+    usual = OUTPUT_TOKENS if architecture.vocab_size else 0  # an image is seen whole, and nothing follows
+    prompt, output = read_tokens(reader, model.context_tokens, usual)
     cached = reader.count("cached_tokens", least=0)
     all_logits = reader.choice("prompt_logits", ("last", "all")) == "all"
     demand = Demand(

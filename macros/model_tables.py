@@ -35,10 +35,11 @@ GROUPS = {
     "Attention": ("attention",),
     "Recurrent mixers": ("ssm",),
     "MLP": ("mlp",),
+    "Convolutions": ("convolution",),
     "Experts": ("expert", "shared_expert", "shared_expert_gate", "vision_expert", "router"),
     "Towers": ("vision", "audio"),
     "Output matrix": ("lm_head", "head"),
-    "Norms and others": ("norm", "final_norm", "layer_other", "other"),
+    "Norms and others": ("norm", "statistics", "final_norm", "layer_other", "other"),
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from calc.architecture.families import FAMILIES
 from calc.catalog import catalog
+from calc.scenario.model import known_architecture
 
 DATA = Path(__file__).parent / "data"
 Config = dict[str, Any]
@@ -25,6 +26,11 @@ def configs() -> list[Config]:
     """Return the configs of all exact rows and of the catalogue."""
     rows = [row["config"] for row in parameter_rows() + load("family_parameters.json")["models"]]
     return rows + [dict(model.config) for model in catalog().models()]
+
+
+def trained_models() -> list[str]:
+    """Return the models whose training is answered: of those with layers on grids of their own it is refused."""
+    return [name for name in catalog().ids("models") if not known_architecture(catalog(), name).convolves]
 
 
 def family_configs() -> dict[str, Config]:

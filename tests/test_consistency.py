@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
-from calc.catalog import catalog
+from tests.known import trained_models
 from tests.test_contract import MODELS as CONTRACT_MODELS
 from tests.test_contract import inference, training
 
@@ -15,7 +15,7 @@ Scenario = dict[str, Any]
 Report = Any
 Make = Callable[[random.Random], Scenario]
 EXAMPLES = 60
-MODELS = catalog().ids("models")
+MODELS = trained_models()
 
 
 def asked(make: Make, seed: int) -> Iterator[tuple[Scenario, Report]]:

@@ -11,6 +11,7 @@ from calc.calculators.mathml import mathml
 from calc.catalog import catalog
 from calc.memory.training.states import OPTIMIZERS as STATES
 from calc.scenario.fields import SHARING_ENGINES
+from tests.known import trained_models
 from tests.service.test_pairs import FIELDS, refusal, with_fields
 from tests.test_contract import ENGINES, OPTIMIZERS, PRECISIONS, Report, Scenario, inference, training
 from tests.words import faults
@@ -52,7 +53,7 @@ def served(engine: str) -> Iterator[Scenario]:
 
 def trained(method: str) -> Iterator[Scenario]:
     """Yield scenarios of one method with every sharding, precision and optimizer in turn, and any model."""
-    rng, models = random.Random(f"working of {method}"), catalog().ids("models")
+    rng, models = random.Random(f"working of {method}"), trained_models()
     place = 0
     while True:
         place += 1
@@ -179,7 +180,7 @@ def test_the_working_of_training(method: str) -> None:
 @pytest.mark.parametrize("framework", catalog().ids("frameworks"))
 def test_the_working_of_frameworks(framework: str) -> None:
     """The same of what each framework does by itself, with every optimizer in turn."""
-    rng, models = random.Random(f"working of {framework}"), catalog().ids("models")
+    rng, models = random.Random(f"working of {framework}"), trained_models()
     for place, optimizer in enumerate((None, *STATES)):
         scenario: Scenario = {"workload": "training", "framework": framework, "model": rng.choice(models)}
         scenario |= {"method": METHODS[place % len(METHODS)], "accelerator": "h100-sxm-80gb", "training_tokens": 10**9}

@@ -105,6 +105,8 @@ class Layer(NamedTuple):
     cross: Attention | None = None  # over an encoder's output, after the attention over the layer's own tokens
     norms: tuple[str, ...] = ()  # over the hidden size, in the order in which they are met
     style: Style = Style()
+    hidden: int = 0  # its own hidden size, where that is not the model's
+    places: int = 1  # of a finer grid that a token stands for, each of which passes the layer
 
 
 TOWERS = ("vision", "audio")  # blocks of tensors that text does not pass
@@ -146,6 +148,11 @@ class Architecture(NamedTuple):
         """The language model without what sees or hears."""
         kept = tuple(tensor for tensor in self.embeddings if tensor.block not in TOWERS)
         return self if len(kept) == len(self.embeddings) else self._replace(embeddings=kept)
+
+    @property
+    def convolves(self) -> bool:
+        """Whether layers work on grids of their own, on whose places windows lie."""
+        return any(kind.places > 1 or any(tensor.reads for tensor in kind.tensors) for kind in self.kinds)
 
     @property
     def layer_count(self) -> int:

@@ -15,12 +15,14 @@ BLOCKS = (
     "attention",
     "ssm",
     "mlp",
+    "convolution",
     "router",
     "expert",
     "shared_expert",
     "shared_expert_gate",
     "vision_expert",
     "norm",
+    "statistics",
     "layer_other",
     "vision",
     "audio",
@@ -29,6 +31,8 @@ BLOCKS = (
     "lm_head",
     "head",
 )
+CONVOLUTION, STATISTICS = "convolution", "statistics"
+RUNNING_MEAN = ".running_mean"  # of a batch norm's channels, which files keep beside its weight and bias
 QUANTIZED_BLOCKS = ("attention", "ssm", "mlp", "expert", "shared_expert", "vision_expert")
 
 
@@ -43,6 +47,8 @@ class Tensor(NamedTuple):
     copies: int = 1  # how many alike there are: the experts of a layer, the layers of a tower
     active: int | None = None  # of the copies those that one token uses; None: all of them
     shared: int = 0  # the number of a set that layers of a kind have together, stored once; 0: each layer has its own
+    places: float = 1  # of a finer grid that a token stands for, each of which meets it; 0: a whole input meets it once
+    reads: int = 0  # elements of its input that a convolution reads anew for a place; 0: it is none
 
     @property
     def elements(self) -> int:
@@ -115,3 +121,39 @@ def norm(name: str, size: int, *, bias: bool = False, block: str = "norm", copie
     """Return the tensors of one normalisation: a weight, and for a full LayerNorm a bias."""
     weight = Tensor(f"{name}.weight", block, (size,), copies=copies)
     return (weight, weight._replace(name=f"{name}.bias")) if bias else (weight,)
+
+
+def convolution(
+    name: str,
+    outputs: int,
+    inputs: int,
+    kernel: int | tuple[int, ...],
+    *,
+    places: float = 1,
+    stride: int = 1,
+    groups: int = 1,
+    bias: bool = False,
+    block: str = CONVOLUTION,
+    copies: int = 1,
+) -> tuple[Tensor, ...]:
+    """Return a convolution whose output has `places` for each token, `stride` apart along both sides of its input.
+
+    Its channels stand in groups that each read their part of the inputs. `kernel` is the side of its window, or all its
+    sides. `places` 0: over what is meant over a whole image.
+    """
+    sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+    weight = Tensor(
+        f"{name}.weight",
+        block,
+        (outputs, inputs // groups, *sides),
+        copies=copies,
+        places=places,
+        reads=inputs * stride ** len(sides),
+    )
+    return (weight, Tensor(f"{name}.bias", block, (outputs,), copies=copies)) if bias else (weight,)
+
+
+def batch_norm(name: str, size: int, *, places: float = 1, copies: int = 1) -> tuple[Tensor, ...]:
+    """Return what a batch norm stores: weight and bias, and the means and variances that it saw (arXiv:1502.03167)."""
+    mean = Tensor(f"{name}{RUNNING_MEAN}", STATISTICS, (size,), copies=copies, places=places)
+    return (*norm(name, size, bias=True, copies=copies), mean, mean._replace(name=f"{name}.running_var"))

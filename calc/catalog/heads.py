@@ -13,9 +13,12 @@ READS = (
     *("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "electra", "albert", "mpnet"),
     *("camembert", "modernbert", "big_bird", "convbert", "new"),
 )
-SEES = ("vit", "deit", "beit", "dinov2", "dinov2_with_registers")
+SEES = (
+    *("vit", "deit", "beit", "dinov2", "dinov2_with_registers", "swin", "swinv2", "resnet", "regnet"),
+    *("convnext", "convnextv2", "efficientnet", "mobilenet_v1", "mobilenet_v2"),
+)
 ASKED, TEXTS, TOKENS = "ForQuestionAnswering", "ForSequenceClassification", "ForTokenClassification"
-IMAGES, VIDEOS = "ForImageClassification", "ForVideoClassification"
+IMAGES, VIDEOS, MASKS = "ForImageClassification", "ForVideoClassification", "ForSemanticSegmentation"
 # Words of data, the end of the class in transformers that is trained on them, and how many classes they have.
 DATA = (
     (r"squad-?(v?[12](\.[01])?)?", READS, ASKED, 2),
@@ -32,6 +35,9 @@ DATA = (
     (r"food-?101", SEES, IMAGES, 101),
     (r"cifar-?100", SEES, IMAGES, 100),
     (r"cifar-?10", SEES, IMAGES, 10),
+    (r"ade(-?20k)?", ("segformer",), MASKS, 150),
+    (r"cityscapes", ("segformer",), MASKS, 19),
+    (r"clothes", ("segformer",), MASKS, 18),
     (r"kinetics(-?400)?", ("videomae",), VIDEOS, 400),
     (r"ssv2", ("videomae",), VIDEOS, 174),
 )

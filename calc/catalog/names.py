@@ -97,7 +97,7 @@ class Names:
             from calc.catalog.other_kinds import other_kind
 
             if kind_of := other_kind(name):
-                known_kinds = "the guide models transformers and networks with states"
+                known_kinds = "the guide models transformers, networks with states and some of convolutions"
                 raise ScenarioError(
                     field, f"{name!r:.80} is not in the catalogue: by its name it {kind_of}; {known_kinds}"
                 )

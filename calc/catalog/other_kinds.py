@@ -13,7 +13,7 @@ KINDS = (
     ("marks words by labels that it reads beside them, with layers of its own behind an encoder", r"gliner2?"),
     ("finds and follows what words name in images, with decoders of its own behind a tower", r"sam3(\.1)?|sam2(\.1)?"),
     (
-        "is a convolutional network",
+        "is a convolutional network of a shape that is not known",
         r"(se-?)?resn[ex]t\d*|wide_resnet\d*|(tf_)?efficientnet(v2)?(_?\w\d)?|(tf_)?mobilenet(v\d)?|mobileone"
         r"|(dinov3-)?convnext(v2)?|densenet\d*|vgg\d+|inception|regnet[xyz]?|hrnet|repvgg|unet|yolo(v?\d+)?\w?|adetailer|ecapa"
         r"|tdnn|campplus|superpoint|bigvgan|hifigan|vocos|miewid|pp-ocrv\d_\w+"
@@ -24,7 +24,7 @@ KINDS = (
     ("mixes the pieces of an image by MLPs, without attention", r"resmlp|g?mixer|gmlp"),
     (
         "has layers of several widths, with convolutions or windows that move between",
-        r"fastvit|segformer|mit-b\d|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
+        r"fastvit|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
         r"|donut|clap|grounding-dino|maxx?vit(v2)?|coat(net|next)|caformer|nest|twins|gcvit|davit|edgenext|efficient(vit|vim|former(v2)?)|mvitv2|pit|nextvit"
         r"|swiftformer|tiny_vit|crossvit|volo|visformer|shvit|tnt|\w*halo(net|regnetz)\w*|\w*botnet\w*|sequencer2d",
     ),
@@ -65,8 +65,8 @@ KINDS = (
 def other_kind(name: str) -> str | None:
     """Return what a model is that is of no kind that is modelled, by the words of its name; None where they do not say.
 
-    >>> other_kind("microsoft/resnet-18")
-    'is a convolutional network'
+    >>> other_kind("descript/dac_44khz")
+    'is a codec of sound'
     >>> other_kind("meta-llama/Llama-9") is None
     True
     """

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.stages import Stage, local_heads
+from calc.architecture.tensors import Tensor
 
 LOGIT_BYTES = 4  # sampling works on FP32 logits
 
 
-ATTENTION, RECURRENCE, MLP = "attention", "recurrence", "mlp"
+ATTENTION, RECURRENCE, MLP, CONVOLUTION = "attention", "recurrence", "mlp", "convolution"
 
 
 class Width(NamedTuple):
@@ -28,7 +29,8 @@ def layer_width(*, layer: Layer, hidden_size: int, tensor_parallel: int) -> Widt
     Alive in every block are the residual stream and the block's normalised input. Attention adds query, key, value and
     output; a gated MLP (arXiv:2002.05202) gate, up and their product; a plain one its inner width before and after the
     activation function; a recurrent mixer its projected inputs and its output. Attention is computed in tiles and keeps
-    no score matrix (FlashAttention, arXiv:2205.14135). A token passes some experts: their widths add up.
+    no score matrix (FlashAttention, arXiv:2205.14135). A token passes some experts: their widths add up. Beside a
+    convolution the layer's input is alive, to which its output is added, at all places that a token stands for.
     """
     widths = {MLP: (3 if layer.mlp_gated else 2) * -(-layer.mlp_width // tensor_parallel)}
     if layer.attention is not None:
@@ -38,7 +40,17 @@ def layer_width(*, layer: Layer, hidden_size: int, tensor_parallel: int) -> Widt
     if layer.recurrence is not None:
         widths[RECURRENCE] = -(-layer.recurrence.width // tensor_parallel)
     block = max(widths, key=widths.__getitem__)
-    return Width(2 * hidden_size + widths[block], block, layer)
+    elements = layer.places * (2 * (layer.hidden or hidden_size) + widths[block])
+    convolved = max(
+        (int(tensor.places * convolved_width(tensor)) for tensor in layer.tensors if tensor.reads), default=0
+    )
+    convolved += layer.places * layer.hidden if convolved else 0
+    return Width(elements, block, layer) if elements >= convolved else Width(convolved, CONVOLUTION, layer)
+
+
+def convolved_width(tensor: Tensor) -> int:
+    """Return the elements alive for a place at a convolution: what it gives, and what it reads or its norm gives."""
+    return tensor.shape[0] + max(tensor.shape[0], tensor.reads)
 
 
 def stage_width(*, stage: Stage, tensor_parallel: int) -> Width:

@@ -2,7 +2,15 @@
 
 from calc.architecture.stages import Stage, local_heads
 from calc.derivation import Part, Step
-from calc.memory.activations import ATTENTION, LOGIT_BYTES, MLP, Width, stage_width
+from calc.memory.activations import (
+    ATTENTION,
+    CONVOLUTION,
+    LOGIT_BYTES,
+    MLP,
+    Width,
+    convolved_width,
+    stage_width,
+)
 from calc.memory.budget import HEAD_PHASE, Budget, Demand, Layout
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts import DRAFT_LABELS
@@ -93,6 +101,19 @@ def activation_steps(demand: Demand, layout: Layout, stage: Stage, budget: Budge
 def width_step(widest: Width, hidden: int, tensor_parallel: int) -> Step:
     """Return the step that counts the elements alive for one token at a layer's widest moment."""
     name, layer, width = "Elements alive for each token", widest.layer, widest.elements
+    if widest.block == CONVOLUTION:
+        tensor = max((t for t in layer.tensors if t.reads), key=lambda t: t.places * convolved_width(t))
+        beside = max(tensor.reads, tensor.shape[0])
+        numbers = f"{tensor.places} × ({show_count(tensor.shape[0])} + {show_count(beside)})"
+        formula = r"p (c_{\text{out}} + \max(c_{\text{in}}, c_{\text{out}})) + p_0 c_0"
+        numbers += f" + {layer.places} × {show_count(layer.hidden)}"
+        return Step(name, formula, numbers, width, unit="", source="transformers")
+    if layer.places > 1:
+        one = widest._replace(elements=width // layer.places, layer=layer._replace(places=1))
+        step = width_step(one, layer.hidden or hidden, tensor_parallel)
+        return step._replace(
+            formula=rf"p \cdot ({step.formula})", substituted=f"{layer.places} × ({step.substituted})", value=width
+        )
     if widest.block == MLP:
         times, inner = (3 if layer.mlp_gated else 2), -(-layer.mlp_width // tensor_parallel)
         numbers = f"2 × {show_count(hidden)} + {times} × {show_count(inner)}"

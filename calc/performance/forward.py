@@ -75,11 +75,11 @@ def forward(model: RankModel, *segments: Segment) -> Pass:
 def products(model: RankModel, tokens: dict[str, float]) -> Iterator[Counted]:
     """Yield the products with matrices that all tokens of a kind pass."""
     for matrix, count in model.matrices:
-        m, times = tokens[matrix.rows], float(count)
+        m, times = tokens[matrix.rows] * matrix.places, float(count)
         if 0.0 < m < 1.0:  # of several passes that are alike, one has it
             m, times = 1.0, times * m
         if m:
-            moved = m * (matrix.n + matrix.k) * model.element_bytes
+            moved = m * (matrix.n + (matrix.reads or matrix.k)) * model.element_bytes
             product = Product(
                 matrix.name,
                 m,
@@ -141,7 +141,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
     are expanded again. Where each token looks at entries that an indexer chose, it looks at the vectors themselves, as
     all do under an engine that expands none.
     """
-    queries, keys = float(segment.queries), float(segment.keys)
+    queries, keys = float(segment.queries * look.places), float(segment.keys * look.places)
     if look.rows == ENCODER:
         queries, keys = float(segment.encoding and (look.fixed or segment.encoding)), 0.0
     if look.fixed is not None or look.over == ENCODED:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import OUTPUT, PROMPT, Architecture, Attention, Layer
 from calc.architecture.stages import local_heads
+from calc.architecture.tensors import RUNNING_MEAN
 from calc.catalog.records import NumberFormat
 from calc.memory.budget import Layout
 from calc.memory.kv_cache import entry_bytes
@@ -37,6 +38,7 @@ class Look(NamedTuple):
     expansion: tuple[int, int, str, float] | None  # n, k, kernel, bytes of what makes keys and values of it
     kernel: str
     absorbs: bool = False  # many new tokens look at latent vectors themselves too
+    places: int = 1  # of a finer grid that each token stands for
 
 
 class State(NamedTuple):
@@ -102,6 +104,7 @@ def looks_of(
             absorbed=absorbed,
             expansion=expansion,
             kernel=INDEXED_IN if index and chooses else keys.kernel,
+            places=kind.places,
         )
 
 
@@ -139,10 +142,13 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
 
     A norm reads and writes the hidden state and the residual stream, one that no addition comes before the hidden state
     alone; the activation reads what goes in (gate and up, where there is a gate) and writes what comes out. Kernels are
-    those of engines that fuse what stands side by side, such as the norms of queries and keys.
+    those of engines that fuse what stands side by side, such as the norms of queries and keys. A batch norm behind a
+    convolution and the activation behind it read and write what that gives, at all its places.
     """
-    hidden, blocks = architecture.hidden_size, blocks_of(kind)
-    norms = [tensor for tensor in kind.tensors if "norm" in tensor.name and tensor.name.endswith("weight")]
+    hidden, blocks = kind.hidden or architecture.hidden_size, blocks_of(kind)
+    batched = {tensor.name.removesuffix(RUNNING_MEAN) for tensor in kind.tensors}
+    weights = [tensor for tensor in kind.tensors if "norm" in tensor.name and tensor.name.endswith(".weight")]
+    norms = [tensor for tensor in weights if tensor.name.removesuffix(".weight") not in batched]
     within = [tensor for tensor in norms if tensor.name.startswith("self_attn.")]
     apart = max(sum(tensor.shape == (hidden,) for tensor in norms if tensor not in within) - blocks, 0)
     elements, kernels = (4.0 * blocks + 2.0 * apart) * hidden, float(blocks + apart)
@@ -156,6 +162,10 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
         kernels += 1
     if kind.recurrence is not None:
         elements, kernels = elements + 2.0 * kind.recurrence.width / layout.tensor, kernels + 1
+    elements *= kind.places
+    for tensor in kind.tensors:
+        if tensor.name.endswith(RUNNING_MEAN):
+            elements, kernels = elements + 4.0 * tensor.places * tensor.elements, kernels + 2
     return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
 
 
@@ -175,7 +185,7 @@ def reductions_of(
     After each block that is the hidden state (Megatron-LM, arXiv:1909.08053), and before attention the squares of
     queries and keys where these are normed over all heads (SGLang's and vLLM's minimax_m2.py).
     """
-    hidden = architecture.hidden_size * element_bytes
+    hidden = (kind.hidden or architecture.hidden_size) * kind.places * element_bytes
     yield Reduction("Sum over tensor ranks", rows, hidden), blocks_of(kind)
     if kind.attention is not None and kind.attention.normed_together:
         yield Reduction("Squares of queries and keys", rows, SQUARES * SUM_BYTES), 1

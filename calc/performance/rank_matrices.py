@@ -28,6 +28,8 @@ class Matrix(NamedTuple):
     kernel: str
     weight_bytes: float
     input_split: bool  # each rank has a part of the sum, so that the ranks add up what it gives
+    places: float = 1  # of a finer grid that each token stands for
+    reads: int = 0  # elements that a convolution reads anew for each of its rows, whose windows overlap; 0: all k
 
 
 class ExpertMatrices(NamedTuple):
@@ -70,7 +72,7 @@ class Stored:
                 if tensor.active is None or not self.beside(tensor, rows, count, stored):
                     self.small_bytes += count * stored
                 continue
-            passing = OUTPUTS if tensor in heads or tensor.block == TABLE else rows
+            passing = OUTPUTS if tensor in heads or tensor.block == TABLE or not tensor.places else rows
             if part.architecture.has_encoder and tensor.name.startswith(OVER_ENCODED):
                 passing = ENCODED
             self.join(tensor, Joined(passing, copies, shape, number_format.kernel, stored=stored, layers=count))
@@ -91,6 +93,7 @@ class Stored:
         expert = tensor.active is not None
         key: tuple[object, ...] = (module, new.rows, new.layers, tensor.copies, tensor.active)
         if not expert:
+            key += (tensor.places,)
             beside = self.fuses and len(new.shape) == 2 and not last.isdigit()  # numbered ones follow each other
             alone = "" if beside else last
             key += (new.shape[-1], tensor.split == SPLIT_IN, new.kernel, tensor.block, alone)
@@ -151,13 +154,22 @@ class Joined(NamedTuple):
     def matrix(self, stored: float) -> Matrix:
         """Return the product; matrices of blocks stand below each other."""
         assert self.tensor is not None
-        split = self.tensor.split == SPLIT_IN
+        tensor, split = self.tensor, self.tensor.split == SPLIT_IN
         shape = (
             self.shape[:-1] if len(self.shape) > 2 and self.shape[-1] == 1 else self.shape
         )  # a kernel one token wide
-        n, k = prod(shape[:-1]), shape[-1]
+        # A convolution multiplies the window around a place, or a group's part of it, with a row for each channel.
+        n, k = (self.shape[0], prod(self.shape[1:])) if tensor.reads else (prod(shape[:-1]), shape[-1])
         return Matrix(
-            self.name, self.rows, n, k, kernel=self.kernel, weight_bytes=stored / self.copies, input_split=split
+            self.name,
+            self.rows,
+            n,
+            k,
+            kernel=self.kernel,
+            weight_bytes=stored / self.copies,
+            input_split=split,
+            places=tensor.places or 1,
+            reads=tensor.reads,
         )
 
     def experts(self, stored: float) -> ExpertMatrices:
@@ -172,4 +184,4 @@ class Joined(NamedTuple):
 
 def is_convolution(tensor: Tensor) -> bool:
     """Whether a tensor is a convolution over time of each channel for itself, which no product is made of."""
-    return len(tensor.shape) == 3 and ("conv1d" in tensor.name or tensor.shape[1] == 1)
+    return len(tensor.shape) == 3 and not tensor.reads and ("conv1d" in tensor.name or tensor.shape[1] == 1)

@@ -28,7 +28,10 @@ def model_doubts(name: str, reader: Reader, catalog: Catalog) -> list[Warn]:
     said, copy = catalog.named_format(name), catalog.copied(name)
     by_name = said is not None and said.weights is not None and reader.given.get("weights") in (None, PUBLISHED)
     form = f"{shown_weights(said.weights)}, as {said.why} in its name says" if said and by_name else ""
-    shown = (catalog.variant(name) or catalog.model(copy.id).name) if copy else ""
+    shown = ""
+    if copy is not None:  # a shape that timm has a name for is not that of the entry which it is read with
+        shape = (copy.head or {}).get("architecture")
+        shown = f"timm's {shape}" if shape else catalog.variant(name) or catalog.model(copy.id).name
     if copy is not None and copy.beside:
         message = f"{name:.80} is taken as {shown}, which its name has beside {copy.beside}; "
         classes = (copy.head or {}).get("num_labels")

@@ -42,12 +42,13 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         said, name = catalog.named_format(value), catalog.variant(value)
         head = (said.head if said else None) or {}
         said_there = {**model.variants.get(name, {}), **head, **model.published.get(value, {})}
-        written = value if value in model.published else name or model.id
+        written = value if value in model.published or head else name or model.id
         architecture = known_architecture(catalog, model.id, name, head)
         config = {**model.config, **said_there}
         told = said_there.get("context_tokens")
         context = told if isinstance(told, int) else model.context_tokens
-        return ReadModel(model.id, model.name, architecture, context, config=config, written=written, said=said)
+        named = str(said_there.get("architecture", model.name))
+        return ReadModel(model.id, named, architecture, context, config=config, written=written, said=said)
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
         given = Config(value["config"])
         check_json(given.values, given.field)

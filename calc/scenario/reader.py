@@ -86,17 +86,18 @@ def check_json(value: object, field: str, level: int = 0) -> None:
         check_json(item, f"{field}.{key}", level + 1)
 
 
-def read_tokens(reader: Reader, longest: int | None) -> tuple[int, int]:
+def read_tokens(reader: Reader, longest: int | None, usual: int = OUTPUT_TOKENS) -> tuple[int, int]:
     """Return prompt and output tokens of a sequence, from either of them, from their sum, or from the defaults.
 
-    The defaults are no more than the tokens that the model is made for, where somebody says how many these are.
+    The defaults are no more than the tokens that the model is made for, where somebody says how many these are; `usual`
+    of them are written.
     """
     whole_context = reader.given.get("context_tokens")
     if whole_context is None:
         spoken = not reader.given.keys().isdisjoint(("prompt_tokens", "output_tokens"))
         room = PROMPT_TOKENS + OUTPUT_TOKENS if spoken or longest is None else max(longest, 2)
-        output = reader.count("output_tokens", least=0, default=min(OUTPUT_TOKENS, room // 2))
-        prompt = reader.count("prompt_tokens", default=min(PROMPT_TOKENS, room - min(OUTPUT_TOKENS, room // 2)))
+        output = reader.count("output_tokens", least=0, default=min(usual, room // 2))
+        prompt = reader.count("prompt_tokens", default=min(PROMPT_TOKENS, room - min(usual, room // 2)))
         reader.filled["context_tokens"] = prompt + output
         return prompt, output
     context = reader.count("context_tokens")
@@ -104,7 +105,7 @@ def read_tokens(reader: Reader, longest: int | None) -> tuple[int, int]:
         prompt = reader.count("prompt_tokens", most=context)
         output = reader.count("output_tokens", least=0, default=context - prompt)
     else:
-        output = reader.count("output_tokens", least=0, most=context - 1, default=min(OUTPUT_TOKENS, context // 2))
+        output = reader.count("output_tokens", least=0, most=context - 1, default=min(usual, context // 2))
         prompt = reader.count("prompt_tokens", default=context - output)
     if prompt + output != context:
         message = f"is the whole of prompt and output: {prompt:,} + {output:,} are not {context:,}"

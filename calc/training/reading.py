@@ -83,6 +83,10 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     follow_framework(reader, facts)
     model = read_model(reader.take("model"), facts)
     architecture, context_limit = model.architecture, model.context_tokens
+    if architecture.convolves:
+        raise ScenarioError(
+            "model", f"{model.name}: what training of layers on grids of their own keeps is not modelled"
+        )
     reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)

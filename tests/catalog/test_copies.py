@@ -116,12 +116,12 @@ def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("microsoft/resnet-18", "convolutional"),
-        ("timm/mobilenetv3_small_100.lamb_in1k", "convolutional"),
+        ("timm/densenet121.ra_in1k", "convolutional"),
+        ("timm/hrnet_w18.ms_aug_in1k", "convolutional"),
         ("Ultralytics/YOLO11", "convolutional"),
-        ("nvidia/segformer-b0-finetuned-ade-512-512", "several widths"),
+        ("timm/maxvit_base_tf_512.in21k_ft_in1k", "several widths"),
         ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
-        ("pyannote/segmentation-3.0", "recurrence"),
+        ("pyannote/speaker-diarization-3.1", "recurrence"),
         ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_name_leads_to_one_entry(data: Path) -> None:
     ("old", "new", "message"),
     [
         ("gated = false", 'gated = "no"', "gated: must be bool"),
-        ("context_tokens = 2048", "context_tokens = 1", "context_tokens: must be from 128"),
+        ("context_tokens = 2048", "context_tokens = 1", "context_tokens: must be from 16"),
         ("licence =", "license =", 'did you mean "licence"'),
         ("[tiny.config]", "[tiny.konfig]", "config: is missing"),
     ],

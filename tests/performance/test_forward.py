@@ -80,8 +80,9 @@ def linear_weights(architecture: Architecture) -> float:
     found = float(sum(t.elements for t in architecture.embeddings if t.block == "other" and is_matrix(t)))
     for kind, count in architecture.kind_counts():
         for tensor in kind.tensors:
-            if tensor.block in MULTIPLIED and is_matrix(tensor):
-                found += count * math.prod(tensor.shape) * (tensor.copies if tensor.active is None else tensor.active)
+            if tensor.reads or (tensor.block in MULTIPLIED and is_matrix(tensor)):
+                each = tensor.places * math.prod(tensor.shape)
+                found += count * each * (tensor.copies if tensor.active is None else tensor.active)
     return found
 
 

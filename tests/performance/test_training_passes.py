@@ -31,6 +31,7 @@ from calc.performance.training_clock import PRODUCTS
 from calc.performance.training_passes import UNPACKING, step_passes, unpacking, updating
 from calc.performance.training_step import prepare, step_time
 from calc.training.reading import read_training
+from tests.known import trained_models
 from tests.performance.test_forward import FAMILIES, on_rank
 
 COMPUTED = (Product, Experts, Attention, Recurrence)
@@ -108,7 +109,10 @@ def test_tables_say_what_the_time_is_made_of(
         assert (sum(part.times for part in stage.micro_batch.sent) > 0) == bool(sent)
 
 
-@pytest.mark.parametrize("name", FAMILIES.values(), ids=FAMILIES)
+TRAINED = {family: name for family, name in FAMILIES.items() if name in trained_models()}
+
+
+@pytest.mark.parametrize("name", TRAINED.values(), ids=TRAINED)
 def test_forward_of_training_is_that_of_inference(name: str) -> None:
     """Products, attention and recurrences of a sequence in training are those of a prompt with all its logits."""
     tokens = 256
@@ -258,7 +262,7 @@ def test_wide_products_run_at_their_own_rate() -> None:
 
 def test_random_runs_have_a_time() -> None:
     """Every model of the catalogue can be trained under any schedule: seconds are positive and finite."""
-    rng, names = random.Random(11), catalog().ids("models")
+    rng, names = random.Random(11), trained_models()
     for _ in range(60):
         name = rng.choice(names)
         try:

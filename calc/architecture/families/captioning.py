@@ -1,4 +1,4 @@
-"""Families that write what an image shows: BLIP and BLIP-2 in sentences, TrOCR what stands in a line of text."""
+"""Families that write what an image shows: GIT, BLIP and BLIP-2 in sentences, TrOCR what stands in a line of text."""
 
 from calc.architecture.blocks import Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -8,7 +8,7 @@ from calc.architecture.families.image_encoder import VIT
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.families.translation import DECODER, ENCODER, attention_over_both
-from calc.architecture.families.vision import BLOCK, patch_count, patches, positions, transformer
+from calc.architecture.families.vision import BLOCK, clip_tower, patch_count, patches, positions, transformer
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
@@ -87,6 +87,46 @@ def blip(config: Config) -> Architecture:
         final=(*last, Tensor("bias", "head", (text.integer("vocab_size"),))),
     )
     return whole._replace(family="blip")
+
+
+GIT = {
+    "vocab_size": 30522,
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 12,
+    "max_position_embeddings": 1024,
+    "vision_config": {},
+}
+
+
+@family("git", defaults=GIT)
+def git(config: Config) -> Architecture:
+    """GIT (arXiv:2205.14100): BERT's layers that write behind what CLIP's tower sees; of videos a vector a frame."""
+    config.refuse("architectures", (["GitForCausalLM"],), "the others write nothing")
+    vision = config.nested("vision_config").completed({"patch_size": 16})
+    hidden, seen = config.hidden(), clip_tower(vision)
+    width = vision.completed({"hidden_size": 768}).hidden()
+    seen += linear("projector", BLOCK, hidden, width, bias=True) + norm(
+        "projector.norm", hidden, bias=True, block=BLOCK
+    )
+    frames = config.integer("num_image_with_embedding", default=0, least=0, most=1000)
+    seen += (Tensor("vision.temporal_embedding", BLOCK, (frames, width)),) if frames else ()
+    rows = config.integer("max_position_embeddings")
+    places = Tensor("position_embeddings.weight", "other_embedding", (rows, hidden))
+    mixer = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False), qkv_bias=True, out_bias=True)
+    feed = dense(hidden, config.integer("intermediate_size"), gated=False, bias=True, activation="gelu")
+    around = norms(hidden, "attention_norm", "output_norm", bias=True)
+    return assemble(
+        config,
+        hidden=hidden,
+        layers=[(DECODER,)] * config.layers(),
+        build=lambda _: layer(mixer, feed, *around, style=Style(LAYER_NORM, AFTER)),
+        tied=config.flag("tie_word_embeddings", default=False),
+        embeddings=(places, *norm("embed_layernorm", hidden, bias=True), *seen),
+        final=(),
+        head_bias=True,
+    )
 
 
 BLIP2_VISION = {

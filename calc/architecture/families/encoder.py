@@ -126,6 +126,8 @@ def text_head(config: Config, hidden: int, *, pooled: bool) -> Tensors:
     something of each token (its class, or whether an answer begins or ends there) has no pooler.
     """
     head = next((end for end in HEADS if end in config.classes), "")
+    if "ColBERT" in config.classes:  # a short vector of each token (arXiv:2004.12832), beside the pooler of the file
+        return (pooler(hidden) if pooled else ()) + linear("linear", "head", config.integer("dim", default=128), hidden)
     if not head:
         return pooler(hidden) if pooled else ()
     before = pooler(hidden) if head == "ForSequenceClassification" or (pooled and keeps_pooler(config)) else ()

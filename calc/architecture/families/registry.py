@@ -5,9 +5,13 @@ from typing import NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.layers import Architecture
+from calc.catalog.timm_names import timm_shape
 from calc.errors import listed, nearest
 
 Read = Callable[[Config], Architecture]
+
+
+TIMM = "timm_wrapper"  # transformers' class around any model of timm
 
 
 class Family(NamedTuple):
@@ -45,6 +49,7 @@ def read_config(config: Config) -> Architecture:
 
     Raises ScenarioError for a family that is not modelled, by its name, and for a value that is missing or impossible.
     """
+    config = from_timm(config)
     model_type = config.text("model_type", "")
     if not model_type:
         raise config.error("model_type", "is missing: it names the family, as in every config.json")
@@ -53,3 +58,17 @@ def read_config(config: Config) -> Architecture:
         raise config.error("model_type", message + f"; modelled are {listed(sorted(FAMILIES))}")
     found = FAMILIES[model_type]
     return found.read(config.completed(found.defaults))
+
+
+def from_timm(config: Config) -> Config:
+    """Return what transformers would say for a config of timm, which names a shape and how many classes it has."""
+    name = config.text("architecture", "") if isinstance(config.values.get("architecture"), str) else ""
+    shape = timm_shape(name)
+    if shape is None:
+        if name and config.text("model_type", TIMM) == TIMM:
+            raise config.error("architecture", f"{name!r:.60} is not modelled: of timm's some networks for images are")
+        return config
+    if not config.has("num_labels") and config.has("num_classes"):
+        classes = config.integer("num_classes", least=0, most=2**20)
+        shape |= {"architectures": ["ForImageClassification"] if classes else [], "num_labels": classes}
+    return config.replaced(shape)

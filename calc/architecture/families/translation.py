@@ -188,6 +188,7 @@ def t5(config: Config) -> Architecture:
             embeddings=(Tensor("relative_attention_bias.weight", "other_embedding", (buckets, heads)),),
             last=norm("norm", hidden, block="final_norm"),
         )
+    read, written = of_series(config, hidden)
     return translator(
         config,
         hidden=hidden,
@@ -195,13 +196,42 @@ def t5(config: Config) -> Architecture:
         mixer=softmax_attention(hidden, attention),
         feeds=(feed, feed),
         style=style,
-        embeddings=tuple(
+        embeddings=read
+        + tuple(
             Tensor(f"{name}.relative_attention_bias.weight", "other_embedding", (buckets, heads))
             for name in (ENCODER, DECODER)
         ),
-        last=norm("encoder.norm", hidden, block="final_norm") + norm("decoder.norm", hidden, block="final_norm"),
+        last=norm("encoder.norm", hidden, block="final_norm")
+        + norm("decoder.norm", hidden, block="final_norm")
+        + written,
         tied=config.flag("tie_word_embeddings", default=True),
     )
+
+
+def of_series(config: Config, hidden: int) -> tuple[Tensors, Tensors]:
+    """Return what reads pieces of a time series and what writes quantiles of all that comes (Chronos-Bolt).
+
+    Both are an MLP with a matrix beside it; of a piece each value comes with whether it is there.
+    """
+    if not config.has("chronos_config"):
+        return (), ()
+    series, width = config.nested("chronos_config"), config.integer("d_ff")
+    quantiles = series.values.get("quantiles")
+    if not isinstance(quantiles, list) or not quantiles:
+        raise series.error("quantiles", "must be a list of shares")
+    ahead = series.integer("prediction_length", most=2**20) * len(quantiles)
+    piece = 2 * series.integer("input_patch_size", most=2**20)
+    return beside("input_patch", "other", (piece, width, hidden)), beside(
+        "output_patch", "head", (hidden, width, ahead)
+    )
+
+
+def beside(name: str, block: str, sizes: tuple[int, int, int]) -> Tensors:
+    """Return an MLP and a matrix beside it that goes from the first to the last of three sizes."""
+    inputs, width, outputs = sizes
+    tensors = linear(f"{name}.hidden_layer", block, width, inputs, bias=True)
+    tensors += linear(f"{name}.output_layer", block, outputs, width, bias=True)
+    return tensors + linear(f"{name}.residual_layer", block, outputs, inputs, bias=True)
 
 
 WHISPER = {

@@ -17,6 +17,7 @@ from calc.catalog.choices import MADE_FOR, POSITIONS
 from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
+GRID = 32  # pixels of a side that a place of the last grid stands for, where a network has several
 FARTHEST = 32  # times a config's positions
 FEW, EACH, SPARE = 1000, 16, 2  # positions: from there on they come in such numbers, and RoBERTa's kin have two more
 
@@ -45,8 +46,8 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
 
 def check_context(check: Check, place: str, context: object, config: object) -> None:
     """Check how many tokens a model is made for, by what its config says of lengths."""
-    if not isinstance(context, int) or not 128 <= context <= 10**8:
-        check.problem(place, f"must be from 128 to 100,000,000 tokens, not {context}")
+    if not isinstance(context, int) or not 16 <= context <= 10**8:
+        check.problem(place, f"must be from 16 to 100,000,000 tokens, not {context}")
     elif odd_length(context, config):
         check.problem(place, f"{context} is neither the config's length nor one that models have")
 
@@ -79,6 +80,7 @@ def odd_length(context: int, config: object) -> bool:
         if isinstance(value, int):
             told.setdefault(key, []).append(value)
     pieces = {(i // p) ** 2 for i in told.get("image_size", ()) for p in told.get("patch_size", ()) if p}
+    pieces |= {(-(-side // GRID)) ** 2 for side in told.get("image_size", ())}
     times = {f // t for f in told.get("num_frames", ()) for t in told.get("tubelet_size", ()) if t}
     pieces |= {piece * time for piece in pieces for time in times}  # of a video
     stated = {value for key in POSITIONS for value in told.get(key, ())}

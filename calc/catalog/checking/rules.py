@@ -64,8 +64,10 @@ CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
 VARIANT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
+    "architecture?": (str,),  # by timm's name for its shape
     "architectures?": (list,),
     "num_labels?": (int,),
+    "dim?": (int,),  # of a short vector for each token
     "vocab_size?": (int,),
     "type_vocab_size?": (int,),
     "num_queries?": (int,),

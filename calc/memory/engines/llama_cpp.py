@@ -84,8 +84,8 @@ def looked_up_bytes(case: Case) -> int:
 
 def tables(stage: Stage) -> list[Tensor]:
     """Return the tables of a first stage that stay in the host's memory: rows of them are looked up there."""
-    first, *others = stage.architecture.embeddings
-    return [first, *(table for table in others if table.name in LAYER_TABLES)]
+    found = stage.architecture.embeddings
+    return [*found[:1], *(table for table in found[1:] if table.name in LAYER_TABLES)]
 
 
 def table_bytes(case: Case, table: Tensor) -> int:
