@@ -22,7 +22,7 @@ from calc.scenario.engine import (
     with_backend,
     with_graphs,
 )
-from calc.scenario.fields import PUBLISHED
+from calc.scenario.fields import MOST_TOKENS, PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_model, read_text_only, read_videos
@@ -209,7 +209,7 @@ def read_asked(reader: Reader) -> Asked:
         sequences=1,
         tokens=cached + prompt + output,
         prompt_tokens=prompt,
-        batched_tokens=reader.count("batched_tokens"),
+        batched_tokens=reader.count("batched_tokens", most=MOST_SEQUENCES * MOST_TOKENS),  # all prompts at once
         all_logits=all_logits,
         prefix=read_prefixes(reader, engine, prompt_tokens=prompt, all_logits=all_logits),
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),

@@ -5,8 +5,11 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mkdocs.exceptions import BuildError
 from mkdocs.plugins import CombinedEvent, event_priority
 
+from calc import CatalogError
+from calc.catalog import catalog
 from macros import (
     beside,
     downloads,
@@ -29,7 +32,7 @@ from macros.serving import Complaints
 
 ROOT = Path(__file__).parent.parent
 TELLING = re.compile(r"\{\{\s*(source|address|formula)_table\(")  # what other pages name and compute
-UNLINKED = "assets/runtime/"  # no page links to it, and names there change with each entry
+UNLINKED = ("assets/runtime/", "assets/vega/")  # no page links to them, and a build itself writes them
 TAKING_IN = re.compile(r"^--8<-- ", re.MULTILINE)  # a file from beside the guide
 
 
@@ -54,25 +57,38 @@ def on_startup(command: str, **_: Any) -> None:
     logging.getLogger("mkdocs").addHandler(_complaints)
 
 
+def on_config(config: Any) -> None:
+    """Have pages rendered by two processes where much is new, as soon as all facts are read, and check those whole."""
+    if kept.is_new():
+        beside.begin()
+    if beside.helps():
+        config.site_dir = str(Path(config.site_dir, "nowhere"))  # the site is the other's, which empties it
+        return
+    try:
+        kept.check(catalog())
+    except CatalogError as error:
+        raise BuildError(str(error)) from None
+
+
 def on_nav(nav: Any, **_: Any) -> None:
     """Begin the list of pages."""
     plain.begin(nav)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Send one style sheet in place of many, and have pages rendered by two processes where much is new."""
+    """Send one style sheet in place of many, and render pages in an order that suits two processes."""
     kept.note_names(name for name in files.src_uris if not name.startswith(UNLINKED))
     joined = styles.join(files, config)
     _order[:] = joined.src_uris
-    if kept.is_new():
-        beside.begin()
     return beside.turned(joined, kept.seconds(), TELLING.search)
 
 
 def on_pre_build(**_: Any) -> None:
-    """Bring the browser's copy of `calc` up to date, so that the page computes with the catalogue it was built from."""
-    runtime.build(ROOT, quick=_serving[0])
-    vega.build(ROOT)
+    """Bring up to date what no page waits for: the browser's `calc`, with the catalogue of the pages, above all."""
+    if not beside.helps():
+        runtime.build(ROOT, quick=_serving[0])
+        vega.build(ROOT)
+        kept.make_files((lists.write_lists, downloads.write_downloads))
 
 
 def others(text: str) -> str:
@@ -155,7 +171,7 @@ def on_post_page(output: str, **_: Any) -> str:
 def on_post_build(config: Any) -> None:
     """Write what pages draw their plots from and their forms list, the facts of devices, and pages as Markdown."""
     plots.write_plots(Path(config.site_dir))
-    kept.write_files(Path(config.site_dir), (lists.write_lists, downloads.write_downloads))
+    kept.copy_files(Path(config.site_dir))
     facts.write_facts(Path(config.site_dir))  # whose policy is another while serving
     embedded.write_embedded(Path(config.site_dir))
     plain.write(Path(config.site_dir), config)

@@ -19,8 +19,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from mkdocs.structure.toc import get_toc
 
+from calc.catalog import Catalog
 from calc.catalog.checking.loader import FILES as TABLES
 from calc.validation import recorded
+from calc.validation.soundness import check_whole
 from macros import markdown, plots, reads
 
 T = TypeVar("T")
@@ -53,8 +55,8 @@ class Kept(NamedTuple):
     seconds: float  # of the processor, to make it
 
 
-def begin() -> bool:
-    """Note the state of everything that decides all pages, and return whether its catalogue was found sound before.
+def begin() -> None:
+    """Note the state of everything that decides all pages.
 
     A server shows the scores of its start, whatever has changed since then: they are part of the state.
     """
@@ -62,15 +64,18 @@ def begin() -> bool:
     said = f"{_code[0]} {digest(DECIDING, ENTRIES)} {recorded.frozen()}"
     _state[0] = hashlib.sha256(said.encode()).hexdigest()
     _whole[0] = hashlib.sha256(f"{said} {digest(ENTRIES)}".encode()).hexdigest()
-    return (FOLDER / f"{_whole[0]}.sound").exists()
 
 
-def note_sound() -> None:
-    """Note that the catalogue of this state was checked."""
+def check(facts: Catalog) -> None:
+    """Check the catalogue of this state whole, unless it was found sound before. Raises CatalogError."""
+    sound = FOLDER / f"{_whole[0]}.sound"
+    if sound.exists():
+        return
+    check_whole(facts)
     FOLDER.mkdir(parents=True, exist_ok=True)
     for older in FOLDER.glob("*.sound"):
         older.unlink(missing_ok=True)
-    (FOLDER / f"{_whole[0]}.sound").touch()
+    sound.touch()
 
 
 def note_names(names: Iterable[str]) -> None:
@@ -79,7 +84,7 @@ def note_names(names: Iterable[str]) -> None:
 
 
 def is_new() -> bool:
-    """Return whether no page of this state is kept."""
+    """Return whether this state was never built."""
     return not (MADE / _whole[0][:24]).exists()
 
 
@@ -199,16 +204,20 @@ def fill(page: Any, found: Kept, files: Any) -> None:
     page.links_to_anchors = {files.get_file_from_path(name): anchors for name, anchors in found.links.items()}
 
 
-def write_files(site: Path, writers: Iterable[Callable[[Path], None]]) -> None:
-    """Write into a site what `calc` with its catalogue decides alone; it is made once for each state of it."""
-    made = MADE / _whole[0][:24]
-    if not made.exists():
+def make_files(writers: Iterable[Callable[[Path], None]]) -> None:
+    """Make what of a site `calc` with its catalogue decides alone, once for each state of it."""
+    if is_new():
+        made = MADE / _whole[0][:24]
         shutil.rmtree(MADE, ignore_errors=True)
         part = made.with_suffix(".part")
         for write in writers:
             write(part)
         part.rename(made)
-    shutil.copytree(made, site, copy_function=shutil.copyfile, dirs_exist_ok=True)
+
+
+def copy_files(site: Path) -> None:
+    """Copy it into a site."""
+    shutil.copytree(MADE / _whole[0][:24], site, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def tidy() -> None:

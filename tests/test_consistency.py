@@ -93,6 +93,15 @@ def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
             assert again[name] == report[name], (name, scenario)
 
 
+def test_what_is_filled_in_may_be_asked() -> None:
+    """Transformers reads all prompts at once: so many tokens as two thousand of the longest have are a number too."""
+    scenario: Scenario = {"model": "llama-3.1-8b", "engine": "transformers", "accelerator": "h100-sxm-80gb"}
+    report: Any = estimate({**scenario, "sequences": 2000, "prompt_tokens": 1_000_000})
+    assert report["scenario"]["batched_tokens"] == 2_000_000_000
+    again: Any = estimate(report["scenario"])
+    assert again["memory"] == report["memory"] and again["speed"] == report["speed"]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_trains_with_every_loss(name: str) -> None:
     """An encoder has no vocabulary to divide by."""

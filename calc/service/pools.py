@@ -29,7 +29,9 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
     for name in INSTEAD:
         if name in reader.given:
             raise ScenarioError(FIELD, f"does not go together with {name}: each pool says its own")
-    if isinstance(reader.given.get("accelerator"), list):
+    if "accelerator" not in reader.given:
+        raise ScenarioError(FIELD, "needs an accelerator: which devices are in both pools?")
+    if isinstance(reader.given["accelerator"], list):
         raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
     if "concurrency" not in reader.given:
         raise ScenarioError(FIELD, "needs concurrency: how many requests are in both pools at a time?")

@@ -117,8 +117,9 @@ def test_a_changed_fact_is_another_state(tmp_path: Path, monkeypatch: pytest.Mon
         kept.begin()
         found.add(kept.file_of("{{ fact() }}", Page("a/")))
         site = tmp_path / f"site{number}"
-        kept.write_files(site, [write])
-        kept.write_files(site, [write])
+        kept.make_files([write])
+        kept.make_files([write])
+        kept.copy_files(site)
         assert (site / "state").read_text() == str(len(found)) == str(number + 1)
     assert len(found) == 1 + len(names)
     monkeypatch.setattr(recorded, "_frozen", ["older scores"])

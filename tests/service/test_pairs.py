@@ -74,3 +74,17 @@ def test_refused_pairs_name_both(engine: str) -> None:
         for name in pair if said else ():
             assert any(word in said for word in (name, *BRINGS.get(name, ()))), (pair, said)
     assert refused >= 5
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"])
+def test_every_field_without_an_accelerator(engine: str) -> None:
+    """A field is answered or refused by name where no device is said; two pools need one to stand on."""
+    for name in FIELDS.keys() - {"tensor_split"}:
+        scenario = with_fields(engine, name)
+        del scenario["accelerator"]
+        try:
+            report = estimate(scenario)
+        except ScenarioError as error:
+            assert any(word in f"{error.field} {error.message}" for word in (name, "accelerator")), (name, error)
+        else:
+            assert "fits" not in report["memory"] and name != "disaggregation"
