@@ -13,6 +13,7 @@ from functools import cache
 from typing import cast
 
 from calc.catalog import Catalog, catalog
+from calc.catalog.catalogue import by_item
 from calc.catalog.entries import Entry, Tables
 from calc.catalog.names import leading
 
@@ -20,6 +21,7 @@ Reads = dict[str, list[str]]  # entries by kind
 LISTED = ""  # which entries of a kind there are, and their order
 WHOLE = "*"  # all that is said of a kind
 LED = "to:"  # before a name: the entry that it leads to
+OF = "of:"  # before what prices are of, and an item: which of them there are
 REMEMBERING = ("calc", "macros")
 # The catalogue itself, with what follows from words alone; scores, which a server shows as of its start; a process.
 LASTING = ("calc.catalog", "calc.validation.recorded", "macros.drawing")
@@ -67,6 +69,21 @@ class Led(Mapping[str, str]):
         return len(list(self))
 
 
+class Priced(Mapping[tuple[str, str], list[str]]):
+    """The prices of what there is and of each item, which note what is asked for."""
+
+    def __getitem__(self, key: tuple[str, str]) -> list[str]:
+        _read.add(("prices", OF + "/".join(key)))
+        return priced()[key]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        _read.add(("prices", WHOLE))
+        return iter(priced())
+
+    def __len__(self) -> int:
+        return len(list(self))
+
+
 _tables: dict[str, Noted] = {}
 
 
@@ -76,6 +93,7 @@ def watch(facts: Catalog) -> None:
     _tables.update({kind: Noted(kind, cast(Mapping[str, Entry], facts.entries(kind))) for kind in facts.kinds()})
     digest.cache_clear()
     led.cache_clear()
+    priced.cache_clear()
     begin()
 
 
@@ -86,6 +104,7 @@ def begin() -> None:
     vars(facts).clear()
     Catalog.__init__(facts, cast(Tables, dict(_tables)), version)
     facts.leading.update({kind: Led(kind) for kind in _tables})
+    facts.derived["priced"] = Priced()
     for forget in memories():
         forget()
     _read.clear()
@@ -129,6 +148,9 @@ def digest(kind: str, name: str) -> str:
     """Return what tells one content of an entry, or of a list of them, from another."""
     if name.startswith(LED):
         return str(led(kind).get(name.removeprefix(LED)))
+    if name.startswith(OF):
+        of, _, item = name.removeprefix(OF).partition("/")
+        return str(priced().get((of, item)))
     entries = _tables[kind].entries if kind in _tables else {}
     read = list(entries) if name == LISTED else list(entries.items()) if name == WHOLE else entries.get(name)
     return hashlib.sha256(json.dumps(read).encode()).hexdigest()
@@ -138,3 +160,9 @@ def digest(kind: str, name: str) -> str:
 def led(kind: str) -> dict[str, str]:
     """Return the entry that each name of a kind leads to."""
     return leading(_tables[kind].entries)
+
+
+@cache
+def priced() -> dict[tuple[str, str], list[str]]:
+    """Return the prices of what there is and of each item."""
+    return by_item(_tables["prices"].entries)

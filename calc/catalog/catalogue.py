@@ -36,6 +36,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def by_item(prices: Mapping[str, Entry]) -> dict[tuple[str, str], list[str]]:
+    """Return the ids of prices by what they are of and by item, either of which may be left open."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for entry_id, entry in prices.items():
+        of, item = str(entry["of"]), str(entry.get("item", ""))
+        for key in {(of, item), (of, ""), ("", item), ("", "")}:
+            found.setdefault(key, []).append(entry_id)
+    return found
+
+
 class Catalog(Names):
     """The loaded catalogue. Records are made when they are asked for."""
 
@@ -261,18 +271,12 @@ class Catalog(Names):
         )
 
     @property
-    def priced(self) -> dict[tuple[str, str], list[str]]:
+    def priced(self) -> Mapping[tuple[str, str], list[str]]:
         """Prices by what they are of and by item, either of which may be left open."""
         known = self.derived.get("priced")
-        if isinstance(known, dict):
-            return known
-        found: dict[tuple[str, str], list[str]] = {}
-        for entry_id, entry in self._tables["prices"].items():
-            of, item = str(entry["of"]), str(entry.get("item", ""))
-            for key in {(of, item), (of, ""), ("", item), ("", "")}:
-                found.setdefault(key, []).append(entry_id)
-        self.derived["priced"] = found
-        return found
+        if not isinstance(known, Mapping):
+            known = self.derived["priced"] = by_item(self._tables["prices"])
+        return known
 
     def models(self) -> Iterator[Model]:
         """Iterate over all models."""

@@ -50,6 +50,7 @@ def edited(kind: str, entry_id: str, **fields: object) -> None:
     reads._tables[kind].entries = {**entries, entry_id: entries.get(entry_id, {}) | fields}
     reads.digest.cache_clear()
     reads.led.cache_clear()
+    reads.priced.cache_clear()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -87,17 +88,23 @@ def test_a_read_entry_decides() -> None:
 
 
 def test_a_price_that_ranks_and_a_new_device_decide() -> None:
-    """A plan of what to buy rests on all prices and all devices: one of them cheaper, or one more, makes it anew."""
+    """A plan of what to buy rests on all devices, and on the prices of those that it ranks alone."""
     reads.begin()
     report_of("what-hardware", {"segment": "soc", "pay": "buy"})
     found = reads.noted()
-    assert found["accelerators"] == found["prices"] == [reads.WHOLE]
+    assert found["accelerators"] == [reads.WHOLE]
     states = {reads.state(found)}
-    edited("prices", catalog().ids("prices")[-1], amount=1)
+    ranked = catalog().prices("accelerators", "m5-max-64gb")[0].id
+    edited("prices", catalog().prices("models")[0].id, price=1)
+    edited("prices", catalog().prices("accelerators", "l4-24gb")[0].id, price=1)
+    assert {reads.state(found)} == states
+    edited("prices", ranked, price=1)
+    states.add(reads.state(found))
+    edited("prices", "a-new-one", of="accelerators", item="m5-max-64gb")
     states.add(reads.state(found))
     edited("accelerators", "a-new-one", name="A new one")
     states.add(reads.state(found))
-    assert len(states) == 3
+    assert len(states) == 4
 
 
 def test_a_name_that_leads_to_no_entry_decides() -> None:
