@@ -7,7 +7,7 @@ from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.derivation import Part, Step, Warn
-from calc.errors import read_whole
+from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
@@ -17,6 +17,7 @@ from calc.question_warnings import answer_warnings, doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS
 
 if TYPE_CHECKING:
+    from calc.planning.changes import Repair
     from calc.planning.serving import Serving
 
 Report = dict[str, object]
@@ -36,7 +37,7 @@ class Found(NamedTuple):
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
-def estimate(scenario: Mapping[str, object], *, repairs: bool = True) -> Report:
+def estimate(scenario: Scenario, *, repairs: bool = True) -> Report:
     """Return the report on a scenario: parameters, memory by part, whether it fits, and the working.
 
     Without `repairs` nothing is looked for that would make it fit, of which no other number has need.
@@ -139,7 +140,25 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         runs=runs,
         needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
     )
-    return [repair._asdict() for repair in repairs(wanted)]
+    found = (
+        under_other(question.reader.given, repair) if "engine" in repair.change else repair
+        for repair in repairs(wanted)
+    )
+    return [repair._asdict() for repair in found if repair is not None]
+
+
+def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
+    """Return a change of the engine as what is asked then is answered, None where it is refused or does not fit.
+
+    Another engine may lack what a scenario asks for, and load weights in another format.
+    """
+    changed = {**scenario, **repair.change}
+    try:
+        memory = estimate(changed, repairs=False)["memory"]
+    except ScenarioError:
+        return None
+    assert isinstance(memory, dict)
+    return repair._replace(headroom_bytes=memory["headroom_bytes"]) if memory["fits"] else None
 
 
 def without_engine(answer: Answer) -> Found:

@@ -217,6 +217,8 @@ def read_asked(reader: Reader) -> Asked:
         videos=read_videos(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
+    if architecture.writes and not output and "concurrency" in reader.given:
+        raise ScenarioError("output_tokens", "must be at least 1 with concurrency: each request is answered")
     return Asked(
         model_id=model.id,
         model_name=model.name,

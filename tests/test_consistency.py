@@ -102,6 +102,27 @@ def test_what_is_filled_in_may_be_asked() -> None:
     assert again["memory"] == report["memory"] and again["speed"] == report["speed"]
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp", "transformers"])
+def test_what_does_not_fit_is_timed_as_if_it_did(engine: str) -> None:
+    """Requests that come on their own have times and costs even where not one has room; no share is below 0."""
+    scenario: Scenario = {"model": "llama-3.1-70b", "weights": "bf16", "accelerator": "rtx-4090", "engine": engine}
+    for load in ({"arrivals": {"requests_per_s": 1}}, {"arrivals": {"requests": 10}}, {"concurrency": 8}, {}):
+        report: Any = estimate({**scenario, **load})
+        memory, speed, cost = report["memory"], report["speed"], report["cost"]
+        assert not memory["fits"] and memory["limit_bytes"] >= 0
+        assert speed["output_tokens_per_s"]["low"] > 0 and cost["rent"]["per_million_output_tokens"]["high"] > 0
+
+
+def test_each_request_is_answered() -> None:
+    """Requests that follow each other write a token at least; without a number of them a prompt may be read alone."""
+    scenario: Scenario = {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm", "output_tokens": 0}
+    with pytest.raises(ScenarioError) as caught:
+        estimate({**scenario, "concurrency": 8})
+    assert caught.value.field == "output_tokens"
+    alone: Any = estimate(scenario)
+    assert alone["speed"]["time_to_first_token_s"]["typical"] > 0 and alone["cost"] is None
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_trains_with_every_loss(name: str) -> None:
     """An encoder has no vocabulary to divide by."""

@@ -70,7 +70,7 @@ class Runtime(NamedTuple):
     @property
     def usable(self) -> int | None:
         """Bytes of the device that `used` may come to: the engine's share, and what stands outside of it."""
-        return None if self.limit is None else self.limit + self.used - self.needed
+        return None if self.limit is None else max(self.limit + self.used - self.needed, 0)
 
     @property
     def fits(self) -> bool | None:

@@ -150,8 +150,11 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     if not others or room_on(wanted, others[-1]) < 0:
         return
     offered = 0
+    limited = device != wanted.facts.accelerator(device.id)  # by what is said of this one, and not of another
+    left_out: dict[str, object] = {"memory_limit": None, "display": None} if limited else {}
     for other in others:
-        for repair in fitting(room_on(wanted, other), {"accelerator": other.id}, f"Take {other.name}", HARDWARE):
+        change = {"accelerator": other.id, **left_out}
+        for repair in fitting(room_on(wanted, other), change, f"Take {other.name}", HARDWARE):
             offered += 1
             yield repair
         if offered == MOST_OTHERS:

@@ -75,7 +75,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     slots, replicas = int(min(served.serving.most_running, state_slots(served))), served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
-    bounded = served.most and served.runtime.limit is not None
+    bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
     held = prefix.held_tokens
     room = cache_pool(served)[1] - held if bounded else UNBOUNDED
     load = load._replace(slots=max(min(slots, room / max(prompt + output - held, 1)), 1.0))

@@ -3,9 +3,9 @@
 A server that rebuilds pages may hold an older `calc`; a process of its own computes with what the files say.
 """
 
+import fcntl
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from functools import lru_cache
@@ -81,13 +81,15 @@ class Recorded(NamedTuple):
 def read(key: str) -> Recorded:
     """Return all of a state of the files, computed if no build has done so."""
     path = KEPT / f"{key}.json"
-    if not path.exists():
-        KEPT.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")  # two processes may find that it is missing
-        part.write_text(computed(), encoding="utf-8")
-        for older in sorted(KEPT.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-3]:
-            older.unlink(missing_ok=True)
-        part.replace(path)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "computing").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # two processes render pages: one computes, and the other takes it
+        if not path.exists():
+            part = path.with_suffix(".part")
+            part.write_text(computed(), encoding="utf-8")
+            for older in sorted(KEPT.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-3]:
+                older.unlink(missing_ok=True)
+            part.replace(path)
     found = json.loads(path.read_text(encoding="utf-8"))
     kinds = {
         kind: Scored([Score(*score) for score in entry["scores"]], entry["left_out"])

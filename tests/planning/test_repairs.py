@@ -56,6 +56,7 @@ CASES = [
         )
     ),
     {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
+    {"model": "qwen-14b", "engine": "vllm", "accelerator": "rtx-4090", "memory_limit": "8 GiB", "display": True},
     {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32768},
 ]
 
@@ -130,6 +131,25 @@ def test_a_cache_that_the_engine_does_not_keep(
     report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": accelerator, "kv_cache": cache})
     assert report["runs"] is False
     assert [next(iter(repair["change"].items())) for repair in report["repairs"]][: len(offered)] == offered
+
+
+def test_another_engine_is_asked_before_it_is_offered() -> None:
+    """It loads the same format otherwise, and leaves as much as it says; what it would refuse is not offered."""
+    layout = {"tensor": 8, "pipeline": 2}
+    scenario: dict[str, object] = {"model": "mamba-2.8b", "weights": "mxfp4", "accelerator": "a100-pcie-40gb"}
+    scenario |= {"engine": "sglang", "kv_cache_v": "q4_0", "parallelism": layout}
+    report: Any = estimate(scenario)
+    (offered,) = (repair for repair in report["repairs"] if "engine" in repair["change"])
+    after: Any = estimate({**scenario, **offered["change"]})
+    assert offered["headroom_bytes"] == after["memory"]["headroom_bytes"]
+    scenario = {"model": "mpt-350m", "engine": "vllm", "weights": {"format": "awq", "group_size": 64}}
+    scenario |= {"accelerator": "rtx-5090", "accelerators": 8}
+    free: Any = estimate(scenario)
+    shared: Any = estimate({**scenario, "shared_prefix_tokens": 1})
+    assert [any("engine" in repair["change"] for repair in found["repairs"]) for found in (free, shared)] == [
+        True,
+        False,
+    ]
 
 
 def test_harm_grows_down_the_list() -> None:
