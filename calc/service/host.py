@@ -83,7 +83,10 @@ def read_host(
     placement: Placement,
     demand: Demand,
 ) -> Host | None:
-    """Return the host that a scenario names, or the usual one where something stands in its memory; else None."""
+    """Return the host that a scenario names, or the usual one where something stands in its memory; else None.
+
+    A computer of one memory has what its GPU leaves of it, unless the scenario says how much.
+    """
     value = reader.given.get("host")
     if value is None and not placement.on_host:
         return None
@@ -97,7 +100,7 @@ def read_host(
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
     found, given = stated_host(value, lambda: usual_processor(catalog, accelerator, kept), catalog)
     reader.filled["host"] = given
-    return found
+    return found if "memory" in given else found._replace(memory_bytes=rest_of_memory(accelerator, placement))
 
 
 def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog) -> tuple[Host, dict[str, object]]:

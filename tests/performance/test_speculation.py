@@ -6,6 +6,7 @@ import pytest
 
 from calc import estimate
 from calc.architecture.stages import Stage
+from calc.catalog import catalog
 from calc.performance.forward import rank_of
 from calc.performance.speculation import last_gain
 from calc.performance.speed import passes_for
@@ -120,3 +121,16 @@ def test_a_drafter_s_matrices_are_joined_as_its_engine_joins_them(engine: str, f
     stage = Stage(demand.architecture, 0, demand.architecture.layer_count)
     own, other = (rank_of(stage, demand, layout, fuses=joined) for joined in (fuses, not fuses))
     assert passes.drafter.model.matrices == own.matrices != other.matrices
+
+
+DRAFTERS = [(engine.id, method) for engine in catalog().engines() for method in engine.drafters]
+
+
+@pytest.mark.parametrize(("engine", "method"), DRAFTERS)
+def test_every_drafter_of_an_engine_has_a_speed(engine: str, method: str) -> None:
+    """Two models of one vocabulary, layers of multi-token prediction, a head and what stands in the text."""
+    scenario: dict[str, Any] = {"model": "qwen3-8b" if method != "mtp" else "mimo-7b", "engine": engine}
+    scenario["accelerator"] = "m3-ultra-256gb" if engine == "mlx" else "h100-sxm-80gb"
+    named = {"model": "qwen3-0.6b"} if method == "draft" else {}
+    report: Any = estimate({**scenario, "speculation": {"method": method, **named}})
+    assert report["speed"]["speculation"]["tokens_per_step"] > 1

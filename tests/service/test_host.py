@@ -239,3 +239,16 @@ def test_a_step_is_what_device_processor_and_copies_take() -> None:
     assert processor > 0.5 * steps["Seconds of a decoding step"]
     assert steps["Seconds of a decoding step"] >= device + processor
     assert "Copies between host and device, decoding step" in steps
+
+
+@pytest.mark.parametrize("layers", [0, 1])
+def test_a_computer_of_one_memory_has_no_more_with_another_processor(layers: int) -> None:
+    """Who names the processor of a Ryzen AI Max says nothing of its memory, which holds what its GPU leaves of it."""
+    scenario: dict[str, Any] = {"model": "llama-3.1-70b", "weights": "q8_0", "engine": "llama.cpp"}
+    scenario |= {"accelerator": "ryzen-ai-max-395-64gb", "gpu_layers": layers}
+    for host in ({}, {"host": {"processor": "ryzen-7-7700x"}}):
+        report: Any = estimate({**scenario, **host})
+        assert not report["memory"]["fits"]
+        assert "host-memory-short" in [warning["code"] for warning in report["warnings"]]
+    more: Any = estimate({**scenario, "host": {"memory": "128 GiB"}})
+    assert more["memory"]["fits"]

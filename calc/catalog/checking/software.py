@@ -81,6 +81,8 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_towers(check, where, entry.get("towers", {}), tables)
     check_backends(check, where, entry.get("backends", {}))
     check_library(check, where, entry.get("library_experts", {}))
+    if entry.get("drafters") and "drafts_apart" not in coefficients:
+        check.problem(f"{where}.coefficients.drafts_apart", "is missing: the engine has drafters")
     for name, item in coefficients.items():
         place = f"{where}.coefficients.{name}"
         if not isinstance(item, dict):
