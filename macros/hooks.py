@@ -33,6 +33,7 @@ from macros.serving import Complaints
 ROOT = Path(__file__).parent.parent
 TELLING = re.compile(r"\{\{\s*(source|address|formula)_table\(")  # what other pages name and compute
 UNLINKED = ("assets/runtime/", "assets/vega/")  # no page links to them, and a build itself writes them
+FOREIGN = "assets/javascripts/lunr/"  # what the theme's search reads other languages with, under further licences
 TAKING_IN = re.compile(r"^--8<-- ", re.MULTILINE)  # a file from beside the guide
 
 
@@ -78,9 +79,16 @@ def on_nav(nav: Any, **_: Any) -> None:
 def on_files(files: Any, config: Any) -> Any:
     """Send one style sheet in place of many, and render pages in an order that suits two processes."""
     kept.note_names(name for name in files.src_uris if not name.startswith(UNLINKED))
-    joined = styles.join(files, config)
+    joined = in_english(styles.join(files, config))
     _order[:] = joined.src_uris
     return beside.turned(joined, kept.seconds(), TELLING.search)
+
+
+def in_english(files: Any) -> Any:
+    """Leave out what the theme has for the search in other languages, which no page of the guide is in."""
+    for name in [name for name in files.src_uris if name.startswith(FOREIGN)]:
+        files.remove(files.get_file_from_path(name))
+    return files
 
 
 def on_pre_build(**_: Any) -> None:

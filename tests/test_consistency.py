@@ -93,6 +93,22 @@ def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
             assert again[name] == report[name], (name, scenario)
 
 
+@pytest.mark.parametrize("framework", [None, "unsloth", "ms-swift", "megatron-lm", "deepspeed"])
+def test_a_precision_that_nobody_states_runs(framework: str | None) -> None:
+    """What a framework takes on an older device is what the report says: stated, it runs there as well."""
+    scenario: Scenario = {"workload": "training", "model": "llama-3.2-1b"} | (
+        {"framework": framework} if framework else {}
+    )
+    taken = {}
+    for device in ("gtx-1080-ti", "v100-sxm-32gb", "t4-16gb", "a100-sxm-80gb"):
+        report: Any = estimate({**scenario, "accelerator": device}, repairs=False)
+        again: Any = estimate(report["scenario"], repairs=False)
+        assert (again["runs"], again["runs_because"]) == (report["runs"], report["runs_because"]), device
+        taken[device] = report["scenario"]["precision"]
+    assert taken["v100-sxm-32gb"] == taken["t4-16gb"] == "fp16-mixed"
+    assert taken["a100-sxm-80gb"].startswith("bf16")
+
+
 def test_what_is_filled_in_may_be_asked() -> None:
     """Transformers reads all prompts at once: so many tokens as two thousand of the longest have are a number too."""
     scenario: Scenario = {"model": "llama-3.1-8b", "engine": "transformers", "accelerator": "h100-sxm-80gb"}

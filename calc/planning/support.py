@@ -199,6 +199,12 @@ def what_trains(
     return Runs(None, tuple(stated[MAYBE]))
 
 
+def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: Accelerator) -> bool:
+    """Return whether nothing is said against a framework's training in a precision on a device."""
+    known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
+    return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
+
+
 def built_on(framework: str | None, facts: Catalog) -> list[str]:
     """Return the names under which facts on a framework stand: its own, those that it follows, and all frameworks'."""
     names: list[str] = []

@@ -29,6 +29,7 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
+from calc.planning.support import trains_in
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
 from calc.scenario.formats import read_format
@@ -39,6 +40,7 @@ from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan
 from calc.training.fields import (
     ATTENTIONS,
+    DEFAULTS,
     EAGER,
     GRADIENT_TYPES,
     METHODS,
@@ -82,7 +84,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     architecture, context_limit = model.architecture, model.context_tokens
     reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
-    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES), usual_precision(reader, facts))]
+    reader.presets["precision"] = usual_precision(reader, facts)
+    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
     scheme = read_adapter_type(reader, scheme, method)
     gradient_bytes = read_gradients(reader, scheme, method)
     optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
@@ -230,13 +233,20 @@ def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) 
     return GRADIENT_TYPES[reader.option("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
 
 
-def usual_precision(reader: TrainingReader, facts: Catalog) -> str | None:
-    """Return what is taken where nobody says the precision: FP16 on a device that has it and no BF16."""
-    name = reader.given.get("accelerator")
+def usual_precision(reader: TrainingReader, facts: Catalog) -> str:
+    """Return the precision where nobody says it: the framework's own, FP16 on a device without that, or else FP32."""
+    usual = str(reader.presets.get("precision", DEFAULTS["precision"]))
+    name, framework = reader.given.get("accelerator"), reader.filled.get("framework")
     if not isinstance(name, str):
-        return None
-    computes = facts.accelerator(name).facts
-    return "fp16-mixed" if "fp16" in computes and "bf16" not in computes else None
+        return usual
+    device = facts.accelerator(name)
+    narrow = "fp16" in device.facts and "bf16" not in device.facts
+    for precision in (usual, "fp16-mixed"):
+        if not (narrow and precision.startswith("bf16")) and trains_in(
+            precision, facts=facts, framework=str(framework) if framework else None, device=device
+        ):
+            return precision
+    return "fp32"
 
 
 def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:

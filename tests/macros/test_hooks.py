@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from mkdocs.structure.files import File, Files
 
 from macros import hooks, kept, sources
 
@@ -27,3 +28,10 @@ def test_a_page_that_takes_in_a_file_is_decided_by_it(tmp_path: Path, monkeypatc
     beside.write_text("two")
     assert hooks.others(text) != before
     assert hooks.others("{{ number() }}") == ""
+
+
+def test_the_site_has_no_search_in_other_languages() -> None:
+    """Those parts of the theme have licences of their own, and the search asks for them in no English guide."""
+    names = ("index.md", "assets/javascripts/lunr/wordcut.js", "assets/javascripts/workers/search.js")
+    files = Files([File(name, "docs", "site", use_directory_urls=True) for name in names])
+    assert [file.src_uri for file in hooks.in_english(files)] == [names[0], names[2]]

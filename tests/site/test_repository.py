@@ -68,6 +68,9 @@ def test_licences_of_what_is_passed_on() -> None:
     vega = (folder / "vega.txt").read_text(encoding="utf-8")
     for part in ("vega-parser", "vega-view", "vega-interpreter", "vega-dataflow", "d3-scale", "d3-shape", "internmap"):
         assert f"{part} " in vega
+    theme = (folder / "theme-scripts.txt").read_text(encoding="utf-8")
+    for part in ("RxJS", "lunr", "clipboard.js", "escape-html", "focus-visible"):
+        assert f"\n{part} (" in theme and [named for named in parts if part in named], part
 
 
 def test_what_holds_each_promise_is_there() -> None:
