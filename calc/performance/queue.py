@@ -126,6 +126,7 @@ class Queue:
         self.written = [0] * len(self.asked)
         self.first = [0.0] * len(self.asked)
         self.last = [0.0] * len(self.asked)
+        self.late = [0.0] * len(self.asked)  # by which its tokens come after the first stage is done with its prompt
         self.running_s = 0.0
         self.answered = self.answered_tokens = self.preempted = 0
         self.came = (0.0, 0.0, 0, 0)  # clock, running_s, answered and answered_tokens when the last request came
@@ -223,6 +224,7 @@ class Queue:
             self.running_s += count * seconds
         for prompt in done:
             self.reading.popleft()
+            self.late[prompt.index] = late
             self.begin(prompt, self.clock + late)
 
     def begin(self, prompt: Reading, now: float) -> None:
@@ -292,7 +294,7 @@ class Queue:
         while self.writing and self.writing[0][0] <= self.steps:
             index = heappop(self.writing)[1]
             self.context -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
-            self.finish(index, self.clock)
+            self.finish(index, self.clock + self.late[index])
 
     def make_room(self, needed: int) -> None:
         """Take the cache from those that came last until the others have room; they are read again from the start."""

@@ -226,9 +226,12 @@ def test_steps_until_something_comes() -> None:
 
 
 def test_prompts_pass_the_other_stages_too() -> None:
-    """With three stages the first token comes two passes of a stage after the prompt has left the first one."""
+    """With three stages the first token comes two passes of a stage after the prompt has left the first one.
+
+    Each further token takes a step after it: of an answer of three tokens, the last comes two steps later.
+    """
     served, _, _ = run((0.0, 100, 3), times=Times(stages=3))
-    assert served == [Served(0.0, 3.0, 3.0, 3)]
+    assert served == [Served(0.0, 3.0, 5.0, 3)]
 
 
 def test_answers_that_are_half_written() -> None:
