@@ -67,7 +67,7 @@ def compute_buffer(case: Case) -> Amount:
     Devices are no pipeline where layers or experts stand on the host. Source: llama.cpp, src/llama-context.cpp.
     """
     slots = server_slots(case)
-    tokens = min(micro_batch(case), stream_cells(slots))
+    tokens = min(micro_batch(case), slots.streams * stream_cells(slots))
     eager = case.attention == EAGER
     by_slot = bool(case.engine.values["outputs_by_slot"])
     seen = masks(case, slots, tokens, FP16_BYTES if by_slot and not eager else FP32_BYTES)

@@ -92,5 +92,4 @@ def fitting(room: int, change: dict[str, object], message: str, cost: str) -> It
 
 def under(serving: Serving, **changes: object) -> Serving:
     """Return a demand's engine and device with something changed."""
-    kept = ("engine", "accelerator", "fraction", "batched_tokens", "attention", "placement", "host", "slots")
-    return Serving(**{**{name: getattr(serving, name) for name in kept}, **changes})
+    return Serving(**{**vars(serving), **changes})

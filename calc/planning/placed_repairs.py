@@ -99,6 +99,8 @@ def leaves_nothing(wanted: Wanted) -> bool:
         return False
     if wanted.accelerator.segment == "soc":  # whose memory the host's is
         return False
+    if wanted.demand.draft is not None or wanted.demand.adapters is not None:  # which need the whole device
+        return False
     return layout.devices == layout.pipeline
 
 

@@ -24,15 +24,14 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
     value = reader.given[FIELD]
     if engine is None or engine.id not in SHARING_ENGINES:
         raise ScenarioError(FIELD, f"does not apply: {', '.join(SHARING_ENGINES)} serve from two pools")
+    if not architecture.writes:
+        raise ScenarioError(FIELD, "does not apply: the model writes no text, for which the second pool is")
     if not isinstance(value, Mapping) or not set(POOLS) <= set(value) <= {*POOLS, "link"}:
         raise ScenarioError(FIELD, f"must be an object with prefill, decode and link, not {value!r:.60}")
+    check_devices(reader)
     for name in INSTEAD:
         if name in reader.given:
             raise ScenarioError(FIELD, f"does not go together with {name}: each pool says its own")
-    if "accelerator" not in reader.given:
-        raise ScenarioError(FIELD, "needs an accelerator: which devices are in both pools?")
-    if isinstance(reader.given["accelerator"], list):
-        raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
     if "concurrency" not in reader.given:
         raise ScenarioError(FIELD, "needs concurrency: how many requests are in both pools at a time?")
     pools = [read_pool(value[name], f"{FIELD}.{name}", architecture) for name in POOLS]
@@ -49,6 +48,14 @@ def read_pools(reader: Reader, engine: Engine | None, architecture: Architecture
     reader.filled[FIELD] = filled
     prefill, decode = pools
     return PoolLayouts(prefill.layout, decode.layout, link, prefill.server.data)
+
+
+def check_devices(reader: Reader) -> None:
+    """Raise ScenarioError unless one kind of device is asked for, which both pools have."""
+    if "accelerator" not in reader.given:
+        raise ScenarioError(FIELD, "needs an accelerator: which devices are in both pools?")
+    if isinstance(reader.given["accelerator"], list):
+        raise ScenarioError(FIELD, "does not go together with several kinds of accelerator")
 
 
 class Pool(NamedTuple):

@@ -179,3 +179,13 @@ def test_attention_in_tiles(model: str, tensor: int, elements: int) -> None:
     kind = architecture.kinds[0]
     assert kind.attention is not None
     assert attention_elements(kind, kind.attention, case) == elements
+
+
+def test_a_micro_batch_is_bounded_by_the_cells_of_all_slots() -> None:
+    """Its tokens are those of any sequences: five slots of 4,096 cells hold 8,192, as four that share theirs do."""
+    asked = {"model": "nemotron-h-4b-base-8k", "engine": "llama.cpp", "context_tokens": 4096, "batched_tokens": 8192}
+    for sequences in (1, 2, 4, 5, 8):
+        report: Any = estimate({**asked, "sequences": sequences})
+        (held,) = (part for part in report["memory"]["parts"] if part["id"] == "activations")
+        wide = "4,096" if sequences == 1 else "8,192"
+        assert held["steps"][-1]["substituted"].startswith(f"{wide} × ")

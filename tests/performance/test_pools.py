@@ -97,6 +97,7 @@ def test_scenario_of_a_report_gives_it_again() -> None:
         ({"parallelism": {"tensor": 2}}, "parallelism"),
         ({"accelerators": 8}, "accelerators"),
         ({"engine": "llama.cpp"}, "vllm"),
+        ({"model": "e5-large-v2"}, "writes no text"),
         ({"accelerator": [{"id": "h100-sxm-80gb", "count": 4}, {"id": "h200-sxm-141gb", "count": 4}]}, "accelerator"),
         ({"disaggregation": {"prefill": FOUR}}, "decode"),
         ({"disaggregation": {"prefill": {"accelerators": 3, **FOUR}, "decode": FOUR}}, "3"),

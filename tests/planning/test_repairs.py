@@ -57,6 +57,20 @@ CASES = [
     ),
     {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
     {"model": "qwen-14b", "engine": "vllm", "accelerator": "rtx-4090", "memory_limit": "8 GiB", "display": True},
+    {
+        "model": "llama-3.1-8b",
+        "engine": "vllm",
+        "accelerator": "rtx-4090",
+        "context_tokens": 65536,
+        "correction": {"memory": 1.5},
+    },
+    {
+        "model": "qwen3-14b",
+        "engine": "llama.cpp",
+        "weights": "bf16",
+        "accelerator": "rtx-4090",
+        "speculation": {"method": "ngram"},
+    },
     {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32768},
 ]
 
