@@ -72,7 +72,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     found = prefix.found(prompt)
     demand = question.demand._replace(prompt_tokens=prompt - found)
     question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
-    slots, replicas = int(min(served.serving.most_running, state_slots(served))), served.layout.data
+    slots, replicas = max(int(min(served.serving.most_running, state_slots(served))), 1), served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
