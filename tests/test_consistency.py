@@ -135,6 +135,16 @@ def test_what_does_not_fit_is_timed_as_if_it_did(model: str, engine: str) -> Non
         assert cost["rent"]["per_million_output_tokens"]["high"] > 0
 
 
+def test_a_server_that_is_far_too_slow_answers_at_its_own_rate() -> None:
+    """Where all requests have come before one is answered, what the whole run writes in its time is the rate."""
+    scenario: Scenario = {"model": "mimo-v2.6-pro", "accelerator": "ai-pro-r9700", "engine": "vllm"}
+    scenario |= {"output_tokens": 1, "sequence_slots": 1, "arrivals": {"requests_per_s": 100}}
+    report: Any = estimate(scenario, repairs=False)
+    speed = report["speed"]
+    rate, most = speed["output_tokens_per_s"]["typical"], speed["most_requests_per_s"]["typical"]
+    assert 0 < rate == pytest.approx(most, rel=0.1)
+
+
 def test_each_request_is_answered() -> None:
     """Requests that follow each other write a token at least; without a number of them a prompt may be read alone."""
     scenario: Scenario = {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm", "output_tokens": 0}
