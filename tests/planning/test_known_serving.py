@@ -247,7 +247,7 @@ def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPat
     def queued(asked: Any, **more: Any) -> Run:
         seen.append((len(asked), more))
         longest.append(max(one.prompt_tokens + one.output_tokens for one in asked))
-        return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 0, 0, 0.0, 0)
+        return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 1, 1, 0.0, 0)
 
     monkeypatch.setattr(serving_run, "run_queue", queued)
     monkeypatch.setattr(serving_run, "begun", lambda *_: ["half"])
