@@ -14,7 +14,7 @@ from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_t
 from calc.planning.support import Runs, what_runs
 from calc.question import Asked, Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
-from calc.scenario.fields import PUBLISHED, STAND_INS
+from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
 
 if TYPE_CHECKING:
     from calc.planning.changes import Repair
@@ -141,15 +141,14 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
         runs=runs,
         needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
     )
-    found = (
-        under_other(question.reader.given, repair) if "engine" in repair.change else repair
-        for repair in repairs(wanted)
-    )
+    given = question.reader.given
+    asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
+    found = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted))
     return [repair._asdict() for repair in found if repair is not None]
 
 
 def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
-    """Return a change of the engine as what is asked then is answered, None where it is refused or does not fit.
+    """Return a change with the room that its answer has under another engine, None where it is refused or does not fit.
 
     Another engine may lack what a scenario asks for, and load weights in another format.
     """

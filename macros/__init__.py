@@ -36,6 +36,7 @@ def define_env(env: Any) -> None:
         facts = catalog.reload()
         recorded.digest.cache_clear()
         kept.begin()
+        kept.check(facts)
         reads.watch(facts)
     except CatalogError as error:
         raise BuildError(str(error)) from None

@@ -5,11 +5,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mkdocs.exceptions import BuildError
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from calc import CatalogError
-from calc.catalog import catalog
 from macros import (
     beside,
     downloads,
@@ -59,16 +56,11 @@ def on_startup(command: str, **_: Any) -> None:
 
 
 def on_config(config: Any) -> None:
-    """Have pages rendered by two processes where much is new, as soon as all facts are read, and check those whole."""
+    """Have pages rendered by two processes where much is new, as soon as all facts are read."""
     if kept.is_new():
         beside.begin()
     if beside.helps():
         config.site_dir = str(Path(config.site_dir, "nowhere"))  # the site is the other's, which empties it
-        return
-    try:
-        kept.check(catalog())
-    except CatalogError as error:
-        raise BuildError(str(error)) from None
 
 
 def on_nav(nav: Any, **_: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
+from tests.drawn_scenarios import check, drawn
 from tests.known import trained_models
 from tests.test_contract import MODELS as CONTRACT_MODELS
 from tests.test_contract import inference, training
@@ -86,10 +87,13 @@ def test_the_stage_that_needs_most_is_not_always_the_fullest(
 
 @pytest.mark.parametrize("make", [inference, training])
 def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
-    """What a report says was asked can be asked again, and the answer is the same but for what was filled in."""
+    """What a report says was asked can be asked again, and the answer is the same but for what was filled in.
+
+    A repair changes what was asked, and defaults follow it: where they were filled in, they do not.
+    """
     for scenario, report in asked(make, 3):
-        again: Any = estimate(report["scenario"])
-        for name in report.keys() - {"defaults", "warnings"}:
+        again: Any = estimate(report["scenario"], repairs=False)
+        for name in report.keys() - {"defaults", "warnings", "repairs"}:
             assert again[name] == report[name], (name, scenario)
 
 
@@ -118,15 +122,27 @@ def test_what_is_filled_in_may_be_asked() -> None:
     assert again["memory"] == report["memory"] and again["speed"] == report["speed"]
 
 
+@pytest.mark.parametrize("model", ["llama-3.1-70b", "qwen3-next-80b-a3b"])  # the second keeps states, too
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp", "transformers"])
-def test_what_does_not_fit_is_timed_as_if_it_did(engine: str) -> None:
+def test_what_does_not_fit_is_timed_as_if_it_did(model: str, engine: str) -> None:
     """Requests that come on their own have times and costs even where not one has room; no share is below 0."""
-    scenario: Scenario = {"model": "llama-3.1-70b", "weights": "bf16", "accelerator": "rtx-4090", "engine": engine}
+    scenario: Scenario = {"model": model, "weights": "bf16", "accelerator": "rtx-4090", "engine": engine}
     for load in ({"arrivals": {"requests_per_s": 1}}, {"arrivals": {"requests": 10}}, {"concurrency": 8}, {}):
         report: Any = estimate({**scenario, **load})
         memory, speed, cost = report["memory"], report["speed"], report["cost"]
         assert not memory["fits"] and memory["limit_bytes"] >= 0
-        assert speed["output_tokens_per_s"]["low"] > 0 and cost["rent"]["per_million_output_tokens"]["high"] > 0
+        assert speed["output_tokens_per_s"]["low"] > 0 and speed["time_to_first_token_s"]["low"] > 0
+        assert cost["rent"]["per_million_output_tokens"]["high"] > 0
+
+
+def test_a_server_that_is_far_too_slow_answers_at_its_own_rate() -> None:
+    """Where all requests have come before one is answered, what the whole run writes in its time is the rate."""
+    scenario: Scenario = {"model": "mimo-v2.6-pro", "accelerator": "ai-pro-r9700", "engine": "vllm"}
+    scenario |= {"output_tokens": 1, "sequence_slots": 1, "arrivals": {"requests_per_s": 100}}
+    report: Any = estimate(scenario, repairs=False)
+    speed = report["speed"]
+    rate, most = speed["output_tokens_per_s"]["typical"], speed["most_requests_per_s"]["typical"]
+    assert 0 < rate == pytest.approx(most, rel=0.1)
 
 
 def test_each_request_is_answered() -> None:
@@ -176,6 +192,14 @@ def ranges(value: Report) -> Iterator[list[float]]:
             yield [value["low"], value["typical"], value["high"]]
         for name, item in value.items():
             yield from [item] if name.endswith("_range") else ranges(item)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_field_of_any_scenario_is_answered_soundly(seed: int) -> None:
+    """Or refused by its name: nothing else is raised, and no report is against itself."""
+    rng = random.Random(seed)
+    scenarios = [drawn(rng) for _ in range(EXAMPLES)]
+    assert sum(check(scenario) for scenario in scenarios) > EXAMPLES / 4
 
 
 @pytest.mark.parametrize("make", [inference, training])

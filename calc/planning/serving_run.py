@@ -72,7 +72,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     found = prefix.found(prompt)
     demand = question.demand._replace(prompt_tokens=prompt - found)
     question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
-    slots, replicas = int(min(served.serving.most_running, state_slots(served))), served.layout.data
+    slots, replicas = max(int(min(served.serving.most_running, state_slots(served))), 1), served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
@@ -140,15 +140,22 @@ def begun(site: Site, traffic: Traffic, asked: Sequence[Request]) -> list[Begun]
 
 
 def summed(run: Run, traffic: Traffic, *, replicas: int) -> Found:
-    """Return the figures of a run; requests at its very beginning are left out of the times."""
-    seconds = max(run.seconds, 1e-9)
+    """Return the figures of a run; requests at its very beginning are left out of the times.
+
+    Rates are those until the last request came; of the whole run where none was answered by then.
+    """
+    seconds, running_s, answered, tokens = run.seconds, run.running_s, run.answered, run.written_tokens
+    if not answered:
+        seconds, running_s = max(request.last_s for request in run.served), run.writing_s
+        answered, tokens = len(run.served), sum(request.output_tokens for request in run.served)
+    seconds = max(seconds, 1e-9)
     return found_of(
         run,
         traffic,
         skipped=int(BEGIN * len(run.served)),
-        running=replicas * run.running_s / seconds,
-        answered_per_s=replicas * run.answered / seconds,
-        output_tokens_per_s=replicas * run.written_tokens / seconds,
+        running=replicas * running_s / seconds,
+        answered_per_s=replicas * answered / seconds,
+        output_tokens_per_s=replicas * tokens / seconds,
     )
 
 

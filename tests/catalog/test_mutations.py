@@ -335,3 +335,23 @@ def test_every_coefficient_has_a_dimension_and_a_range() -> None:
             coefficients: Any = entry["coefficients"]
             for name in coefficients:
                 assert bound_of(name), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "path", "value"),
+    [
+        ("accelerators", "arc-a380-6gb", ("memory", "value"), 9),
+        ("accelerators", "rtx-5050", ("fp32", "value"), 1.32),
+        ("accelerators", "gtx-1070-ti", ("compute_units", "value"), 28),
+        ("accelerators", "a10g-24gb", ("compute_units", "value"), 72),
+        ("coefficients", "training-device", ("low",), 0.0),
+        ("engines", "mlx", ("coefficients",), {"step_s": {"value": 0.0003, "reason": "Nothing of drafts."}}),
+    ],
+)
+def test_what_follows_from_something_else_is_refused(
+    kind: str, name: str, path: tuple[str, ...], value: object
+) -> None:
+    """The memory of an id, FP32 of units, clock and lanes, a range that begins at nothing, drafters without drafts."""
+    entry = TABLES[kind][name]
+    assert not problems(kind, name, entry)
+    assert problems(kind, name, changed(entry, path, value))

@@ -195,9 +195,14 @@ def test_a_run_in_sum() -> None:
 
 
 def test_a_run_of_no_time() -> None:
-    """All came at once: rates are large, and nothing is divided by zero."""
-    run = Run([Served(0.0, 1.0, 1.0, 1)], 0.0, 0.0, 0, 0, 0.0, 0)
-    assert summed(run, traffic(), replicas=1).answered_per_s == 0.0
+    """None was answered when the last one came: one with three tokens after four seconds is a quarter of one a second.
+
+    Where that took no time either, nothing is divided by zero.
+    """
+    run = Run([Served(0.0, 1.0, 4.0, 3)], 0.0, 0.0, 0, 0, 2.0, 0)
+    found = summed(run, traffic(), replicas=2)
+    assert (found.answered_per_s, found.output_tokens_per_s, found.running) == (0.5, 1.5, 1.0)
+    assert summed(run._replace(served=[Served(0.0, 0.0, 0.0, 1)]), traffic(), replicas=1).answered_per_s > 0
 
 
 ALIKE = [Request(5.0, 100, 11)] * 6
@@ -242,7 +247,7 @@ def test_a_run_takes_turns_and_is_as_slow_as_asked(monkeypatch: pytest.MonkeyPat
     def queued(asked: Any, **more: Any) -> Run:
         seen.append((len(asked), more))
         longest.append(max(one.prompt_tokens + one.output_tokens for one in asked))
-        return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 0, 0, 0.0, 0)
+        return Run([Served(0.0, 1.0, 1.0, 1)] * 10, 1.0, 5.0, 1, 1, 0.0, 0)
 
     monkeypatch.setattr(serving_run, "run_queue", queued)
     monkeypatch.setattr(serving_run, "begun", lambda *_: ["half"])

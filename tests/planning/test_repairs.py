@@ -57,6 +57,7 @@ CASES = [
     ),
     {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
     {"model": "qwen-14b", "engine": "vllm", "accelerator": "rtx-4090", "memory_limit": "8 GiB", "display": True},
+    {"model": "step-3.7-flash", "engine": "usual", "accelerator": "mi300x", "sequences": 2000, "context_tokens": 16},
     {
         "model": "llama-3.1-8b",
         "engine": "vllm",

@@ -1,6 +1,7 @@
 """What the facts of one accelerator say of each other: a sheet read wrongly contradicts itself."""
 
 from collections.abc import Iterator
+from math import inf
 
 from calc.catalog.checking.check import Check
 from calc.catalog.checking.device_rules import TOGETHER
@@ -11,6 +12,7 @@ FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver 
 MOST_ANNOUNCED = 12  # months after its release in which a device is sold nowhere
 NARROW = ("fp8", "fp6", "fp4")
 LEAST_OTHER = 0.2  # of one 16-bit rate, which the other is not slower than
+LANES = (64, 128, 256)  # that an SM or CU adds and multiplies FP32 numbers on
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
 
 
@@ -45,6 +47,9 @@ def contradictions(entry: Entry) -> Iterator[tuple[str, str]]:
     clock, field = number(entry, "matrix_clock") or number(entry, "clock"), "bf16" if "bf16" in entry else "fp16"
     if differ(units * operations * clock, number(entry, field)):
         yield "rate", field
+    lanes = number(entry, "fp32") / (2 * units * number(entry, "clock") or inf)
+    if lanes and not any(abs(lanes / known - 1) <= TOLERANCE for known in LANES):
+        yield "lanes", "fp32"
     for name, fact in entry.items():
         sparse = fact.get("sparse") if isinstance(fact, dict) else None
         if isinstance(sparse, int | float) and differ(sparse, 2 * number(entry, name)):

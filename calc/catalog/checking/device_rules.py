@@ -77,7 +77,7 @@ TEXT_CHOICES = {
     "emulates": ("bf16",),  # a format that others of its generation's makers have circuits for
 }
 # Where two published facts disagree with each other, the entry says so, by what is compared and why it differs.
-CROSS_CHECKS = ("bandwidth", "rate", "sparse")
+CROSS_CHECKS = ("bandwidth", "rate", "sparse", "lanes")
 # Structured sparsity doubles a marketing rate. Dense rates stay below these multiples of the full 16-bit tensor rate
 # (twice as much for 8 bit, six times for 4 bit on Blackwell Ultra); one above is a sparse number in a dense field.
 SPARSE_RATIOS = {"fp8": 3.9, "int8": 3.9, "fp4": 7.9}

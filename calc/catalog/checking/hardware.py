@@ -38,7 +38,9 @@ from calc.catalog.checking.device_rules import (
 )
 from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
-from calc.units import to_base
+from calc.units import GB, GIB, to_base
+
+SIZE = re.compile(r"\[[^\]]*-(\d+)gb\]$")  # of a device's memory, at the end of its id
 
 
 def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -69,6 +71,14 @@ def check_accelerator(check: Check, where: str, entry: Entry, tables: Tables) ->
     check_architecture(check, where, entry, tables)
     check_ratios(check, where, entry)
     check_agreement(check, where, entry)
+    check_size(check, where, entry)
+
+
+def check_size(check: Check, where: str, entry: Entry) -> None:
+    """Check that a device whose id ends in its memory has so much."""
+    named, memory = SIZE.search(where), rate_of(entry.get("memory"))
+    if named and memory and all(abs(memory / unit - int(named[1])) > 0.5 for unit in (GIB, GB)):
+        check.problem(f"{where}.memory", f"is not the {named[1]} GB of the id")
 
 
 def check_architecture(check: Check, where: str, entry: Entry, tables: Tables) -> None:

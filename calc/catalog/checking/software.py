@@ -155,7 +155,7 @@ def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) ->
     for name, end in (("low", low), ("value", value), ("high", high)):
         check.number(f"{where}.{name}", end, least, most)
     assert isinstance(low, int | float) and isinstance(value, int | float) and isinstance(high, int | float)
-    if not low <= value <= high:
+    if not (low <= value <= high and (low > 0 or value == 0)):
         check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
 
 
