@@ -35,7 +35,7 @@ from calc.units import show_seconds
 
 RANKS = (("cost", "Least rent"), ("speed", "Soonest done"), ("energy", "Least energy"), ("devices", "Fewest devices"))
 USUAL_FRAMEWORK = "trl"  # what the examples of most models' cards tune with
-METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full fine-tuning"))
+METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full training"))
 
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "qwen3-32b", kind="models"),

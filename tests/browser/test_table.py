@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calc.architecture.parameters import parameters_total
+from calc.calculators.html import SEEN
 from calc.catalog import catalog
 from macros.model_numbers import architecture_named
 from tests.browser.conftest import Watched
@@ -166,8 +167,8 @@ def test_a_long_table_is_laid_out_when_a_reader_does_something(watched: Watched,
     page = open_models(watched, site)
     rows = page.locator("gpu-table tbody tr")
     assert rows.count() == COUNT
-    expect(rows.nth(59)).to_be_visible()
-    expect(rows.nth(60)).to_be_hidden()
+    expect(rows.nth(SEEN - 1)).to_be_visible()
+    expect(rows.nth(SEEN)).to_be_hidden()
     assert page.evaluate("window.shifted") < 0.001
     page.mouse.move(300, 300)
     expect(rows.nth(COUNT - 1)).to_be_visible()

@@ -415,3 +415,24 @@ def test_a_node_has_as_many_devices_as_its_machines() -> None:
     said = [f"llama 405b fp8 on {nodes} of h100" for nodes in ("a node", "2 nodes")]
     assert [read_line(line)["scenario"]["accelerators"] for line in said] == [8, 16]
     assert [part["text"] for part in read_line("llama 8b on a node of mi50")["unread"]] == ["node"]
+
+
+def test_what_serves_says_its_rent_of_an_hour_and_of_a_month() -> None:
+    """Who asks for a machine by the month gets both, of all hours of a month: 730."""
+    found = re.search(
+        r": ([\d.]+) USD an hour, ([\d,]+) USD a month", answer_line("a 70b for 5 people, per month")["status"]
+    )
+    assert found
+    assert float(found[2].replace(",", "")) == pytest.approx(730 * float(found[1]), rel=0.01)
+
+
+def test_the_cheapest_run_is_a_plan_of_devices() -> None:
+    """Where a line names none, its answer has the method, the time and the rent of a run, and not memory alone."""
+    status = answer_line("cheapest fine-tune of a 32B")["status"]
+    assert re.match(r"Qwen3 32B: \d+ × .+\. QLoRA: .+ USD of rent\. Of 10\.0 million tokens\.", status)
+
+
+def test_the_largest_that_runs_is_said_with_its_place() -> None:
+    """Of a Mac of which only the memory is said the answer names the one that was taken."""
+    status = answer_line("largest model on a 64 GB Mac at >= 10 tokens/s")["status"]
+    assert re.match(r"The largest that runs on 1 × M\d \w+ 64GB is .+\. It writes [\d.]+ tokens/s\.", status)
