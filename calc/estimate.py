@@ -171,7 +171,8 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.served import serve, served_bucket
-    from calc.planning.serving_speed import prefill_tokens, serving_speed
+    from calc.planning.serving_question import prefill_tokens
+    from calc.planning.serving_speed import serving_speed
     from calc.planning.serving_warnings import serving_warnings
 
     served = serve(serving, demand, layout, most=most)

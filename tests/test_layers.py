@@ -93,3 +93,26 @@ def test_no_number_is_read_out_of_its_own_text() -> None:
     for place, call in calls():
         if ast.unparse(call.func) in ("int", "float") and call.args:
             assert not ast.unparse(call.args[0]).startswith("str("), place
+
+
+def modules_of(path: Path, known: frozenset[str]) -> set[str]:
+    """Return the modules of `calc` that a module imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(inner & known or {node.module} & known)
+    return found
+
+
+def test_no_modules_import_in_a_circle() -> None:
+    """Taking away what imports nothing that is left leaves nothing: inside a room imports point down too.
+
+    A package's own file only lists what is in it.
+    """
+    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in CALC.rglob("*.py")}
+    left = {name: modules_of(path, frozenset(paths)) for name, path in paths.items()}
+    while free := [name for name, needs in left.items() if needs.isdisjoint(left)]:
+        for name in free:
+            del left[name]
+    assert not left

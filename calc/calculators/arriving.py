@@ -1,8 +1,7 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
 from calc.calculators.engines import place
-from calc.calculators.inputs import Amount, whole, whole_if
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Amount, Report, whole, whole_if
 from calc.performance.paces import tokens_per_s_each
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s

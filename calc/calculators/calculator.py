@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from calc.calculators.inputs import Input, Values, read
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Input, Report, Values, read
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.steps import Steps

@@ -5,8 +5,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
-from calc.calculators.inputs import Values
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Report, Values
 from calc.estimate import estimate
 
 

@@ -11,8 +11,9 @@ from calc.calculators.cost_report import (
 )
 from calc.calculators.engines import devices
 from calc.calculators.html import table, text
+from calc.calculators.inputs import Report
 from calc.calculators.prices import price_text
-from calc.calculators.rendering import Report, answer_html, facts_html
+from calc.calculators.rendering import answer_html, facts_html
 from calc.catalog import catalog
 from calc.planning.ownership import HOURS_A_YEAR, break_even_busy_hours, break_even_share
 from calc.units import show_count, show_dollars, show_number, show_tokens_per_s

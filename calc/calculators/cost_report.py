@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from calc.calculators.inputs import Report
 from calc.calculators.owning import FIELDS
-from calc.calculators.rendering import Report
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.estimate import estimate

@@ -2,8 +2,8 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Choice
-from calc.calculators.rendering import Report, answer_html, spoken
+from calc.calculators.inputs import Choice, Report
+from calc.calculators.rendering import answer_html, spoken
 from calc.calculators.sizes import size_gb
 from calc.catalog import catalog
 from calc.memory.effective_bits import StoredBlock, effective_bits, file_blocks, stored_blocks

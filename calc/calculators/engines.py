@@ -4,7 +4,8 @@ import json
 
 from calc.calculators import hosting, several
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, device_words, measured_text, part_bytes
+from calc.calculators.inputs import Report
+from calc.calculators.rendering import device_words, measured_text, part_bytes
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine

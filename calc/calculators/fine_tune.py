@@ -1,8 +1,7 @@
 """Fine-tune memory: full training, LoRA or QLoRA of a model on a number of devices, and what would make it fit."""
 
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.training_answer import HEADINGS, render, row, status
 from calc.calculators.training_inputs import (
     ACCUMULATION,

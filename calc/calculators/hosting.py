@@ -1,7 +1,6 @@
 """What stays in the host's memory: the inputs that forms share, the scenario they make, and what answers say of it."""
 
-from calc.calculators.inputs import Amount, Choice, amount
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Amount, Choice, Report, amount
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.units import GIB, show_count, show_seconds

@@ -2,7 +2,7 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -15,7 +15,7 @@ from calc.calculators.options import (
     option_table,
 )
 from calc.calculators.planned import options_of, plan_html, planned, planning, taken_out
-from calc.calculators.rendering import Report, spoken
+from calc.calculators.rendering import spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.scenario.fields import PUBLISHED, USUAL

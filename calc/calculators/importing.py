@@ -6,8 +6,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
-from calc.calculators.inputs import LONGEST_OWN, Choice, Input, Values
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import LONGEST_OWN, Choice, Input, Report, Values
 from calc.errors import ScenarioError
 from calc.units import show_gib, show_large_count
 

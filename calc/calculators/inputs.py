@@ -1,13 +1,14 @@
 """The inputs of a calculator: their labels, help and defaults, and how typed text becomes a scenario's value."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from calc.errors import ScenarioError
 from calc.scenario.reader import counts_in_binary
 from calc.units import read_count
 
 Values = dict[str, str]
+Report = dict[str, Any]  # of calc.estimate, or of a plan
 TEXT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
 LONGEST_TEXT = 40
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth

@@ -1,8 +1,9 @@
 """The text of what an interconnect carries: the time of the messages, what of the link they reach, and other links."""
 
 from calc.calculators.html import element, table, text
+from calc.calculators.inputs import Report
 from calc.calculators.interconnect_report import over_computing, share_of_pass
-from calc.calculators.rendering import Report, answer_html, facts_html, spoken
+from calc.calculators.rendering import answer_html, facts_html, spoken
 from calc.calculators.sizes import size_decimal
 from calc.catalog import catalog
 from calc.performance.fabric import STAGED, Joined, ports_text

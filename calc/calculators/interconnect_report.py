@@ -4,7 +4,7 @@ from typing import Any
 
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Report
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Link
 from calc.derivation import INFO, WRONG, Step, Warn

@@ -2,8 +2,8 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
-from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, part_bytes, spoken
+from calc.calculators.inputs import Choice, Number, Report
+from calc.calculators.rendering import answer_html, part_bytes, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.sizes import size_binary, size_gib
 from calc.units import show_binary, show_count, show_decimal

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from calc.calculators.html import element, table, text
+from calc.calculators.inputs import Report
 from calc.calculators.rendering import (
-    Report,
     asked_words,
     details,
     listing,

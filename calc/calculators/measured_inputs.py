@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from calc.calculators.inputs import Amount, Values, amount
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Amount, Report, Values, amount
 from calc.catalog import catalog
 from calc.measured_run.comparison import Figure, compared
 from calc.measured_run.terms import BYTES, SECONDS, TERMS, TRAINED, Reading

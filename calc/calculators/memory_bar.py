@@ -1,7 +1,7 @@
 """The memory of the fullest device as one bar of parts, with the limit that they may reach drawn where it is."""
 
 from calc.calculators.html import element, text
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Report
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 

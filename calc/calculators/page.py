@@ -10,8 +10,7 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.form import fields_html
 from calc.calculators.html import element, table, text
 from calc.calculators.importing import import_html
-from calc.calculators.inputs import Values
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Report, Values
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError, nearest
 

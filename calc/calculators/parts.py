@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from calc.calculators.rendering import Report, part_bytes
+from calc.calculators.inputs import Report
+from calc.calculators.rendering import part_bytes
 
 
 def bytes_of(report: Report, part_ids: Collection[str]) -> int:

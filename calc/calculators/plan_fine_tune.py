@@ -3,7 +3,7 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.html import ROOT, text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import (
     LEFT,
     NOT_KNOWN,
@@ -29,7 +29,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import Report, spoken
+from calc.calculators.rendering import spoken
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.units import show_seconds
 

@@ -2,7 +2,7 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -32,7 +32,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import Report, facts_html, spoken
+from calc.calculators.rendering import facts_html, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.scenario.fields import USUAL
 from calc.units import show_count, show_number

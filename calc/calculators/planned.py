@@ -5,9 +5,9 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import address, amount, devices, fleet, nearest_miss
-from calc.calculators.rendering import Report, answer_html, details
+from calc.calculators.rendering import answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog import catalog
 from calc.catalog.choices import VENDORS

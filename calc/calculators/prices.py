@@ -3,7 +3,8 @@
 import datetime
 
 from calc.calculators.html import table, text
-from calc.calculators.rendering import Report, facts_html
+from calc.calculators.inputs import Report
+from calc.calculators.rendering import facts_html
 from calc.catalog.choices import PRICE_STALE_DAYS
 from calc.units import show_number
 

@@ -5,16 +5,15 @@ The same functions write the answer at build time and in the reader's browser.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from calc.calculators.html import ROOT, element, escaped, table, text
+from calc.calculators.inputs import Report
 from calc.calculators.mathml import mathml
 from calc.calculators.sizes import with_sizes
 from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
-Report = dict[str, Any]
 METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
 Verdict = tuple[bool | None, str, str]  # whether it fits or can be, a headline, and the sentence that follows it
 

@@ -7,9 +7,8 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import in_words
 from calc.calculators.importing import offered, read_import
-from calc.calculators.inputs import Values
+from calc.calculators.inputs import Report, Values
 from calc.calculators.page import calculator_named, compared
-from calc.calculators.rendering import Report
 from calc.errors import ScenarioError
 from calc.planner.steps import Steps
 from calc.units import show_count

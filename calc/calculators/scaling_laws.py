@@ -2,8 +2,8 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Amount, Choice, Number
-from calc.calculators.rendering import Report, answer_html, spoken
+from calc.calculators.inputs import Amount, Choice, Number, Report
+from calc.calculators.rendering import answer_html, spoken
 from calc.planning.scaling import scaling_report
 from calc.units import show_count, show_large_count, show_number, show_power
 

@@ -1,7 +1,6 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
-from calc.calculators.inputs import Amount, Choice, Number, amount, whole, whole_if
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Amount, Choice, Number, Report, amount, whole, whole_if
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each

@@ -1,8 +1,9 @@
 """The text of what models take of one device together, what is left, and from which context on it breaks."""
 
 from calc.calculators.html import table, text
+from calc.calculators.inputs import Report
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Report, answer_html, facts_html, spoken
+from calc.calculators.rendering import answer_html, facts_html, spoken
 from calc.calculators.sharing_report import ONE_PROCESS
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from calc.architecture.parameters import parameters_total
-from calc.calculators.inputs import whole
-from calc.calculators.rendering import Report
+from calc.calculators.inputs import Report, whole
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from calc.calculators import arriving, hosting, several
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
 from calc.calculators.html import table, text
+from calc.calculators.inputs import Report
 from calc.calculators.prices import costs
-from calc.calculators.rendering import Report, answer_html, device_words, facts_html, measured_text
+from calc.calculators.rendering import answer_html, device_words, facts_html, measured_text
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.performance.paces import tokens_per_s_each

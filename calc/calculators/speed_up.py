@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import table, text
-from calc.calculators.inputs import Amount, Number, whole
-from calc.calculators.rendering import Report, answer_html, facts_html, spoken
+from calc.calculators.inputs import Amount, Number, Report, whole
+from calc.calculators.rendering import answer_html, facts_html, spoken
 from calc.derivation import Warn
 from calc.errors import ScenarioError
 from calc.planning.speed_up import SpeedUp, payback_days, speed_up_steps

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from calc.calculators.html import element, table, text
-from calc.calculators.rendering import Report, details, warnings_html
+from calc.calculators.inputs import Report
+from calc.calculators.rendering import details, warnings_html
 from calc.catalog import catalog
 
 COPY = element("button", "Copy", type="button", data_copy=True)

@@ -9,17 +9,9 @@ from typing import cast
 
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Input, Values
+from calc.calculators.inputs import Input, Report, Values
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import (
-    Report,
-    answer_html,
-    batch_words,
-    facts_html,
-    measured_text,
-    parts_html,
-    run_words,
-)
+from calc.calculators.rendering import answer_html, batch_words, facts_html, measured_text, parts_html, run_words
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html

@@ -1,9 +1,9 @@
 """What an answer says of a training run's speed: figures with ranges, where a step goes, time and cost."""
 
 from calc.calculators.html import element, table, text
-from calc.calculators.inputs import Amount, Number
+from calc.calculators.inputs import Amount, Number, Report
 from calc.calculators.prices import price_text
-from calc.calculators.rendering import Report, facts_html, measured_text
+from calc.calculators.rendering import facts_html, measured_text
 from calc.calculators.speed_answer import per_second
 from calc.scenario.reader import MOST_PRICE
 from calc.units import HOUR_S, show_count, show_large_count, show_number, show_seconds, show_tokens_per_s

@@ -2,8 +2,8 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
-from calc.calculators.inputs import Choice, Number
-from calc.calculators.rendering import Report, answer_html, facts_html, measured_text, run_words, spoken
+from calc.calculators.inputs import Choice, Number, Report
+from calc.calculators.rendering import answer_html, facts_html, measured_text, run_words, spoken
 from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import does_not_start
 from calc.calculators.training_inputs import (

@@ -2,7 +2,7 @@
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, text
-from calc.calculators.inputs import Amount, Choice, Number
+from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -34,7 +34,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import Report, spoken
+from calc.calculators.rendering import spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.scenario.fields import USUAL

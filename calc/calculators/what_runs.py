@@ -4,7 +4,7 @@ from calc.architecture.parameters import parameters_total
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.hosting import MOST_GIB, size_bytes
 from calc.calculators.html import text
-from calc.calculators.inputs import Amount, Choice, Number, amount
+from calc.calculators.inputs import Amount, Choice, Number, Report, amount
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -19,7 +19,7 @@ from calc.calculators.options import (
     weights,
 )
 from calc.calculators.planned import options_of, plan_html, planned, planning, shown_count, taken_out
-from calc.calculators.rendering import Report, format_words, spoken
+from calc.calculators.rendering import format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.scenario.fields import USUAL

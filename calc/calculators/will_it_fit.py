@@ -19,9 +19,9 @@ from calc.calculators.engines import (
     subject,
 )
 from calc.calculators.html import text
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Report, answer_html, facts_html, parts_html, spoken
+from calc.calculators.rendering import answer_html, facts_html, parts_html, spoken
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,

@@ -5,7 +5,7 @@ from typing import Any
 
 from calc.calculators import hosting, measured_answer
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.inputs import Amount, Choice, Input, Number, Text, Values, amount
+from calc.calculators.inputs import Amount, Choice, Input, Number, Report, Text, Values, amount
 from calc.calculators.measured_inputs import (
     measured_fields,
     measured_inputs,
@@ -14,7 +14,7 @@ from calc.calculators.measured_inputs import (
     read_pasted,
     set_beside,
 )
-from calc.calculators.rendering import Report, spoken
+from calc.calculators.rendering import spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.measured_run.comparison import Run
 from calc.measured_run.terms import SERVED, Reading

@@ -5,7 +5,7 @@ from typing import Any
 
 from calc.calculators import fine_tune, measured_answer
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.inputs import Input, Values
+from calc.calculators.inputs import Input, Report, Values
 from calc.calculators.measured_inputs import (
     measured_fields,
     measured_inputs,
@@ -14,7 +14,7 @@ from calc.calculators.measured_inputs import (
     read_pasted,
     set_beside,
 )
-from calc.calculators.rendering import Report, spoken
+from calc.calculators.rendering import spoken
 from calc.measured_run.terms import TRAINED
 from calc.measured_run.training_run import TrainingRun, training_figures
 

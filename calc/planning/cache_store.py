@@ -5,8 +5,8 @@ from calc.memory.cache_store import CacheStore
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import HOST, host_link, reached_share
 from calc.planning.served import Served
+from calc.planning.serving_question import speed_factor
 from calc.planning.serving_report import Report, pool_tokens
-from calc.planning.serving_speed import speed_factor
 from calc.units import show_count, show_number, show_seconds
 
 LINK = "ml-engineering-network"

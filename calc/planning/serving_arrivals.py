@@ -5,9 +5,9 @@ from calc.performance.arrivals import Traffic
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_load import LITTLE
+from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
 from calc.planning.serving_report import Report
 from calc.planning.serving_run import Found, Site, figures, passes, run_of, run_report, site_of, tokens_to_read
-from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 COUNT, FEW, SEARCHED = 2000, 400, 250  # requests of a run: of an answer, of the ends of its range, of a load tried

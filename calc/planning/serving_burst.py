@@ -10,9 +10,9 @@ from calc.performance.arrivals import Traffic, requests
 from calc.performance.queue import run_queue
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
+from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
 from calc.planning.serving_report import Report
 from calc.planning.serving_run import Found, Site, figures, found_of, run_report, site_of, tokens_to_read
-from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 QUEUE = "orca"  # continuous batching, whose events a run goes through

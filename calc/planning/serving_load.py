@@ -8,8 +8,8 @@ from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
+from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
 from calc.planning.serving_report import Report
-from calc.planning.serving_speed import speculation_gain, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 LITTLE = "little-law"

@@ -12,8 +12,8 @@ from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving import Serving
 from calc.planning.serving_load import LITTLE, load_of
+from calc.planning.serving_question import prefill_tokens, speed_factor, speed_question
 from calc.planning.serving_report import Report
-from calc.planning.serving_speed import prefill_tokens, speed_factor, speed_question
 from calc.units import show_count, show_number
 
 SOURCE = "distserve"

@@ -14,8 +14,8 @@ from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial
 from calc.planning.served import Served
 from calc.planning.serving_load import load_of
+from calc.planning.serving_question import speed_question
 from calc.planning.serving_report import Report, cache_pool, state_slots
-from calc.planning.serving_speed import speed_question
 
 PARTS = 1024  # of the range in which the number of decoding sequences lies
 BEGIN = 0.1  # share of the requests that find the server emptier than it will be, and are not counted

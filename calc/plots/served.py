@@ -6,7 +6,8 @@ from calc.errors import ScenarioError
 from calc.performance.speed import Question, Speed, speed_of
 from calc.planning.served import Served
 from calc.planning.serving import Serving
-from calc.planning.serving_speed import serving_speed, speed_question
+from calc.planning.serving_question import speed_question
+from calc.planning.serving_speed import serving_speed
 from calc.plots.placed import Placed
 
 Report = dict[str, Any]

@@ -15,9 +15,9 @@ from calc.planning.served import Served, serve, served_bucket
 from calc.planning.serving_burst import burst_figures, burst_of
 from calc.planning.serving_load import figures as loaded_figures
 from calc.planning.serving_load import load_of
+from calc.planning.serving_question import speed_question
 from calc.planning.serving_report import serving_fit, serving_parts, serving_totals
 from calc.planning.serving_run import site_of
-from calc.planning.serving_speed import speed_question
 from calc.question import read_question
 from calc.validation import inference_memory
 from calc.validation.engine_starts import begun_with

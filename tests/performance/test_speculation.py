@@ -11,7 +11,7 @@ from calc.performance.forward import rank_of
 from calc.performance.speculation import last_gain
 from calc.performance.speed import passes_for
 from calc.planning.served import serve
-from calc.planning.serving_speed import speed_question
+from calc.planning.serving_question import speed_question
 from calc.question import read_question
 from calc.validation.scores import by, line
 from calc.validation.speculation import acceptance_of, scores

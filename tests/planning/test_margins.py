@@ -13,8 +13,8 @@ from calc.catalog.records import StoredWeights
 from calc.derivation import Warn
 from calc.planning.bounds import Least, chance_of_fitting, least
 from calc.planning.measured import SPEED, range_factor
+from calc.planning.serving_question import prefill_tokens
 from calc.planning.serving_report import margin, pool_range
-from calc.planning.serving_speed import prefill_tokens
 from calc.planning.support import Runs
 from calc.scenario.model import known_architecture
 

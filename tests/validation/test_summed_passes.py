@@ -9,7 +9,7 @@ from calc.performance.device_rates import device_class
 from calc.performance.schedules import schedule_of
 from calc.performance.speed import passes_for
 from calc.planning.served import serve
-from calc.planning.serving_speed import speed_question
+from calc.planning.serving_question import speed_question
 from calc.question import read_question
 from calc.validation.summed_passes import SummedPasses
 

@@ -1,0 +1,90 @@
+"""What the speed of a demand under an engine is asked of, how far measurements lie apart, and what drafts gain."""
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Engine
+from calc.memory.engines.vllm import step_tokens
+from calc.memory.runtime import Case
+from calc.performance.speed import Question, passes_for
+from calc.planning.measured import SPEED, measured, range_factor
+from calc.planning.served import Served, served_bucket
+
+Report = dict[str, object]
+OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a model that writes no tokens
+
+
+def speculation_gain(served: Served, question: Question | None) -> Report | None:
+    """Return what drafts gain, None without speculation."""
+    if question is None or question.demand.draft is None:
+        return None
+    from calc.performance.speculation import gain  # few scenarios ask for it
+
+    values, demand = served.serving.engine.values, question.demand
+    plain = passes_for(question._replace(demand=demand._replace(draft=None)), values)
+    drafted = passes_for(question, values)
+    if plain is None or drafted is None:
+        return None
+    context = demand.tokens - question.output_tokens + question.output_tokens // 2
+    found = gain(plain=plain, drafted=drafted, sequences=served.case.sequences, context=context)
+    most = found.helps_up_to
+    return {
+        "tokens_per_step": found.tokens_per_step,
+        "gain": found.factor,
+        "helps_up_to_sequences": None if most is None else most * served.layout.data,
+    }
+
+
+def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Question | None:
+    """Return what a speed is asked of, None without an accelerator or an engine whose speed was measured."""
+    serving, device = served.serving, served.serving.accelerator
+    if device is None and not (serving.placement.alone and serving.engine.is_timed):
+        return None
+    if device is not None and not is_timed_on(serving.engine, device):
+        return None
+    demand = served.demand
+    found = demand.prefix.found(demand.prompt_tokens)
+    return Question(
+        demand=demand._replace(prompt_tokens=demand.prompt_tokens - found),
+        layout=served.layout,
+        accelerator=device,
+        engine=serving.engine.id,
+        era=serving.engine.era,
+        backend=serving.engine.backend,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens + found,
+        batched_tokens=prefill_tokens(served.case),
+        attention=serving.attention,
+        placement=serving.placement,
+        host=serving.host,
+        places=tuple(serving.places(served.demand)),
+        most=served.most,
+        correction=serving.correction,
+    )
+
+
+def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
+    """Return whether an engine's speed on a device has a ground: a published rate, or runs on its maker's devices.
+
+    Without matrix units the rate in FP32 is one for an engine with kernels of its own for packed weights.
+    """
+    if not engine.is_timed or accelerator.sixteen_bit is not None:
+        return engine.is_timed
+    if engine.values.get("integer_share") and accelerator.quantity("fp32"):
+        return True
+    return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
+
+
+def speed_factor(served: Served, phase: str) -> float:
+    """Return the factor either way within which four of five measurements of a phase lie."""
+    facts = catalog()
+    known = measured(facts, SPEED, served_bucket(served)).rows > 0
+    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
+
+
+def prefill_tokens(case: Case) -> int | None:
+    """Return the tokens of a prefill pass, None where the engine passes whole prompts at once."""
+    values = case.engine.values
+    if case.batched_tokens is not None and case.engine.id != "transformers":
+        return case.batched_tokens
+    if "batched_tokens" not in values:
+        return None
+    return step_tokens(case)
