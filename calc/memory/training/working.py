@@ -6,7 +6,7 @@ from calc.derivation import Part, Step
 from calc.memory.training.elements import Held
 from calc.memory.training.moments import STEP_COUNTER_BYTES, Timeline, kept_of, local_outputs
 from calc.memory.training.plan import GRADIENTS, OPTIMIZER, PARAMETERS, Plan
-from calc.memory.training.reserve import Totals, slack_name
+from calc.memory.training.reserve import Totals, finds_its_blocks, slack_name
 from calc.memory.training.states import FACTORED
 from calc.units import show_count
 
@@ -260,7 +260,7 @@ def reserve_steps(plan: Plan, timeline: Timeline, size: int, facts: Catalog) -> 
     numbers = f"{show_count(workspace.value)} + {rounding.value:g} × {show_count(timeline.stays)}"
     numbers += f" + {slack.value:g} × {show_count(moving)}"
     formula = r"B_{\text{workspace}} + r \cdot M_{\text{stays}} + s \cdot M_{\text{moves}}"
-    if not plan.expandable_segments:
+    if not finds_its_blocks(plan):
         formula += r" + B_{\text{rest}}"
         numbers += f" + {show_count(int(min(facts.coefficient('training-allocator-rest').value, moving)))}"
     if plan.varied_lengths and not plan.expandable_segments:
