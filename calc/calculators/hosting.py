@@ -1,6 +1,6 @@
 """What stays in the host's memory: the inputs that forms share, the scenario they make, and what answers say of it."""
 
-from calc.calculators.inputs import Amount, Choice, Report, amount
+from calc.calculators.inputs import Amount, Choice, Report, Text, amount
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.units import GIB, show_count, show_seconds
@@ -63,6 +63,12 @@ INPUTS = (
         most=MOST_GIB,
         topic=TOPIC,
     ),
+    Text(
+        "memory_limit",
+        "Memory that programs get on the GPU",
+        "Such as 110 GiB, where the driver was told so. Empty: as much as it gives.",
+        topic=TOPIC,
+    ),
     Choice("pcie", "PCIe of the GPU", "The slot that it stands in.", "", kind="slots", empty="Its own", topic=TOPIC),
 )
 FIELDS = {field.name for field in INPUTS}
@@ -71,7 +77,7 @@ FIELDS = {field.name for field in INPUTS}
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return the scenario of what a form holds; a host matters where something stays in its memory."""
     found = {name: value for name, value in values.items() if name not in FIELDS}
-    found |= {name: values[name] for name in ("gpu_layers", "pcie") if name in values}
+    found |= {name: values[name] for name in ("gpu_layers", "memory_limit", "pcie") if name in values}
     experts = values.get("experts_on_host")
     if experts:
         found["experts_on_host"] = experts

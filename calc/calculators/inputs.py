@@ -9,7 +9,7 @@ from calc.units import read_count
 
 Values = dict[str, str]
 Report = dict[str, Any]  # of calc.estimate, or of a plan
-TEXT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
+TEXT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+- ")
 LONGEST_TEXT = 40
 LONGEST_OWN = 65_536  # of a model's config in an address; a config with a word for each of 200 layers has a tenth
 
@@ -94,7 +94,7 @@ def read(field: Input, typed: str) -> object:
 def read_text(field: Text, typed: str) -> str | None:
     """Return a short text, None for nothing; letters, digits and what joins them."""
     if not set(typed) <= TEXT_SIGNS or len(typed) > LONGEST_TEXT:
-        raise ScenarioError(field.name, "must be letters, digits, points and hyphens: 0.10.2, b4000")
+        raise ScenarioError(field.name, "must be letters, digits, points, hyphens and spaces: 0.10.2, 48 GiB")
     return typed or None
 
 

@@ -1,6 +1,7 @@
 """What would make it fit, by where it stands: another engine or layout, the host's memory, more or other devices."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
@@ -9,10 +10,11 @@ from calc.planning.fit import most_that_fit
 from calc.planning.layout import apart_layouts, best_layout
 from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine
-from calc.units import show_count
+from calc.units import GIB, show_count
 
 MOST_OTHERS = 3  # other devices that are offered
 MOST_BUILT = 16  # devices of two machines
+LEFT_TO_SYSTEM = 8  # GiB of a memory that a GPU shares, beside what it is given
 
 
 def of_layout(wanted: Wanted) -> Iterator[Repair]:
@@ -26,6 +28,22 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
             continue
         words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
         yield from fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
+
+
+def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over a larger part of a memory that processor and GPU share, which the driver gives where it is told to.
+
+    A Mac gives three quarters until `iogpu.wired_limit_mb` says otherwise, Linux on AMD a half until `ttm.pages_limit`.
+    """
+    device = wanted.accelerator
+    own = device == wanted.facts.accelerator(device.id)  # nothing is said of its memory
+    if device.segment != "soc" or "memory_usable" not in device.facts or not own:
+        return
+    most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
+    if (size := ceil((device.capacity_bytes - room_on(wanted, device)) / GIB)) <= most:
+        given = device.limited_to(size * GIB, device.memory_fact.source)
+        words = f"Let the driver give the GPU {size} GiB of the memory that they share"
+        yield from fitting(room_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
 
 
 def of_attention(wanted: Wanted) -> Iterator[Repair]:

@@ -1,10 +1,11 @@
 """What would make it fit: single changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
-share of the device, the sequences that it is set up for, attention by data ranks, no videos, nothing but text, fewer
-sequences, a shorter context, smaller pieces of prompts, no recorded graphs, the next number formats of the weights,
-experts or layers in host memory, more devices, another device. Where something does not run at all, other layouts and
-engines come first, then the cache and the weights in formats that run.
+share of the device, the GPU's of a memory that it shares, the sequences that it is set up for, attention by data
+ranks, no videos, nothing but text, fewer sequences, a shorter context, smaller pieces of prompts, no recorded graphs,
+the next number formats of the weights, experts or layers in host memory, more devices, another device. Where
+something does not run at all, other layouts and engines come first, then the cache and the weights in formats that
+run.
 """
 
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from calc.planning.placed_repairs import (
     of_layers,
     of_layout,
     of_other_devices,
+    of_shared_memory,
 )
 from calc.units import show_count
 
@@ -44,6 +46,7 @@ def repairs(wanted: Wanted) -> list[Repair]:
     return [
         *of_cache(wanted),
         *of_share(wanted),
+        *of_shared_memory(wanted),
         *of_slots(wanted),
         *of_attention(wanted),
         *of_sight(wanted),

@@ -57,6 +57,7 @@ CASES = [
     ),
     {"model": "llama-3.2-1b", "engine": "tensorrt-llm", "accelerator": "v100-sxm-32gb", "parallelism": {"pipeline": 2}},
     {"model": "qwen-14b", "engine": "vllm", "accelerator": "rtx-4090", "memory_limit": "8 GiB", "display": True},
+    {"model": "qwen3-235b-a22b", "engine": "llama.cpp", "accelerator": "m4-max-128gb", "weights": "q3_k_m"},
     {"model": "step-3.7-flash", "engine": "usual", "accelerator": "mi300x", "sequences": 2000, "context_tokens": 16},
     {
         "model": "llama-3.1-8b",
@@ -389,3 +390,15 @@ def test_what_is_able_to_run_is_asked_of_the_device_at_hand() -> None:
     weights = wanted.demand.weights
     assert wanted.able(wanted.engine, weights) and not wanted.able(wanted.engine, weights, old)
     assert not wanted._replace(accelerator=old).able(wanted.engine, weights)
+
+
+def test_a_gpu_may_be_given_more_of_the_memory_that_it_shares() -> None:
+    """96 of 128 GiB are given by default; people run a mixture of 235B in three bits on such a computer, told to."""
+    scenario: dict[str, Any] = {"model": "qwen3-235b-a22b", "weights": "q3_k_m", "engine": "llama.cpp"}
+    scenario |= {"accelerator": "ryzen-ai-max-395-128gb", "context_tokens": 8192}
+    (offered,) = (one for one in estimate(scenario)["repairs"] if "memory_limit" in one["change"])  # type: ignore[attr-defined]
+    after: Any = estimate({**scenario, **offered["change"]})["memory"]
+    assert after["fits"] and 0 <= after["headroom_bytes"] == offered["headroom_bytes"] < 2**30
+    stated: Any = estimate({**scenario, "memory_limit": "90 GiB"})["repairs"]
+    larger: Any = estimate({**scenario, "weights": "q4_k_m"})["repairs"]  # the system would be left too little
+    assert not any("memory_limit" in one["change"] for one in (*stated, *larger))
