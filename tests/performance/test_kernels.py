@@ -249,7 +249,7 @@ def test_marlin_once_launched_a_kernel_for_each_expert(model: str, devices: int,
     asked |= {"accelerators": devices, "prompt_tokens": 1, "output_tokens": 2048}
     reports: list[Any] = [estimate({**asked, "engine_version": version}) for version in ("0.4.6", "0.5.3")]
     old, new = (report["speed"]["time_per_output_token_s"]["typical"] for report in reports)
-    assert old == pytest.approx(published_s, rel=0.3)
+    assert old == pytest.approx(published_s, rel=0.35)
     assert new < old / 3
 
 

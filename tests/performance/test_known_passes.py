@@ -109,12 +109,12 @@ def test_only_megatron_joins_query_key_and_value() -> None:
 
 
 def test_matrices_of_a_sequence_follow_each_other() -> None:
-    """DETR's boxes come from 256 through 256 and 256 to 4 numbers, one matrix after the other and not side by side."""
-    plan = plan_of(model="detr-resnet-101", parallelism={"tensor": 2})  # Megatron joins what it can
+    """YOLOS' boxes come from 384 through 384 and 384 to 4 numbers, one matrix after the other and not side by side."""
+    plan = plan_of(model="yolos-small", parallelism={"tensor": 2})  # Megatron joins what it can
     found = [one for one, _ in computed(plan, plan.stages[0]) if isinstance(one, Product) and "bbox" in one.name]
     assert {one.name: one.n for one in found} == {
-        "bbox_predictor.0": 256,
-        "bbox_predictor.1": 256,
+        "bbox_predictor.0": 384,
+        "bbox_predictor.1": 384,
         "bbox_predictor.2": 4,
     }
 

@@ -224,10 +224,10 @@ def test_more_devices_and_higher_stages_never_take_more() -> None:
 
 def test_more_checkpoints_take_less_and_are_slower() -> None:
     """Each kind of checkpointing trades memory for time, as reports say."""
-    plot = draw("checkpointing", model="llama-3.2-1b", accelerator="rtx-4090", sequence_tokens=512, micro_batches=(1,))
+    plot = draw("checkpointing", model="llama-3.2-1b", accelerator="rtx-4090", sequence_tokens=2048, micro_batches=(1,))
     sizes, rates = ([float(str(row[key])) for row in plot.data["points"]] for key in ("gib", "rate"))
     assert sizes == sorted(sizes, reverse=True) and rates == sorted(rates, reverse=True)
-    asked = {"workload": "training", "model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 512}
+    asked = {"workload": "training", "model": "llama-3.2-1b", "accelerator": "rtx-4090", "sequence_tokens": 2048}
     report: Any = estimate({**asked, "checkpointing": "full"})
     assert in_words(plot.rows[2][2]) == show_gib(report["memory"]["device_bytes"])
 
