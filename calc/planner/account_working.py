@@ -10,7 +10,7 @@ from calc.planner.fleet import ALIKE
 from calc.units import show_number
 
 METHOD = "pue-standard"
-ROUNDED_UP = 1 + 1e-6  # in its last digit shown: where replicas share a load to the last request, no more come out
+ROUNDED_UP = 1 + 5e-6  # half of its last digit shown: where replicas share a load to the last request, no more come out
 Money = Mapping[str, Any]
 
 
