@@ -140,7 +140,8 @@ def measurement_source_table() -> str:
     rows = []
     for row in read_rows("sources.csv"):
         rows.append([text(row["name"]), element("a", text(row["url"]), href=row["url"], rel="noopener")])
-    return filtered(table(("Source", "Address"), rows, caption="Sources of measurements", words=2), things="sources")
+    whole = table(("Source", "Address"), rows, caption="Sources of measurements", words=2)
+    return block(element("div", filtered(whole, things="sources"), data_search_exclude=True))
 
 
 def source_count() -> str:

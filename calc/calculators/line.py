@@ -7,7 +7,7 @@ from calc.calculators import line_chips
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.inputs import Values
-from calc.calculators.line_link import beyond, form_values, link_to
+from calc.calculators.line_link import beyond, every_field, form_values, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
@@ -187,7 +187,7 @@ def calculated(reading: Any) -> Settled:
     calculator, values, found, report, _ = case
     words = words_of(case)
     note = noted(case, words)
-    link = link_to(calculator, values, f"{calculator.title} Every {'other ' if case.more else ''}field")
+    link = link_to(calculator, values, every_field(calculator, "other " if case.more else ""))
     status, html = (
         sentence(case, reading["asks"]),
         calculator.render(report).replace(f'"{ROOT}', '"'),

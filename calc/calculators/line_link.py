@@ -116,6 +116,13 @@ def address_of(calculator: Calculator, values: Values) -> str:
     return f"{FOLDER}/{calculator.id}/" + (f"?{'&'.join(pairs)}" if pairs else "")
 
 
+def every_field(calculator: Calculator, other: str = "") -> str:
+    """Return the words of a link to a calculator's form, of whose fields these are all, or all the other ones."""
+    end = "" if calculator.title.endswith("?") else ":"
+    every = "Every" if not end else "every"
+    return f"{calculator.title}{end} {every} {other}field"
+
+
 def link_to(calculator: Calculator, values: Values, label: str) -> str:
     """Return a link to a calculator with these fields filled in."""
     link = element("a", text(f"{label} →"), href=address_of(calculator, values))

@@ -5,7 +5,7 @@ from typing import Any
 from calc.calculators import plan_fine_tune
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.html import ROOT
-from calc.calculators.line_link import form_values, link_to
+from calc.calculators.line_link import every_field, form_values, link_to
 from calc.calculators.options import (
     EACH,
     FORMAT,
@@ -82,7 +82,7 @@ def longest(option: Any) -> tuple[str, str]:
     why = option["why"].partition("; ")[2]
     first = f"The longest sequence: {show_count(report['scenario']['sequence_tokens'])} tokens."
     rest = with_sizes(f"It {why if why.startswith('fits') else f'is {why}'}.", [option["margin_bytes"]])
-    verdict = verdict_html(None, first, rest) + link_to(FINE_TUNE, values, f"{FINE_TUNE.title} Every field")
+    verdict = verdict_html(None, first, rest) + link_to(FINE_TUNE, values, every_field(FINE_TUNE))
     return verdict + FINE_TUNE.render(report).replace(f'"{ROOT}', '"'), f"{first} {rest}"
 
 

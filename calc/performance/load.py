@@ -5,7 +5,7 @@ chunk of a prompt along. Little's law (1961) says how the requests divide over w
 $C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ requests a second.
 """
 
-from math import ceil, exp, inf, sqrt
+from math import ceil, exp, sqrt
 from typing import NamedTuple
 
 from calc.performance.passes import Passes
@@ -154,8 +154,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    # Whose prompts and steps a request can find under way: all but its own, or any number that come by themselves.
-    others = max(load.concurrency - 1.0, 0.0) if load.closed else inf
+    # Whose prompts and steps a request can find under way: all but its own, of those that came or that have a slot.
+    others = max((load.concurrency if load.closed else load.slots) - 1.0, 0.0)
     met = (min(each * load.ranks, 1.0) if load.mixes else each * load.ranks) * min(others, 1.0)
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)

@@ -270,7 +270,7 @@ def test_prompts_queue_as_at_a_counter_with_even_service(decoding: float, queuei
     what is busy is prompts over prompts and steps of equal weight.
     """
     passes = evenly(asked_of(100, 11), pass_s=0.01, token_s=0.0009)
-    assert state(passes, load(), decoding).queueing_s == pytest.approx(queueing_s)
+    assert state(passes, load(slots=100.0), decoding).queueing_s == pytest.approx(queueing_s)
 
 
 def test_prompts_along_with_steps() -> None:
@@ -314,7 +314,7 @@ def test_steps_that_try_drafts() -> None:
 def test_more_prompts_than_steps_are_carried_by_each() -> None:
     """The share of steps ends at one, and what waits at 99.5 % of them."""
     passes = evenly(asked_of(100, 2), pass_s=0.01, token_s=0.0003)
-    found = state(passes, load(concurrency=1000, output_tokens=2, batched_tokens=150, mixes=True), 50.0)
+    found = state(passes, load(slots=1000, output_tokens=2, batched_tokens=150, mixes=True), 50.0)
     assert found.share == 1.0
     assert found.queueing_s == pytest.approx(0.995 / (2 * 0.005) * 0.04)
 
