@@ -25,6 +25,8 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     flat |= scenario.get("lora", {})
     if len(offload := flat.pop("offload", [])) == 1:
         flat["offload"] = offload[0]
+    if isinstance(limit := flat.get("memory_limit"), int):  # bytes, as a report has it
+        flat["memory_limit"] = f"{round(limit / GIB, 6)} GiB"
     flat |= nested_values(scenario)
     if isinstance(flat.get("accelerator"), list):
         flat |= listed_values(scenario)
@@ -118,9 +120,8 @@ def address_of(calculator: Calculator, values: Values) -> str:
 
 def every_field(calculator: Calculator, other: str = "") -> str:
     """Return the words of a link to a calculator's form, of whose fields these are all, or all the other ones."""
-    end = "" if calculator.title.endswith("?") else ":"
-    every = "Every" if not end else "every"
-    return f"{calculator.title}{end} {every} {other}field"
+    every = " Every" if calculator.title.endswith("?") else ": every"
+    return f"{calculator.title}{every} {other}field"
 
 
 def link_to(calculator: Calculator, values: Values, label: str) -> str:

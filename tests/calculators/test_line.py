@@ -15,6 +15,8 @@ from calc.calculators import answer
 from calc.calculators.html import in_words
 from calc.calculators.line import CALCULATOR_OF, answer_line, render_line
 from calc.calculators.line_chips import CHOICES, render
+from calc.calculators.line_link import form_values
+from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from calc.units import show_count, show_gib
 
@@ -436,3 +438,11 @@ def test_the_largest_that_runs_is_said_with_its_place() -> None:
     """Of a Mac of which only the memory is said the answer names the one that was taken."""
     status = answer_line("largest model on a 64 GB Mac at >= 10 tokens/s")["status"]
     assert re.match(r"The largest that runs on 1 × M\d \w+ 64GB is .+\. It writes [\d.]+ tokens/s\.", status)
+
+
+def test_a_limit_in_bytes_opens_its_form() -> None:
+    """A report has the limit of a device's memory in bytes, and forms ask for it with its unit."""
+    form = CALCULATORS["will-it-fit"]
+    scenario = {"model": "llama-3.3-70b", "weights": "q8_0", "engine": "llama.cpp", "accelerator": "m4-max-128gb"}
+    report: Any = form.report(form_values(form, {**scenario, "memory_limit": 115 * 2**30 + 2**20}))
+    assert report["memory"]["limit_bytes"] == pytest.approx(115 * 2**30 + 2**20, abs=1024)
