@@ -9,7 +9,7 @@ from calc.validation.questions import OUTCOME, TOLERANCES, TOPICS, Figure, Quest
 from macros.claims.values import in_a_line
 from macros.filtered import filtered
 from macros.links import calculator_address
-from macros.markdown import block
+from macros.markdown import unsearched
 
 __all__ = ["question_tolerance", "questions_count", "questions_table"]
 
@@ -36,7 +36,7 @@ def questions_table(topic: str) -> str:
         raise ValueError(f"{topic!r} is no topic of live cases; there are {', '.join(TOPICS)}")
     rows = [row(question) for question in questions() if question.topic == topic]
     found = html_table(HEADINGS, rows, caption=TOPICS[topic], class_="calc-worded claims", words=len(HEADINGS))
-    return block(element("div", filtered(found, things="questions"), data_search_exclude=True))
+    return unsearched(filtered(found, things="questions"))
 
 
 def questions_count(what: str = "all") -> str:

@@ -14,6 +14,8 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.postprocessors import Postprocessor
 
+from calc.calculators.html import element
+
 BLOCK, INLINE, END = "\ue000", "\ue001", "\ue002"  # of Unicode's private use: no text has them
 MARKED = re.compile(f"([{BLOCK}{INLINE}])([^{END}]*){END}")
 TOKEN = re.compile(f"(?:<p>)?{BLOCK}([0-9a-f]{{16}}){END}(?:</p>)?|{INLINE}([0-9a-f]{{16}}){END}")
@@ -32,6 +34,11 @@ _held = [False]
 def block(html: str) -> str:
     """Return HTML that stands as a block of its own in a page."""
     return f"\n\n{BLOCK}{unmarked(html)}{END}\n\n"
+
+
+def unsearched(html: str, **attributes: str) -> str:
+    """Return HTML that stands as a block of its own, and that the search leaves out."""
+    return block(element("div", html, **attributes, data_search_exclude=True))
 
 
 def inline(html: str) -> str:

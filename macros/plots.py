@@ -18,7 +18,7 @@ from calc.calculators.html import element, text
 from calc.plots import Plot, draw, draw_beside, in_unit, size_fields, table_html
 from macros.drawing import drawing
 from macros.links import module, standing_on
-from macros.markdown import block
+from macros.markdown import unsearched
 
 __all__ = ["plot"]
 
@@ -59,7 +59,7 @@ def plot_html(drawn: Plot, **attributes: str | None) -> str:
     inner = element("figure", figure, class_="plot-figure") + element("details", listed)
     script = module(SCRIPT)
     whole = element("gpu-plot", inner, **sources, **attributes) + script
-    return block(element("div", whole, class_="plot", data_search_exclude=True))
+    return unsearched(whole, class_="plot")
 
 
 def address_of(compiled: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from calc.catalog.records import Price
 from calc.planning.cost import spreads
 from calc.units import show_number
 from macros.filtered import Bound, filtered, missing, sortable
-from macros.markdown import block
+from macros.markdown import unsearched
 
 __all__ = ["hosted_table", "price_table", "purchase_table", "rent_table", "stale_days"]
 
@@ -49,7 +49,7 @@ def price_table(of: str) -> str:
     headings = ("Of", "Kind", "Price", "Each", "Seller", "Asked on")
     caption = f"Prices of {of}, newest first"
     whole = filtered(table(headings, rows, caption=caption, words=(0, 1, 3, 4, 5)), things="prices")
-    return block(element("div", whole, data_search_exclude=True))  # the same names again and again
+    return unsearched(whole)  # the same names again and again
 
 
 def rent_table() -> str:
@@ -80,7 +80,7 @@ def middle_table(prices: Sequence[Price], *, caption: str, things: str) -> str:
     headings = ("Device", "Kind", "Median", "Lowest", "Highest", "Newest", "Sellers")
     bounds = (Bound("Median", "USD", most=True),)
     whole = filtered(table(headings, rows, caption=caption, words=(0, 1, 5, 6)), things=things, bounds=bounds)
-    return block(element("div", whole, data_search_exclude=True))
+    return unsearched(whole)
 
 
 def hosted_table() -> str:

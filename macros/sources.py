@@ -16,7 +16,7 @@ from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.units import show_count
 from calc.validation.scores import read_rows
 from macros.filtered import filtered
-from macros.markdown import block
+from macros.markdown import unsearched
 from macros.worked import worked
 
 __all__ = ["address_table", "measurement_source_table", "source_count", "source_table"]
@@ -114,7 +114,7 @@ def source_table() -> str:
         rows.append([link + note, text(found.publisher), text(found.kind), dated, checked, text(uses_text(found.id))])
     headings = ("Source", "Publisher", "Kind", "Dated", "Checked", "Used by")
     whole = table(headings, rows, caption="Sources of the catalogue", class_="calc-worded claims", words=len(headings))
-    return block(element("div", filtered(whole, things="sources"), data_search_exclude=True))
+    return unsearched(filtered(whole, things="sources"))
 
 
 def address_table() -> str:
@@ -132,7 +132,7 @@ def address_table() -> str:
         rows.append([shown, text(host), text(checked[address]), text(uses_text(address))])
     headings = ("Address", "Site", "Checked", "Used by")
     whole = table(headings, rows, caption="Addresses of single facts", class_="calc-worded claims", words=len(headings))
-    return block(element("div", filtered(whole, things="addresses"), data_search_exclude=True))
+    return unsearched(filtered(whole, things="addresses"))
 
 
 def measurement_source_table() -> str:
@@ -141,7 +141,7 @@ def measurement_source_table() -> str:
     for row in read_rows("sources.csv"):
         rows.append([text(row["name"]), element("a", text(row["url"]), href=row["url"], rel="noopener")])
     whole = table(("Source", "Address"), rows, caption="Sources of measurements", words=2)
-    return block(element("div", filtered(whole, things="sources"), data_search_exclude=True))
+    return unsearched(filtered(whole, things="sources"))
 
 
 def source_count() -> str:

@@ -15,6 +15,7 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
+ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
 WORDED = ("Format", "Method")  # columns of words beside that of the names
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
 
@@ -59,9 +60,6 @@ def amount(figures: Any, name: str) -> float | None:
     found = figures.get(name)
     value: float | None = found["typical"] if isinstance(found, dict) else found
     return value
-
-
-ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
 
 
 def rate(option: Any) -> float | None:

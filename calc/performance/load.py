@@ -38,6 +38,16 @@ class Load(NamedTuple):
     between_s: float = 0.0  # in which client and front end take one request after the other
     spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
 
+    @property
+    def others(self) -> float:
+        """Whose prompts and steps a request can find under way: all but its own, of those that came or have a slot."""
+        return max((self.concurrency if self.closed else self.slots) - 1.0, 0.0)
+
+    @property
+    def meets(self) -> float:
+        """The chance of there being another at all: a request alone meets none."""
+        return min(self.others, 1.0)
+
 
 class State(NamedTuple):
     """The steady state of a server's data-parallel rank."""
@@ -154,25 +164,23 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    # Whose prompts and steps a request can find under way: all but its own, of those that came or that have a slot.
-    others = max((load.concurrency if load.closed else load.slots) - 1.0, 0.0)
-    met = (min(each * load.ranks, 1.0) if load.mixes else each * load.ranks) * min(others, 1.0)
+    met = (min(each * load.ranks, 1.0) if load.mixes else each * load.ranks) * load.meets
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
-    queueing = min(busy / (2.0 * (1.0 - busy)), others / 2.0) * service
+    queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
     wave = 0.0
     if load.closed and not load.mixes:
         reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
-        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0 * min(others, 1.0)
+        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0 * load.meets
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=min(others, 1.0) * between / 2.0 + service + queueing + wave,
+        first_s=load.meets * between / 2.0 + service + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,

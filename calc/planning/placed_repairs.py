@@ -36,11 +36,10 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
     A Mac gives three quarters until `iogpu.wired_limit_mb` says otherwise, Linux on AMD a half until `ttm.pages_limit`.
     """
     device = wanted.accelerator
-    own = device == wanted.facts.accelerator(device.id)  # nothing is said of its memory
-    if device.segment != "soc" or "memory_usable" not in device.facts or not own:
+    if device.segment != "soc" or "memory_usable" not in device.facts or is_limited(wanted):
         return
     most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
-    if (size := ceil((device.capacity_bytes - room_on(wanted, device)) / GIB)) <= most:
+    if (size := ceil((device.capacity_bytes - wanted.room(wanted.demand)) / GIB)) <= most:
         given = device.limited_to(size * GIB, device.memory_fact.source)
         words = f"Let the driver give the GPU {size} GiB of the memory that they share"
         yield from fitting(room_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
@@ -170,8 +169,7 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     if not others or room_on(wanted, others[-1]) < 0:
         return
     offered = 0
-    limited = device != wanted.facts.accelerator(device.id)  # by what is said of this one, and not of another
-    left_out: dict[str, object] = {"memory_limit": None, "display": None} if limited else {}
+    left_out: dict[str, object] = {"memory_limit": None, "display": None} if is_limited(wanted) else {}
     for other in others:
         change = {"accelerator": other.id, **left_out}
         for repair in fitting(room_on(wanted, other), change, f"Take {other.name}", HARDWARE):
@@ -179,6 +177,11 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
             yield repair
         if offered == MOST_OTHERS:
             return
+
+
+def is_limited(wanted: Wanted) -> bool:
+    """Return whether a scenario says of the device's memory what is not so of another one."""
+    return wanted.accelerator != wanted.facts.accelerator(wanted.accelerator.id)
 
 
 def room_on(wanted: Wanted, other: Accelerator) -> int:

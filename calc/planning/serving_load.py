@@ -166,10 +166,10 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
     if found.wave_s:
         behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
-    met, symbol = min(max(load.concurrency - 1.0, 0.0), 1.0), r"\frac{t_{\text{step}}}{2}"
+    symbol = r"\frac{t_{\text{step}}}{2}"
     step = f"{show_number(found.step_s * expected, 5)} / 2"
-    if met < 1.0:  # a request alone finds no step under way
-        step, symbol = f"{show_number(met, 4)} × {step}", rf"(C - 1) \cdot {symbol}"
+    if load.meets < 1.0:  # a request alone finds no step under way
+        step, symbol = f"{show_number(load.meets, 4)} × {step}", rf"(C - 1) \cdot {symbol}"
     add(
         "Time to the first token",
         rf"t_{{\text{{server}}}} + t_{{\text{{slot}}}} + {symbol} + t_{{\text{{prompt}}}} + "

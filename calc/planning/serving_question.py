@@ -7,9 +7,7 @@ from calc.memory.runtime import Case
 from calc.performance.speed import Question, passes_for
 from calc.planning.measured import SPEED, measured, range_factor
 from calc.planning.served import Served, served_bucket
-
-Report = dict[str, object]
-OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a model that writes no tokens
+from calc.planning.serving_report import Report
 
 
 def speculation_gain(served: Served, question: Question | None) -> Report | None:

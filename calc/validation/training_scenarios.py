@@ -7,6 +7,7 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
+from calc.validation.training_rows import FRAMEWORKS as MEMORY_FRAMEWORKS
 from calc.validation.training_rows import noted, number
 
 ACCELERATORS = (
@@ -58,28 +59,14 @@ FUSED = (
 )  # fuse their pointwise operations by hand
 FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
 FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
-    "axolotl": "axolotl",
-    "crusoe": "torchtitan",
-    "dgx_spark_stack": "transformers",
-    "experts4bit": "unsloth",
-    "fsdp_qlora": "fsdp-qlora",
-    "internevo": "internevo",
+    **MEMORY_FRAMEWORKS,
     "megatron_bridge": "nemo",
     "llm_foundry": "llm-foundry",
     "megatron_lm": "megatron-lm",
     "megatron_lm_llama": "megatron-lm",
     "nemo": "nemo",
-    "peft_metamath": "transformers",
-    "qwen_readme": "transformers",
     "surogate_unsloth": "unsloth",
-    "swift_deepspeed": "ms-swift",
-    "swift_megatron": "megatron-lm",
     "te_llama": "transformers",
-    "titan_deepep": "torchtitan",
-    "torchao_pretraining": "torchtitan",
-    "torchtitan": "torchtitan",
-    "torchtune": "torchtune",
-    "universal_trainer": "transformers",
     "xtuner_bench": "xtuner",
     "xtuner_megatron": "megatron-lm",
 }

@@ -7,7 +7,7 @@ from calc.units import show_count, show_number
 from calc.validation import recorded
 from calc.validation.deployments import CONTEXT, Choice
 from macros.filtered import filtered, missing, sortable
-from macros.markdown import block
+from macros.markdown import unsearched
 
 __all__ = ["deployments_count", "deployments_table"]
 
@@ -19,7 +19,7 @@ def deployments_table() -> str:
     """Return all published deployments as a table that filters."""
     rows = [cells(choice) for choice in recorded.chosen()]
     found = html_table(HEADINGS, rows, caption=CAPTION, class_="calc-worded claims", words=len(HEADINGS))
-    return block(element("div", filtered(found, things="deployments"), data_search_exclude=True))
+    return unsearched(filtered(found, things="deployments"))
 
 
 def deployments_count(what: str = "all") -> str:

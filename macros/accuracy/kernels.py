@@ -1,12 +1,12 @@
 """The accuracy page's tables of single kernels: laws against measured shapes that no law was fitted on."""
 
-from calc.calculators.html import element, table
+from calc.calculators.html import table
 from calc.catalog import catalog
 from calc.units import show_count
 from calc.validation.kernel_errors import KernelError, kernel_errors
 from calc.validation.measured_kernels import Measured
 from macros.accuracy.page import percent
-from macros.markdown import block
+from macros.markdown import unsearched
 
 __all__ = ["kernel_device_table", "kernel_table"]
 
@@ -38,11 +38,6 @@ def kernel_device_table() -> str:
     rows = [[SHOWN[line.group[0]], facts.accelerator(line.group[1]).name, *told(line)] for line in lines]
     caption = "Kernels that no law was fitted on, by operation and device"
     return unsearched(table(("Operation", "Device", *HEADINGS), rows, caption=caption))
-
-
-def unsearched(whole: str) -> str:
-    """Return a table as a block that the search leaves out: its rows have the same seven names again and again."""
-    return block(element("div", whole, data_search_exclude=True))
 
 
 def by_device(row: Measured) -> tuple[str, str]:

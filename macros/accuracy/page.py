@@ -21,7 +21,7 @@ from calc.validation.scores import (
     reasons,
     within,
 )
-from macros.markdown import block, inline
+from macros.markdown import block, inline, unsearched
 from macros.plots import plot_html
 
 __all__ = [
@@ -113,7 +113,7 @@ def accuracy_table(kind: str) -> str:
     rows.append(cells(element("strong", "All rows"), line("", found)))
     rows.append(cells(element("strong", "All sources, each once"), overall(groups)))
     whole = table(("Source", *HEADINGS), rows, caption=f"{title(kind)}: errors by source")
-    return block(element("div", whole, data_search_exclude=True))
+    return unsearched(whole)
 
 
 def title(kind: str) -> str:
@@ -130,7 +130,7 @@ def accuracy_figures(kind: str) -> str:
     """Return the errors of a kind of figure by what was measured."""
     rows = [cells(text(FIGURES[name]), line(name, group)) for name, group in by(scored(kind).scores, "what").items()]
     whole = table(("Figure", *HEADINGS), rows, caption=f"{title(kind)}: errors by what was measured")
-    return block(element("div", whole, data_search_exclude=True))
+    return unsearched(whole)
 
 
 def accuracy_left_out(kind: str) -> str:
@@ -146,7 +146,7 @@ def accuracy_reasons(kind: str, count: int = 6) -> str:
     rows = [[sentence(item.name), show_count(item.rows), percent(item.middle)] for item in lines]
     caption = f"{title(kind)}: why rows are off by more than {whole_percent(LARGE)}"
     whole = table(("Reason", "Rows", "Median error"), rows, caption=caption)
-    return block(element("div", whole, data_search_exclude=True))
+    return unsearched(whole)
 
 
 def accuracy_worst(kind: str, count: int = 6) -> str:

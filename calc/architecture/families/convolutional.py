@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import images
+from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.tensors import CONVOLUTION, Tensor, Tensors, batch_norm, convolution, linear, norm
@@ -48,17 +48,10 @@ def convolved(tensors: Tensors, *, hidden: int = 0, places: int = 1) -> Layer:
 
 def grids(config: Config, layers: Sequence[Layer], channels: int, last: Tensors = ()) -> Architecture:
     """Put a network of convolutions together, with classes behind the means of the `channels` that it ends in."""
-    kinds = tuple(dict.fromkeys(layers))
     side = config.integer("image_size", default=224, most=MOST_CHANNELS)
     if classifies(config):
         last += linear("classifier", "head", labels_of(config), channels, bias=True)
-    found = images(
-        config.replaced({"hidden_size": channels}),
-        (),
-        *kinds,
-        pattern=tuple(kinds.index(each) for each in layers),
-        last=last,
-    )
+    found = in_order(config.replaced({"hidden_size": channels}), layers, last=last)
     return found._replace(context_tokens=(-(-side // LAST)) ** 2)
 
 

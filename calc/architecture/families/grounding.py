@@ -117,11 +117,17 @@ def of_words(config: Config, hidden: int, layers: int) -> Tensors:
     return tuple(tensor._replace(copies=layers * tensor.copies) for tensor in tensors)
 
 
+def heads_in(config: Config, side: str, hidden: int) -> int:
+    """Return the heads of attention on one side, which share the hidden size evenly."""
+    heads = config.integer(f"{side}_attention_heads", most=2**10)
+    if hidden % heads:
+        raise config.error(f"{side}_attention_heads", f"must divide the hidden size {hidden}")
+    return heads
+
+
 def enhancing(config: Config, hidden: int) -> Layer:
     """Return a layer of the encoder: grids look at words, and places at a few others."""
-    heads, width = config.integer("encoder_attention_heads", most=2**10), config.integer("encoder_ffn_dim")
-    if hidden % heads:
-        raise config.error("encoder_attention_heads", f"must divide the hidden size {hidden}")
+    heads, width = heads_in(config, "encoder", hidden), config.integer("encoder_ffn_dim")
     half = max(1, width // 2)
     seen = fused("vision", "attention", hidden, half)
     seen += sampling("self_attn", hidden, heads)
@@ -139,9 +145,7 @@ def enhancing(config: Config, hidden: int) -> Layer:
 
 def finding(config: Config, hidden: int) -> Layer:
     """Return a layer of the decoder: queries by each other, by words, by a few places of the grids."""
-    heads = config.integer("decoder_attention_heads", most=2**10)
-    if hidden % heads:
-        raise config.error("decoder_attention_heads", f"must divide the hidden size {hidden}")
+    heads = heads_in(config, "decoder", hidden)
     tensors = all_to_all("self_attn", "attention", hidden) + all_to_all("text_attn", "attention", hidden)
     feed = dense(
         hidden,

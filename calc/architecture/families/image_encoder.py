@@ -1,6 +1,7 @@
 """Families of encoders of images, which give states, classes, objects or masks: ViT, BEiT, DINO, AST, YOLOS, SAM."""
 
 import math
+from collections.abc import Sequence
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -100,6 +101,12 @@ def images(config: Config, table: Tensors, *kinds: Layer, pattern: tuple[int, ..
         context_tokens=None,
         output_size=0,
     )
+
+
+def in_order(config: Config, layers: Sequence[Layer], *, last: Tensors) -> Architecture:
+    """Put an encoder of layers together that stand in this order; those that are alike are one kind."""
+    kinds = tuple(dict.fromkeys(layers))
+    return images(config, (), *kinds, pattern=tuple(kinds.index(each) for each in layers), last=last)
 
 
 BEIT = {**VIT, "layer_scale_init_value": 0.1}

@@ -127,6 +127,7 @@ SECOND = {  # EfficientNet V2 (arXiv:2104.00298)
     "l": "cn_r4_k3_s1_c32 er_r7_k3_s2_e4_c64 er_r7_k3_s2_e4_c96 ir_r10_k3_s2_e4_c192_se0.25 "
     "ir_r19_k3_s1_e6_c224_se0.25 ir_r25_k3_s2_e6_c384_se0.25 ir_r7_k3_s1_e6_c640_se0.25",
 }
+SECOND_STEMS = {"s": 24, "m": 24, "l": 32}
 MOBILE_1 = (  # arXiv:1704.04861
     "ds_r1_k3_s1_c64",
     "ds_r2_k3_s2_c128",
@@ -179,9 +180,8 @@ def minimal(stages: tuple[str, ...]) -> tuple[str, ...]:
 PLANS = {
     "efficientnet": Plan(EFFICIENT, 32, 1280, widens=True),
     "efficientnet-lite": Plan(LITE, 32, 1280, whole_ends=True),
-    **{f"efficientnetv2-{size}": Plan(tuple(said.split()), 24, 1280) for size, said in SECOND.items()},
     "efficientnetv2-base": Plan(tuple(SECOND["base"].split()), 32, 1280, keep=0.0, widens=True),
-    "efficientnetv2-l": Plan(tuple(SECOND["l"].split()), 32, 1280),
+    **{f"efficientnetv2-{size}": Plan(tuple(SECOND[size].split()), stem, 1280) for size, stem in SECOND_STEMS.items()},
     "mobilenet_v1": Plan(MOBILE_1, 32, 0),
     "mobilenet_v2": Plan(MOBILE_2, 32, 1280, widens=True, largest=True),
     "mobilenetv3-large": Plan(MOBILE_3_LARGE, 16, 1280, pooled=True),

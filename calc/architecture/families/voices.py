@@ -4,7 +4,7 @@ from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
 from calc.architecture.families.convolutional import MOST_CHANNELS, convolved, normed
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import images
+from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer, Recurrence
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
@@ -35,9 +35,7 @@ def pyannet(config: Config) -> Architecture:
     for index, outputs in enumerate((*(config.integers("linear") or ()), labels_of(config))):
         last += linear(f"linear.{index}", "head", outputs, inputs, bias=True)
         inputs = outputs
-    kinds = tuple(dict.fromkeys(layers))
-    pattern = tuple(kinds.index(each) for each in layers)
-    return images(config.replaced({"hidden_size": 2 * hidden}), (), *kinds, pattern=pattern, last=last)
+    return in_order(config.replaced({"hidden_size": 2 * hidden}), layers, last=last)
 
 
 def both_ways(inputs: int, hidden: int) -> Layer:
@@ -74,5 +72,4 @@ def wespeaker(config: Config) -> Architecture:
             layers.append(convolved(tensors, hidden=inputs, places=there * stride**2))
             inputs = outputs
     last = linear("embedding", "head", config.hidden(), 2 * inputs * (bins // SHORTER), bias=True)
-    kinds = tuple(dict.fromkeys(layers))
-    return images(config, (), *kinds, pattern=tuple(kinds.index(each) for each in layers), last=last)
+    return in_order(config, layers, last=last)
