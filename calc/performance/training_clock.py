@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from calc.catalog import catalog
 from calc.memory.training.plan import MEGATRON, Plan
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
@@ -20,7 +21,7 @@ from calc.performance.operations import (
     Product,
     total_launches,
 )
-from calc.performance.training_passes import FP32, NARROW_SCHEME, UNPACKING
+from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING
 
 # Kinds of operations, by what makes them slower in a step than alone.
 MOST_KNOWN = 512  # operations of a device whose seconds are remembered
@@ -84,6 +85,7 @@ class Clock:
         # Attention and experts have laws in 16 bit: in FP32 they are as much slower as its rate is lower.
         plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
         self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
+        self.unaligned_rate = catalog().training_step.values["unaligned_operations"] * device.unit_clocks
         self.groups: set[tuple[str, int]] = set()
 
     def seconds(self, one: Operation) -> float:
@@ -101,7 +103,8 @@ class Clock:
     def worked(self, one: Operation) -> float:
         """Return the seconds of an operation of one device, which are the same in whatever layout."""
         if isinstance(one, Product):  # casts of training stand apart
-            return self.kernels.seconds(one) - self.kernels.cast_s(one)
+            alone = self.kernels.seconds(one) - self.kernels.cast_s(one)
+            return max(alone, one.flops / self.unaligned_rate) if one.kernel == UNALIGNED else alone
         if isinstance(one, Experts | Attention):
             return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):

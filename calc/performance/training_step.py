@@ -48,8 +48,8 @@ class Pace:
         self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
         self.overlap = self.of("overlap")
         self.tensor_hidden = self.of("tensor_hidden")
-        self.kernel_s = self.of("kernel_s")
-        self.host_memory = values["host_bandwidth"]
+        self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
+        self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
         attention = 1.0
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention = self.of("flash_2_share")
@@ -77,10 +77,11 @@ class Pace:
 
     def clock_share(self, accelerator: Accelerator) -> float:
         """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
-        measured = family_of(accelerator).measured
-        if not measured:
+        family = family_of(accelerator)
+        reference = family.powered or next(iter(family.measured), "")
+        if not reference:
             return 1.0
-        ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(measured[0]))
+        ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(reference))
         return float(ratio ** self.of("power_exponent"))
 
     def seconds(self, found: Timed, *kinds: str) -> float:
@@ -298,7 +299,12 @@ def step_time(prepared: Prepared, values: Mapping[str, float]) -> StepTime:
     each = [(one.total(pace.overlap), stage.alike) for one, stage in found]
     filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
     reduced = slowest.total(pace.overlap, last=True) - slowest.total(pace.overlap)
-    update = (pace.seconds(stage.once, MOVED, COPIED) + stage.hosted_bytes / pace.host_memory for stage in every)
+    update = (
+        pace.seconds(stage.once, MOVED, COPIED)
+        + stage.hosted_bytes / pace.host_memory
+        + stage.passes.in_turn * pace.tensor_s
+        for stage in every
+    )
     return StepTime(
         pace=pace,
         stages=tuple((one, stage.alike) for one, stage in found),
