@@ -287,7 +287,7 @@ def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:
 
 
 def trained_tensors(plan: Plan, stage: Stage) -> int:
-    """Return how many tensors an optimizer updates on a stage; a matrix of all experts is one (transformers since 5)."""
+    """Return how many tensors an optimizer updates on a stage; a matrix of all experts is one."""
     if plan.adapters is None:
         return sum(times for _, times in stage.tensors())
     names = ((tensor.name.removesuffix(".weight"), times) for tensor, times in stage.tensors())
