@@ -85,7 +85,6 @@ class Clock:
         # Attention and experts have laws in 16 bit: in FP32 they are as much slower as its rate is lower.
         plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
         self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
-        self.unaligned_rate = catalog().training_step.values["unaligned_operations"] * device.unit_clocks
         self.groups: set[tuple[str, int]] = set()
 
     def seconds(self, one: Operation) -> float:
@@ -104,7 +103,10 @@ class Clock:
         """Return the seconds of an operation of one device, which are the same in whatever layout."""
         if isinstance(one, Product):  # casts of training stand apart
             alone = self.kernels.seconds(one) - self.kernels.cast_s(one)
-            return max(alone, one.flops / self.unaligned_rate) if one.kernel == UNALIGNED else alone
+            if one.kernel != UNALIGNED:
+                return alone
+            each = catalog().training_step.values["unaligned_operations"]  # of a compute unit in a clock
+            return max(alone, one.flops / (each * self.kernels.unit_clocks))
         if isinstance(one, Experts | Attention):
             return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):
