@@ -61,7 +61,8 @@ EAGER = {
 # prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
 # imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
-# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time.
+# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did between
+# steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
@@ -74,6 +75,7 @@ OWN = {
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
+    | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 2.5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
     | {"request_s": 0.06, "expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
