@@ -79,7 +79,7 @@ def over_six_n(flops: float, architecture: Architecture) -> float:
 
 
 def token_flops(plan: Plan) -> TokenFlops:
-    r"""Return the operations for one token: $6 N + 12 L H d \bar{T}$ in full training, with \bar{T} tokens looked at.
+    r"""Return the operations for one token: $6 N + 12 L H d T_{\text{seen}}$ in full training, of tokens looked at.
 
     PaLM (arXiv:2204.02311, appendix B) has all $T$ tokens there, of which a causal mask leaves half. Under adapters the
     frozen matrices have no gradients of their own: $4 N$.
