@@ -10,7 +10,13 @@ from calc.lines.reading import read_single
 
 MOST = 4  # lines that stand side by side
 MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
-BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b|better than\b)")
+Span = tuple[int, int]
+BETWEEN = (
+    re.compile(r"\b(vs?\b\.?|versus\b|or\b|compared (?:to|with)\b|better than\b|instead of\b|rather than\b)"),
+    re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
+    re.compile(r"\b(?:upgrad\w*|switch\w*)\b.*?\b(to)\b"),
+    re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),
+)
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
 BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
 BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")
@@ -28,8 +34,8 @@ Reading = dict[str, Any]
 class Pair(NamedTuple):
     """The places of two things of which a line asks for either."""
 
-    first: tuple[int, int]
-    second: tuple[int, int]
+    first: Span
+    second: Span
 
 
 def read_line(text: object) -> Reading:
@@ -73,10 +79,10 @@ def sides(text: str) -> list[str]:
 
     Places in them are places in the line.
     """
-    words = list(BETWEEN.finditer(text.lower()))[-MOST_LOOKED_AT:]
-    commas = list(COMMA.finditer(text))[:MOST_LOOKED_AT] if words else []
-    for match in [*reversed(words), *commas]:
-        for pair in pairs(text, match):
+    words = sorted(match.span(1) for pattern in BETWEEN for match in pattern.finditer(text.lower()))[-MOST_LOOKED_AT:]
+    commas = [match.span() for match in COMMA.finditer(text)][:MOST_LOOKED_AT] if words else []
+    for word in [*reversed(words), *commas]:
+        for pair in pairs(text, word):
             first = blanked(text, pair.first[1], pair.second[1])
             second = blanked(text, pair.first[0], pair.second[0])
             if differ(first, second):
@@ -89,10 +95,11 @@ def blanked(text: str, start: int, end: int) -> str:
     return text[:start] + " " * (end - start) + text[end:]
 
 
-def pairs(text: str, match: re.Match[str]) -> Iterator[Pair]:
+def pairs(text: str, word: Span) -> Iterator[Pair]:
     """Iterate over what may stand for each other on both sides of a word: names of the same kinds, or numbers."""
-    before, behind = read_single(text[: match.start()]), read_single(text[match.end() :])
-    numbers = numbers_at(text, match)
+    start, end = word
+    before, behind = read_single(text[:start]), read_single(text[end:])
+    numbers = numbers_at(text, word)
     if numbers and SIZE.fullmatch(text[slice(*numbers.second)].lower()):  # llama 3.1 8b vs 70b
         yield numbers
     for last in range(1, len(before["chips"]) + 1):
@@ -100,17 +107,17 @@ def pairs(text: str, match: re.Match[str]) -> Iterator[Pair]:
             left, right = before["chips"][-last:], behind["chips"][:first]
             counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
             if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
-                ends = max(chip["end"] for chip in right) + match.end()
-                yield Pair((left[0]["start"], match.start()), (right[0]["start"] + match.end(), ends))
+                ends = max(chip["end"] for chip in right) + end
+                yield Pair((left[0]["start"], start), (right[0]["start"] + end, ends))
     if numbers:
         yield numbers
 
 
-def numbers_at(text: str, match: re.Match[str]) -> Pair | None:
+def numbers_at(text: str, word: Span) -> Pair | None:
     """Return the numbers that stand directly before and behind a word, None where there are none."""
     small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
-    before, behind = BEFORE.search(small[: match.start()]), BEHIND.match(small, match.end())
-    return Pair((before.start(), match.start()), behind.span(1)) if before and behind else None
+    before, behind = BEFORE.search(small[: word[0]]), BEHIND.match(small, word[1])
+    return Pair((before.start(), word[0]), behind.span(1)) if before and behind else None
 
 
 def kinds(chips: list[Reading]) -> set[str]:

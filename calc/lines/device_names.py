@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.market_names import FORM, SAID_BESIDE
+from calc.catalog.market_names import FORM, SAID_BESIDE, Reading
 from calc.lines.line import Line, Piece
 from calc.lines.parts import SPELT
 from calc.planning.cost import newest_purchase
@@ -19,7 +19,8 @@ MACHINE_WORDS = 4  # of a machine's name: a4x-maxgpu-4g-metal
 NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
     "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
-    "quatre": 4, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
+    "quatre": 4, "second": 2, "2nd": 2, "another": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4,
+    "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
     (
@@ -113,15 +114,19 @@ class DeviceNames:
         if found := self.machine(line, pieces):
             return found
         for window in self.windows_of_devices(line, pieces):
-            read = self.catalog.reading(
-                " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
-            )
+            name = " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
+            read = self.catalog.reading(name) or self.in_laptops(name)
             if read is not None:
                 line.claim(window[0].start, window[-1].end)
                 self.leave_form(line, read.id, window)
                 count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
                 return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
         return None
+
+    def in_laptops(self, name: str) -> Reading | None:
+        """Return the laptop's chip of a name that no card has, or none with that memory: RTX 4050."""
+        read = self.catalog.reading(f"{name} laptop")
+        return read if read and self.catalog.accelerator(read.id).text("form") == "laptop" else None
 
     def leave_form(self, line: Line, device_id: str, window: list[Piece]) -> None:
         """Give back the word of a slower form of a chip where the device is not in it: RTX 2080 Max-Q."""

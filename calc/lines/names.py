@@ -45,6 +45,7 @@ NO_NAMES = frozenset(
     )
 )
 REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
+MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
@@ -127,6 +128,10 @@ class Names(DeviceNames):
             behind = next((piece for piece in pieces if piece.start >= end), None)
             if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
+            before = next((piece for piece in reversed(pieces) if piece.end <= start), None)
+            sized = before and SIZE.fullmatch(before.text) and not line.small[before.end : start].strip()
+            if before and sized and (whole := self.words_of_model(line, [before, *window])):
+                return whole
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
             return Name(start, end, "models", current, others=(found,) if current != found else ())
@@ -158,12 +163,21 @@ class Names(DeviceNames):
         return None
 
     def family_meant(self, word: str) -> str:
-        """Return the one family whose name is a letter off a word that means nothing itself: llama for lama."""
-        if not re.fullmatch("[a-z]{4,}", word) or word in SILENT | NO_NAMES or self.known(word):
-            return word
+        """Return a word that means nothing itself as what is a letter off it, or has two words in it.
+
+        That is a family, or else a word of models' names: llama for lama, deepseek r1 for deepseekr1.
+        """
         names = self.catalog.model_names
-        near = [] if word in names.vocabulary else [family for family in names.families if a_letter_off(word, family)]
-        return near[0] if len(near) == 1 else word
+        if glued := next((one for one in names.families if re.fullmatch(rf"{one}[a-z]?\d[\w.]*", word)), ""):
+            return f"{glued} {word.removeprefix(glued)}"  # deepseekr1
+        parts = MISSPELT.fullmatch(word)
+        if not parts or parts[1] in SILENT | NO_NAMES | names.vocabulary or self.known(word):
+            return word
+        for listed, shortest in ((names.families, 0), (names.first_words, 4), (names.vocabulary, 5)):
+            near = [known for known in listed if len(known) >= shortest and a_letter_off(parts[1], known)]
+            if near:
+                return f"{near[0]}{parts[2]}" if len(near) == 1 else word
+        return word
 
     def words_of_model(self, line: Line, window: list[Piece]) -> Name | None:
         """Return the model that has these words in its name, claimed."""

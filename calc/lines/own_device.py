@@ -10,12 +10,22 @@ from calc.lines.wording import APPLE, EXTERNAL, LAPTOP
 from calc.units import GIB
 
 MOST_IN_NODE = 8  # devices; a rack with more is called by its name
-COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:gpus\b|cards\b|卡)")
+COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
+
+ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+ADDING = r"(?:add|gett?|buy)(?:ing)?"
+ADDED = re.compile(
+    rf"\b(?:{ADDING} )?(?:an? )?({'|'.join(ORDINALS)}) (?:one|card|gpu)\b"
+    rf"|\b{ADDING} (another)(?: (?:one|card|gpu)\b|(?=\s*(?:$|[,.?!]|(?:for|to|let|help|make|would|will)\b)))"
+)
 
 
 def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
     """Return a laptop's chip where a line says elsewhere that it is one: a laptop with a 4080."""
     said = next(line.found(LAPTOP), None)
+    if said and facts.accelerator(device.id).text("form") == "laptop":
+        line.claim(*said.span())
+        return device
     read = facts.reading(f"{facts.accelerator(device.id).name} laptop") if said else None
     if not said or not read or facts.accelerator(read.id).text("form") != "laptop":
         return device
@@ -54,6 +64,15 @@ def count_apart(line: Line) -> Count | None:
         return None
     line.claim(*match.span())
     return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])
+
+
+def added(line: Line, count: Count | None) -> Count | None:
+    """Return how many devices there are with one that is added, claimed; None where none is: adding a second one."""
+    match = next(line.found(ADDED), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return Count(*match.span(), value=ORDINALS[match[1]] if match[1] else (count.value if count else 1) + 1)
 
 
 def in_node(device: object, facts: Catalog) -> int | None:

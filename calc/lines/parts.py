@@ -15,6 +15,9 @@ SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
+# What stands in no name that people are counted of: how many whisper streams.
+NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"
+NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
 AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
@@ -27,7 +30,7 @@ WAIT = r"(?:(?:in|within|under|below|of|at most|less than|max(?:imum)?|up to|<=?
 SECONDS = r"(ms|milliseconds?|s|sec(?:onds?)?)\b"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
-    r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
+    r"|cutoff(?:[-_ ]?len(?:gth)?)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
 )
 WINDOW = r"(?:\s*(?:window|length|size))?"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"

@@ -35,7 +35,9 @@ from calc.lines.parts import (
     DRAFTED,
     HOW_MANY,
     MOST,
+    NAME_OF_CARD,
     NO_DOLLARS,
+    NO_NAME,
     NO_NUMBER,
     NUMBER,
     OF_CONTEXT,
@@ -82,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
     ("price", DOLLARS, amount),
+    ("price", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+budget\b", amount),
     (
         "price",
         rf"\bbudget(?:\s+(?:of|is|around|about|under|up to|von|de|um|bis))*\s*{NUMBER}\s?(k)?\b"
@@ -95,7 +98,7 @@ RULES: tuple[Rule, ...] = (
     ("ttft_s", rf"{WAIT}\b{NUMBER}\s*{SECONDS}\s*(?:ttft|(?:time )?to (?:the )?first token)\b", seconds),
     (
         "requests_per_s",
-        rf"\b{NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
+        rf"\b(?!{NAME_OF_CARD}){NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
         each_second,
     ),
     ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
@@ -106,6 +109,8 @@ RULES: tuple[Rule, ...] = (
         amount,
     ),
     ("asks", rf"\b{HOW_MANY}\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
+    # As llama-bench has them: prompt processing, text generation.
+    ("asks", r"\b(?:pp|tg)\s*/\s*(?:pp|tg)\b|\b(?:pp|tg)\s?(?:speed|\d{3,5})\b", said("speed")),
     (
         "asks",
         r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\bthroughput\b|\blatency\b",
@@ -118,7 +123,11 @@ RULES: tuple[Rule, ...] = (
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
     ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
-    ("asks", r"\bgeneration rate\b|\btokens? rate\b", said("speed")),
+    (
+        "asks",
+        r"\bgeneration rate\b|\btokens? rate\b|\bspeed-?ups?\b|\bfps\b|\bframes per second\b|\brtfx?\b",
+        said("speed"),
+    ),
     ("asks", rf"\b{A_SECOND}", said("speed")),
     ("hours_a_day", r"\b24\s*(?:/|x)\s*7\b|\b(?:a)?round the clock\b", said(24)),
     ("hours_a_day", rf"\b{NUMBER}\s*h(?:ours?|rs?)?\s*(?:/|per|an?|each|every)\s*(?:work(?:ing)?\s*)?day\b", amount),
@@ -205,7 +214,9 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?:\s+{AT_ONCE})?",
         said("sequences"),
     ),
+    ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
     ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$)", said("sequences")),
+    ("of", r"并发(?:数|量)?(?:是|有|能|可以)*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
@@ -221,7 +232,7 @@ RULES: tuple[Rule, ...] = (
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
         "asks",
-        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price)\b"
+        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price|pricing|bills?|expenses?)\b"
         r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
         said("cost"),
     ),
@@ -263,7 +274,7 @@ RULES: tuple[Rule, ...] = (
     ("optimizer", r"\bpaged[-_ ]adamw?[-_ ]8[-_ ]?bit\b", said("paged-adamw-8bit")),
     ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),
     ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
-    ("checkpointing", r"\b(?:gradient|activation)[-_ ]checkpointing\b", said("full")),
+    ("checkpointing", r"\b(?:grad(?:ient)?|act(?:ivation)?)[-_ ](?:checkpoint(?:ing|s)?|ckpt)\b", said("full")),
     ("offload", rf"\b{OFFLOADED}\s+(?:the\s+)?{OPTIMIZER}|\b{OPTIMIZER}\s+{OFFLOADED}\b", said("optimizer")),
     ("offload", rf"\b{OFFLOADED}\b(?:\s+to\s+(?:the\s+)?(?:cpu|ram|host))?", said("all")),
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),

@@ -8,9 +8,9 @@ from calc.lines.drafting import read_draft
 from calc.lines.host import read_alone, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import count_apart, in_laptop, in_node, is_another, macs, of_size
+from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES
+from calc.lines.wording import APPLE, BOUGHT, CACHES, OF_MACS
 from calc.units import GIB
 
 
@@ -160,7 +160,7 @@ class Reader:
                     break
         self.of_another = is_another(device, self.line, self.facts)
         self.add(device, "accelerator", device.id, device.others)
-        if count := count or count_apart(self.line):
+        if count := added(self.line, count) or count or count_apart(self.line):
             self.add(count, "accelerators", count.value)
 
     def read_memory(self) -> None:
@@ -204,6 +204,11 @@ class Reader:
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
         return macs(self.line, self.facts) if self.value("accelerator") is None else []
+
+    def read_macs(self) -> None:
+        """Take the maker of Macs where a line asks which of them there has to be."""
+        if which := OF_MACS.search(self.line.small):
+            self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""

@@ -25,7 +25,14 @@ CACHES = (
 EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
+OF_MACS = re.compile(rf"\b(?:what|which|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}")
+# A kind of computer of which the catalogue has none.
+ELSEWHERE = re.compile(
+    r"\b(?:(?:smart|i)?phones?|i?pads?|android|tablets?|steam ?deck|ps[345]|xbox|chromebooks?|synology|nas"
+    r"|snapdragon)\b"
+)
 SOMETHING = re.compile(
-    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
+    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b"
+    r"|^(?!.*\b(?:what|which) (?:\w+ )?(?:models?|llms?)\b).*(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said
