@@ -29,7 +29,7 @@ def counted(match: re.Match[str], *, binary: bool) -> object:
 def amount(match: re.Match[str]) -> object:
     """Return a number, maybe of thousands."""
     number, *rest = [group for group in match.groups() if group]
-    return float(number.replace(",", "")) * (1000 if rest and rest[0] == "k" else 1)
+    return float(number.replace(",", "")) * (1000 if rest and rest[0] in ("k", "grand") else 1)
 
 
 def each_second(match: re.Match[str]) -> object:

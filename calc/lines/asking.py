@@ -40,7 +40,9 @@ def asks(reader: Reader) -> str | None:
             return needing(reader, "deadline")
         if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
             return needing(reader, "longest", device=True)
-        timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in reader.amounts)
+        timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
+            a.field == "training_tokens" for a in reader.amounts
+        )
         return needing(reader, "duration", device=True) if timed else needing(reader, "training")
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):

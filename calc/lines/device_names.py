@@ -25,7 +25,7 @@ NUMBERS = {
 BETWEEN = frozenset(
     (
         "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
-        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片",
+        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片", "昇", "腾",
     )
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
@@ -137,11 +137,12 @@ class DeviceNames:
     def machine(self, line: Line, pieces: list[Piece]) -> tuple[Name, Count] | None:
         """Return the devices of a machine that is named, claimed: GB200 NVL72, DGX H100; a number before counts them.
 
-        A smaller number counts machines: 2 x DGX H100 have sixteen.
+        A smaller number counts machines: 2 x DGX H100 have sixteen; so does any of a cloud's.
         """
         for window in joined(line, words(line), MACHINE_WORDS):
             start, end = window[0].start, window[-1].end
-            found = self.catalog.lookup("machines", line.small[start:end])
+            names = (f"{maker}{line.small[start:end]}" for maker in ("", "standard_", "aws "))  # often left out
+            found = next(filter(None, (self.catalog.lookup("machines", name) for name in names)), None)
             one_word = " " not in line.small[start:end]  # g2-standard-48; a number apart is another's: RTX 3090 8
             if found is None or not (window[0].text[0].isalpha() and (one_word or re.search("[a-z]", window[-1].text))):
                 continue
@@ -151,7 +152,8 @@ class DeviceNames:
             line.claim(start, end)
             said = self.count_beside(line, pieces, window)
             each = named.devices
-            count = each if said is None else said.value * (each if said.value % each else 1)
+            machines = said is not None and (named.kind == "cloud" or said.value % each)
+            count = said.value * (each if machines else 1) if said else each
             place = said or Count(start, end, value=0)
             return Name(start, end, "accelerators", id=named.accelerator), place._replace(value=count)
         return None

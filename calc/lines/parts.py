@@ -8,6 +8,7 @@ PER_SECOND = (
 )
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
+    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff"
     r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
     r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
@@ -18,10 +19,12 @@ NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of whic
 # What stands in no name that people are counted of: how many whisper streams.
 NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"
 NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
-AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+AT_ONCE = (
+    r"(?:conc(?:urrent(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+)
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
-BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
+BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
 A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
 OF_REQUESTS = (
     r"(?:req(?:uest)?s?|queries|calls|docs?|documents?|texts?|images?|pages?|sentences?|embeddings?|chunks?|passages?)"

@@ -84,7 +84,7 @@ RULES: tuple[Rule, ...] = (
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
     ("price", DOLLARS, amount),
-    ("price", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+budget\b", amount),
+    ("price", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+budget\b|(?<![\w.,]){NUMBER}\s+(grand)\b", amount),
     (
         "price",
         rf"\bbudget(?:\s+(?:of|is|around|about|under|up to|von|de|um|bis))*\s*{NUMBER}\s?(k)?\b"
@@ -101,7 +101,8 @@ RULES: tuple[Rule, ...] = (
         rf"\b(?!{NAME_OF_CARD}){NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
         each_second,
     ),
-    ("requests_per_s", rf"\b{NUMBER}\s*(?:rps|qps)\b", amount),
+    ("requests_per_s", rf"\b{NUMBER}\s*(?:r|q)ps\b", amount),
+    ("requests_per_s", rf"\b{NUMBER}\s?(k)?\s*(?:r|q)p(m)\b", each_second),
     # Four digits are a device's name: "ollama 3090 tokens per second".
     (
         "tokens_per_s_each",
@@ -121,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b",
         said("speed"),
     ),
-    ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b|\bprompt processing\b|\bprefill\b", said("speed")),
+    ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
     ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
     (
         "asks",
@@ -179,6 +180,11 @@ RULES: tuple[Rule, ...] = (
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    # As benchmarks of servers have them: 8k/1k, isl 1024 osl 512.
+    ("prompt_tokens", rf"(?<![\w./]){NUMBER}\s?(k)(?=\s?/\s?\d+\s?k\b(?!\s?/|\s*{CONTEXT}))", tokens),
+    ("output_tokens", rf"(?<=k)\s?/\s?{NUMBER}\s?(k)\b(?!\s?/|\s*{CONTEXT})", tokens),
+    ("prompt_tokens", rf"\bisl(?:\s*[=:])?\s*{COUNT}", tokens),
+    ("output_tokens", rf"\bosl(?:\s*[=:])?\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?(k|m|million)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
@@ -189,7 +195,7 @@ RULES: tuple[Rule, ...] = (
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
     ("context_tokens", rf"(?:序列长度|上下文(?:长度)?)\s*[:=：]?\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
-    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*{NO_DOLLARS})(?:\s*tokens?\b)?", tokens),
+    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b))(?:\s*tokens?\b)?", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
     (
@@ -217,7 +223,7 @@ RULES: tuple[Rule, ...] = (
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
     ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$)", said("sequences")),
     ("of", r"并发(?:数|量)?(?:是|有|能|可以)*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
-    ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurrency\b", said("sequences")),
+    ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurren(?:cy|t)\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (

@@ -10,7 +10,7 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, OF_MACS
+from calc.lines.wording import APPLE, BOUGHT, CACHES, LM_STUDIO, MLX, OF_MACS
 from calc.units import GIB
 
 
@@ -89,7 +89,16 @@ class Reader:
     def read_program(self, kind: str, field: str) -> None:
         """Read the engine, before models with a word of its name, or the framework of training, after them."""
         if found := next(self.names.listed(self.line, kind, 3), None):
-            self.add(found, field, found.id)
+            self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
+
+    def runs_mlx(self, program: Name) -> bool:
+        """Return whether a program that runs models under llama.cpp or MLX is said to take the latter, claimed."""
+        if not LM_STUDIO.fullmatch(self.line.small[program.start : program.end]):
+            return False
+        said = next(self.line.found(MLX), None)
+        if said:
+            self.line.claim(*said.span())
+        return said is not None or str(self.value("weights")).startswith("mlx")
 
     def read_draft(self) -> None:
         """Read the model that drafts, before its name is taken for that of the one that answers."""
