@@ -25,7 +25,7 @@ NUMBERS = {
 BETWEEN = frozenset(
     (
         "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
-        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片", "昇", "腾",
+        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片", "昇", "腾", "路",
     )
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories

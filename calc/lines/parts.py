@@ -8,12 +8,13 @@ PER_SECOND = (
 )
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
-    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff"
+    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff|ppl"
     r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
     r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
 SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
+THOUSANDS = r"(?:users?|people|persons|employees|customers|students|ppl)"  # not 4k sessions, which are so long
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 # What stands in no name that people are counted of: how many whisper streams.
@@ -25,7 +26,7 @@ AT_ONCE = (
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
-A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
+A_SECOND = r"(?:[a-z]{3,}s|req)\s*(?:/|per)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b"  # texts, images or requests
 OF_REQUESTS = (
     r"(?:req(?:uest)?s?|queries|calls|docs?|documents?|texts?|images?|pages?|sentences?|embeddings?|chunks?|passages?)"
 )
@@ -36,6 +37,7 @@ CONTEXT = (
     r"|cutoff(?:[-_ ]?len(?:gth)?)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
 )
 WINDOW = r"(?:\s*(?:window|length|size))?"
+UNDER = r"(?:under|below|less than)"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
 DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
@@ -43,9 +45,9 @@ NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"
 DIVIDED = (
-    ("tensor", r"tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp"),
-    ("pipeline", r"pipeline[-_ ]parallel(?:ism)?(?:[-_ ]size)?|pp"),
-    ("data", r"data[-_ ]parallel(?:ism)?(?:[-_ ]size)?|dp"),
+    ("tensor", r"(?:tensor[-_ ]parallel(?:ism)?|tp)(?:[-_ ]size)?"),
+    ("pipeline", r"(?:pipeline[-_ ]parallel(?:ism)?|pp)(?:[-_ ]size)?"),
+    ("data", r"(?:data[-_ ]parallel(?:ism)?|dp)(?:[-_ ]size)?"),
 )  # by the field of a layout
 DEGREE = rf"\s*(?:[=:]|of)?\s*{NUMBER}\b"
 ADAPTERS = r"(?:q?lora\s+adapters?|adapters|loras)"

@@ -53,6 +53,8 @@ from calc.lines.parts import (
     SECONDS,
     SPECULATES,
     SPELT,
+    THOUSANDS,
+    UNDER,
     WAIT,
     WINDOW,
 )
@@ -84,6 +86,13 @@ RULES: tuple[Rule, ...] = (
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
     ("price", DOLLARS, amount),
+    # A length is what stays under 8k elsewhere.
+    (
+        "price",
+        rf"\b(?:gpus?|cards?|rig|build|setup|workstation|server|pc|machine)\s+(?:for\s+)?{UNDER}\s*{NUMBER}\s?(k)\b",
+        amount,
+    ),
+    ("price", rf"\bfor\s+{UNDER}\s*{NUMBER}\s?(k)\b(?!\s*(?:tok|{CONTEXT}))", amount),
     ("price", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+budget\b|(?<![\w.,]){NUMBER}\s+(grand)\b", amount),
     (
         "price",
@@ -150,7 +159,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "asks",
-        rf"\b{HOW_MANY}\s+(?:gpu[- ])?(?:days|hours|weeks|months|tage|stunden|dias|horas|jours|heures)\b"
+        rf"\b{HOW_MANY}\s+(?:gpus?[- ])?(?:days|hours|weeks|months|tage|stunden|dias|horas|jours|heures)\b"
         r"|\b(?:training time|how much time|wie lange|cuanto (?:tiempo|tarda)|combien de temps)\b|多久",
         said("duration"),
     ),
@@ -160,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
-    ("asks", r"\btime(?=[\s?.!]*$)", said("duration")),
+    ("asks", r"\btime(?=[\s?.!]*$)|\bduration\b", said("duration")),
     # Lengths.
     (
         "prompt_tokens",
@@ -195,12 +204,16 @@ RULES: tuple[Rule, ...] = (
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
     ("context_tokens", rf"(?:序列长度|上下文(?:长度)?)\s*[:=：]?\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
-    ("context_tokens", rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b))(?:\s*tokens?\b)?", tokens),
+    (
+        "context_tokens",
+        rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b|{THOUSANDS}\b))(?:\s*tokens?\b)?",
+        tokens,
+    ),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
     (
         "sequences",
-        rf"\b(?:for\s+)?{NUMBER}\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
+        rf"\b(?:for\s+)?{NUMBER}(?:\s?(k)(?=\s*{THOUSANDS}))?\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)(?:\s*(?:at once|{AT_ONCE}))?",
         plainly,
     ),
     ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),
@@ -208,6 +221,7 @@ RULES: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    ("sequences", rf"\b{NUMBER}\s*concurrency\b", plainly),
     (
         "batch",
         rf"\b{BATCH}(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
@@ -225,6 +239,9 @@ RULES: tuple[Rule, ...] = (
     ("of", r"并发(?:数|量)?(?:是|有|能|可以)*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurren(?:cy|t)\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
+    ("of", r"\bmax[-_ ]?model[-_ ]?len(?:gth)?\b(?!\s*[=:]?\s*\d)", said("context_tokens")),
+    ("of", r"\bconcurrency(?=[\s?.!]*$)", said("sequences")),
+    ("of", r"最[大长](?:的)?上下文(?:长度)?|上下文(?:长度)?(?:最[大长]|多[大长少])", said("context_tokens")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
     (
         "of",
@@ -286,7 +303,8 @@ RULES: tuple[Rule, ...] = (
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
     (
         "trains",
-        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练",
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练"
+        r"|\bchinchilla(?:[- ]optimal)?\b",
         said(True),
     ),
     # What a model that sees is shown.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
-from calc.lines.host import read_alone, read_host, read_placed, read_processor
+from calc.lines.host import read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
@@ -127,6 +127,8 @@ class Reader:
         if self.value("model") is None:
             model = self.names.listed_model(self.line)
         device = None if self.alone else self.names.device(self.line)
+        if not device:
+            self.alone = self.alone or read_bare(self.line)
         if self.processor and not device and not BOUGHT.search(self.line.small):
             self.alone = self.alone or (self.processor.start, self.processor.end)
         if self.alone:

@@ -18,6 +18,9 @@ RULES = (
     (re.compile(r"\b((?:lp)?ddr\dx?)-\d{4}\b"), r"\1     "),  # a memory's rate, which may be a card's number
     (re.compile(r"(?<=\d)-(?=(?:gpu|card)s?\b)"), " "),  # an 8-GPU server
     (re.compile(r"(?<=\d)(\s?)gigs\b"), r"\1gb  "),
+    (re.compile(r"(?<=\d)(\s?)gig\b"), r"\1gb "),
+    (re.compile(r"\b(mbp|mba|macbook(?: pro| air)?) 1[3-6](?!\s?gi?b?\b|\d)"), r"\1   "),  # inches of a screen
+    (re.compile(r"\b1[3-6](?=[- ]?inch\b)"), "  "),
     (re.compile(r"(?<=\d)(\s?)go\b"), r"\1gb"),  # French: gigaoctets
     (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
     # French: 2 000 €, 10 000 tokens; of other things, a number before 500 may be a version.
