@@ -6,6 +6,7 @@ from collections.abc import Callable
 from calc.lines.parts import LARGE, OF_PEOPLE
 from calc.units import read_count
 
+Rule = tuple[str, str, Callable[[re.Match[str]], object]]  # a field, a pattern, and what reads its match
 MOST_BITS = 32  # of a weight
 
 
