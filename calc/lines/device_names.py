@@ -227,6 +227,8 @@ class DeviceNames:
         """Return how many devices stand before or after a name, claimed: 2x, x2, four, 8 *."""
         before = [piece for piece in pieces if piece.end <= window[0].start]
         after = [piece for piece in pieces if piece.start >= window[-1].end]
+        if after and after[0].text in ("hours", "hrs"):  # 24 H100 hours
+            return None
         end, skipped = window[0].start, 0
         while before and line.free(before[-1].start, window[0].start):
             if size := size_behind(before):  # 2 x 24 GB 3090

@@ -16,7 +16,7 @@ ALONE = re.compile(
 BARE = re.compile(r"(?<!what )(?<!which )(?<!best )(?<!need )\bcpus?\b(?!\s*(?:offload|ram|memory|and|[/+]))")
 OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b")
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
-KIND = r"(?:(?:system|main|cpu|host)\s+)?"
+KIND = r"(?:(?:sys(?:tem)?|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",

@@ -26,7 +26,7 @@ LOADS: tuple[Rule, ...] = (
     # Lengths.
     (
         "prompt_tokens",
-        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:prompts?|inputs?)\b(?!\s+of\s+\d)(?:\s*tokens?)?",
+        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:system\s+)?(?:prompts?|inputs?)\b(?!\s+of\s+\d)(?:\s*tokens?)?",
         tokens,
     ),
     ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),

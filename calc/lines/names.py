@@ -128,6 +128,10 @@ class Names(DeviceNames):
             behind = next((piece for piece in pieces if piece.start >= end), None)
             if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
+            if behind and len(window) == 1 and self.names_more(line.small[end : behind.start], behind.text):
+                if longer := self.words_of_model(line, [*window, behind]):
+                    return longer
+                continue
             before = next((piece for piece in reversed(pieces) if piece.end <= start), None)
             sized = before and SIZE.fullmatch(before.text) and not line.small[before.end : start].strip()
             if before and sized and (whole := self.words_of_model(line, [before, *window])):
@@ -136,6 +140,11 @@ class Names(DeviceNames):
             current = self.catalog.model_names.current(found, line.small[start:end])
             return Name(start, end, "models", current, others=(found,) if current != found else ())
         return None
+
+    def names_more(self, between: str, word: str) -> bool:
+        """Return whether a word right behind a model's name is of models' names too: Jamba mini."""
+        known = word in self.catalog.model_names.vocabulary and word.isalpha()
+        return known and not between.strip(" -") and word not in SILENT | NO_NAMES
 
     def model(self, line: Line) -> Name | None:
         """Return the model that has the words of a part of a line, claimed; without a size, if there is but one.

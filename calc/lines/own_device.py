@@ -5,10 +5,12 @@ import re
 from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, NUMBERS, Count, Name
 from calc.lines.line import Line
-from calc.lines.quantities import OF_ALL
+from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import APPLE, EXTERNAL, LAPTOP
 from calc.units import GIB
 
+BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
+OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 MOST_IN_NODE = 8  # devices; a rack with more is called by its name
 COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
 
@@ -35,7 +37,7 @@ def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
 
 def of_size(device: Name, line: Line, facts: Catalog) -> Name:
     """Return a chip that is processor and device in one with the memory that a line says elsewhere: M4, 24GB of RAM."""
-    if facts.accelerator(device.id).segment != "soc":
+    if facts.accelerator(device.id).segment != "soc" or OF_ALL.search(line.small[device.start : device.end]):
         return device
     for match in line.found(OF_ALL):
         read = facts.reading(f"{line.small[device.start : device.end]} {match[1]}gb")
@@ -49,11 +51,16 @@ def of_size(device: Name, line: Line, facts: Catalog) -> Name:
 def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     """Return whether a line has words by which a device is one that the catalogue lacks.
 
-    A chip with its memory is another one with more of it, and a laptop's another one than the card of that name: no
-    answer is better than one for that.
+    A chip with its memory is another one with more of it, a card with a memory that no host has, and a laptop's another
+    one than the card of that name: no answer is better than one for that.
     """
-    if facts.accelerator(device.id).segment == "soc":
-        return any(line.found(OF_ALL))
+    own = facts.accelerator(device.id)
+    if own.segment == "soc":
+        return not OF_ALL.search(line.small[device.start : device.end]) and any(line.found(OF_ALL))
+    behind = (match for match in line.found(MEMORY) if BESIDE.fullmatch(line.small[device.end : match.start()]))
+    sizes = (float(match[1].replace(",", "")) for match in behind)
+    if any(size not in OF_HOSTS and size * GIB > (own.quantity("memory") or 0) * (1 + NEAR) for size in sizes):
+        return True
     return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
 
 

@@ -83,8 +83,13 @@ class Reader:
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
                 break
-        if self.value("weights") is None and (found := next(self.names.formats(self.line), None)):
-            self.add(found, "weights", found.id)
+        if found := next(self.names.formats(self.line), None):
+            if said and self.line.small[: said[0].end].endswith("gguf"):  # a file of any of these formats
+                self.chips = [chip for chip in self.chips if chip.field != "weights"]
+            if self.value("weights") is None:
+                self.add(found, "weights", found.id)
+            else:
+                self.line.release(found.start, found.end)
 
     def read_program(self, kind: str, field: str) -> None:
         """Read the engine, before models with a word of its name, or the framework of training, after them."""

@@ -63,6 +63,7 @@ RUNS: tuple[Rule, ...] = (
     ("method", r"\b(?:pre|cpt|continued pre)-?train\w*|\b(?:train\w*\s+)?from (?:scratch|zero)\b", said("full")),
     ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
     ("sharding", r"\bfsdp2?\b", said("zero-3")),
+    ("sharding", r"\bddp\b", said("none")),
     ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),
     ("optimizer", r"\bpaged[-_ ]adamw?[-_ ]8[-_ ]?bit\b", said("paged-adamw-8bit")),
     ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),

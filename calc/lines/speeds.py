@@ -34,7 +34,7 @@ SPEEDS: tuple[Rule, ...] = (
     # Four digits are a device's name: "ollama 3090 tokens per second".
     (
         "tokens_per_s_each",
-        rf"(?<![\w.,])(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
+        rf"(?<![\w.,])(?<!concurrency )(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
         amount,
     ),
     ("asks", rf"\b{HOW_MANY}\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
@@ -66,6 +66,7 @@ SPEEDS: tuple[Rule, ...] = (
         rf"\b{NUMBER}\s?(million|mil|billion|bn|trillion|[mbt])\s*(?:training\s+)?tok(?:en)?s\b",
         written,
     ),
+    ("training_tokens", rf"(?<=on ){NUMBER}\s?(trillion|t)\b", written),
     (
         "asks",
         r"\bhow long\b(?!\s+(?:a\s+)?(?:context|ctx|prompt))|\btime to (?=(?:pre|fine)?[- ]?(?:train|tun))",
