@@ -44,7 +44,10 @@ NO_NAMES = frozenset(
         *("aphrodite", "mlc", "powerinfer", "airllm", "petals", "exo", "localai", "gpt4all", "jan"),
     )
 )
-REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
+# Looking one up takes longer than all else: tokens/s and requests/minute are none.
+REPOSITORY = re.compile(
+    r"[a-z0-9][\w.-]+/(?!(?:sec|min|hour|month|tok|user|req|gpu)\w*\b)(?:[a-z0-9][\w.-]{2,}|\d+\b)(?::[\w.-]+)?"
+)
 MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
