@@ -18,8 +18,12 @@ BETWEEN = (
     re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),
 )
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
-BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
-BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")
+SIZES = r"tiny|base|small|medium|large"  # of models without a number
+BEFORE = re.compile(
+    rf"(?<![\w.])(?:[\d.]+[bkm]?|{SIZES})\s*$"
+)  # a number or a size, whose words stand only once: 2 vs 4 H100
+BEHIND = re.compile(rf"\s*([\d.]+[bkm]?|{SIZES})(?![\w.])")
+SIZED = re.compile(rf"\s*(?:{SIZE.pattern}|{SIZES})(?![\w.])")
 IN_SERVING = {
     "precision": "weights",
     "base_weights": "weights",
@@ -32,10 +36,10 @@ Reading = dict[str, Any]
 
 
 class Pair(NamedTuple):
-    """The places of two things of which a line asks for either."""
+    """The lines of two things of which a line asks for either, each with blanks in the place of the other."""
 
-    first: Span
-    second: Span
+    first: str
+    second: str
 
 
 def read_line(text: object) -> Reading:
@@ -83,10 +87,8 @@ def sides(text: str) -> list[str]:
     commas = [match.span() for match in COMMA.finditer(text)][:MOST_LOOKED_AT] if words else []
     for word in [*reversed(words), *commas]:
         for pair in pairs(text, word):
-            first = blanked(text, pair.first[1], pair.second[1])
-            second = blanked(text, pair.first[0], pair.second[0])
-            if differ(first, second):
-                return sorted({*sides(first), *sides(second)}, reverse=True)  # blanks come last
+            if differ(*pair):
+                return sorted({*sides(pair.first), *sides(pair.second)}, reverse=True)  # blanks come last
     return [text]
 
 
@@ -100,7 +102,7 @@ def pairs(text: str, word: Span) -> Iterator[Pair]:
     start, end = word
     before, behind = read_single(text[:start]), read_single(text[end:])
     numbers = numbers_at(text, word)
-    if numbers and SIZE.fullmatch(text[slice(*numbers.second)].lower()):  # llama 3.1 8b vs 70b
+    if numbers and SIZED.match(text.lower(), end):  # llama 3.1 8b vs 70b
         yield numbers
     for last in range(1, len(before["chips"]) + 1):
         for first in range(1, len(behind["chips"]) + 1):
@@ -108,16 +110,37 @@ def pairs(text: str, word: Span) -> Iterator[Pair]:
             counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
             if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
                 ends = max(chip["end"] for chip in right) + end
-                yield Pair((left[0]["start"], start), (right[0]["start"] + end, ends))
+                yield beside_word(text, (left[0]["start"], start), (right[0]["start"] + end, ends))
     if numbers:
         yield numbers
+    yield from apart(text, word, before, behind)
+
+
+def beside_word(text: str, first: Span, second: Span) -> Pair:
+    """Return the lines of two things with nothing but a word between them."""
+    return Pair(blanked(text, first[1], second[1]), blanked(text, first[0], second[0]))
+
+
+def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[Pair]:
+    """Iterate over the lines of a thing right behind a word and of what it stands for, which is farther before it.
+
+    A 3090 for 70b, or a 4090.
+    """
+    for first in range(len(behind["chips"]), 0, -1):
+        right = behind["chips"][:first]
+        left = [chip for chip in before["chips"] if chip["field"] in kinds(right) | {COUNTED}]
+        if kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
+            other = blanked(text, *word)
+            for chip in left:
+                other = blanked(other, chip["start"], chip["end"])
+            yield Pair(blanked(text, word[0], right[-1]["end"] + word[1]), other)
 
 
 def numbers_at(text: str, word: Span) -> Pair | None:
     """Return the numbers that stand directly before and behind a word, None where there are none."""
     small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
     before, behind = BEFORE.search(small[: word[0]]), BEHIND.match(small, word[1])
-    return Pair((before.start(), word[0]), behind.span(1)) if before and behind else None
+    return beside_word(text, (before.start(), word[0]), behind.span(1)) if before and behind else None
 
 
 def kinds(chips: list[Reading]) -> set[str]:

@@ -13,10 +13,12 @@ from calc.lines.parts import (
     MOST,
     NO_DOLLARS,
     NO_NAME,
+    NO_PEOPLE,
     NUMBER,
     OF_CONTEXT,
     OF_PEOPLE,
     OF_REQUESTS,
+    OF_SAMPLES,
     PEOPLE,
     THOUSANDS,
     WINDOW,
@@ -68,6 +70,12 @@ LOADS: tuple[Rule, ...] = (
         "sequences",
         rf"\b(?:for\s+)?{NUMBER}(?:\s?(k)(?=\s*{THOUSANDS}))?\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)"
         rf"(?:\s*(?:at once|{AT_ONCE}))?",
+        plainly,
+    ),
+    (
+        "sequences",
+        rf"\b(?:for|serv(?:e|ing)|support(?:ing)?)\s+{NUMBER}\s+(?!{NO_PEOPLE}|{OF_SAMPLES}|{OF_REQUESTS})[a-z]{{4,}}s\b"
+        r"(?=\s*(?:[,.;?]|$|(?:with|on|using|at|in)\b))",
         plainly,
     ),
     ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),

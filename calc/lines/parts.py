@@ -9,12 +9,17 @@ PER_SECOND = (
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
     r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff|ppl"
-    r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
+    r"|conversations?|chats|seqs|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
     r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
 SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
 THOUSANDS = r"(?:users?|people|persons|employees|customers|students|ppl)"  # not 4k sessions, which are so long
+# What is counted and are no people: for 30 lawyers, for 30 days.
+NO_PEOPLE = (
+    r"(?:tok\w*|hours|days|weeks|months|years|minutes|seconds|dollars|bucks|euros?|cards|gpus|devices|nodes|servers"
+    r"|models|layers|steps|epochs|loras|adapters|words|characters|languages)"
+)
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 # What stands in no name that people are counted of: how many whisper streams.

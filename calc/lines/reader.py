@@ -79,10 +79,10 @@ class Reader:
                 self.add(said[0], "weights", said[1])
         for match in (match for pattern in CACHES for match in self.line.found(pattern)):
             formats = (self.names.format(name) for name in (match[1], f"{match[1]}_0"))  # of q4: q4_0
-            if cache := next((name for name in formats if name and self.names.of_caches(name)), None):
+            cache = next((name for name in formats if name and self.names.of_caches(name)), None)
+            if cache and self.value("kv_cache") in (None, cache):  # of keys, and the same of values
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
-                break
         if found := next(self.names.formats(self.line), None):
             if said and self.line.small[: said[0].end].endswith("gguf"):  # a file of any of these formats
                 self.chips = [chip for chip in self.chips if chip.field != "weights"]

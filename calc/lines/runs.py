@@ -21,7 +21,7 @@ from calc.lines.parts import (
 
 RUNS: tuple[Rule, ...] = (
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
-    ("asks", r"\bkv[-_ ]?cache(?: size)?\b", said("cache")),
+    ("asks", r"\bkv[-_ ]?cache(?: size)?\b|\b(?:for|of) (?:the )?kv\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
         "asks",
