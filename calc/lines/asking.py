@@ -76,7 +76,8 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
         return "devices" if asks_count(reader) else "fits"
     if (reader.value("host_memory") if reader.alone else device) and asks_for(reader, FOR_MODELS):
         return "models"
-    if model and (paid(reader) or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):
+    loaded = any(amount.field in (*LOADS, "sequences") for amount in reader.amounts)
+    if model and (paid(reader) or loaded or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):
         reader.read_macs()
         return "hardware"
     if not model and reader.macs() and asks_for(reader, FOR_MODELS):

@@ -12,7 +12,9 @@ MOST = 4  # lines that stand side by side
 MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
 Span = tuple[int, int]
 BETWEEN = (
-    re.compile(r"\b(vs?\b\.?|versus\b|or\b|compared (?:to|with)\b|better than\b|instead of\b|rather than\b|over\b)"),
+    re.compile(
+        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|better than\b|instead of\b|rather than\b|over\b)"
+    ),
     re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),

@@ -34,6 +34,8 @@ def take(reader: Reader, kind: str | None) -> None:
     take_layout(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
+        if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
+            reader.chips = [chip for chip in reader.chips if chip.field != "method"]
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
             reader.line.release(amount.start, amount.end)
         elif field and reader.value(field) is None:

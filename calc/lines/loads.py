@@ -83,7 +83,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
-    ("sequences", rf"\b{NUMBER}\s*concurrency\b", plainly),
+    ("sequences", rf"\b{NUMBER}\s*(?:concurrency|at a time)\b", plainly),
     (
         "batch",
         rf"\b{BATCH}(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
@@ -98,7 +98,7 @@ LOADS: tuple[Rule, ...] = (
     ),
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
     ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$)", said("sequences")),
-    ("of", r"并发(?:数|量)?(?:是|有|能|可以)*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
+    ("of", r"并发(?:数|量)?[是有能可以到达]*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurren(?:cy|t)\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", r"\bmax[-_ ]?model[-_ ]?len(?:gth)?\b(?!\s*[=:]?\s*\d)", said("context_tokens")),

@@ -52,7 +52,12 @@ MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
-LADDER = ("_k_m", "_k", "_0")  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
+LADDER = (
+    "{}_k_m",
+    "{}_k",
+    "i{}_m",
+    "{}_0",
+)  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
 
 
 class Names(DeviceNames):
@@ -112,7 +117,9 @@ class Names(DeviceNames):
             return None
         name = re.sub(r"[\s-]+", "_", name)
         if re.fullmatch(r"q\d", name):
-            return next((name + end for end in LADDER if name + end in self.catalog.entries("mixtures")), None)
+            return next(
+                (end.format(name) for end in LADDER if end.format(name) in self.catalog.entries("mixtures")), None
+            )
         known = self.catalog.lookup("mixtures", name) or self.catalog.lookup("number_formats", name)
         return known or self.catalog.format_names.get(name.replace("_", "-"))
 

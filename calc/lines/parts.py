@@ -8,7 +8,7 @@ PER_SECOND = (
 )
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
-    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff|ppl"
+    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff|ppl|seats|doctors|nurses|lawyers|teachers|kids|pupils|analysts|leuten?"
     r"|conversations?|chats|seqs|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
     r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
@@ -29,7 +29,9 @@ AT_ONCE = (
     r"(?:conc(?:urrent(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
 )
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
-OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
+OF_SAMPLES = (
+    r"(?:samples|examples|rows|pairs|instructions|convos|dialogs|dialogues|beispielen?|datensatzen?|exemples|ejemplos)"
+)
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
 A_SECOND = r"(?:[a-z]{3,}s|req)\s*(?:/|per)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b"  # texts, images or requests
 OF_REQUESTS = (
@@ -39,7 +41,7 @@ WAIT = r"(?:(?:in|within|under|below|of|at most|less than|max(?:imum)?|up to|<=?
 SECONDS = r"(ms|milliseconds?|s|sec(?:onds?)?)\b"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
-    r"|cutoff(?:[-_ ]?len(?:gth)?)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
+    r"|cutoff(?:[-_ ]?len(?:gth)?)?|len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
 )
 WINDOW = r"(?:\s*(?:window|length|size))?"
 UNDER = r"(?:under|below|less than)"

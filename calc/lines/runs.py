@@ -25,7 +25,8 @@ RUNS: tuple[Rule, ...] = (
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
         "asks",
-        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price|pricing|bills?|expenses?)\b"
+        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price|pricing|bills?|expenses?"
+        r"|kostet|kosten|cuesta|coute|precio|prix)\b"
         r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
         said("cost"),
     ),
@@ -72,6 +73,7 @@ RUNS: tuple[Rule, ...] = (
     ("offload", rf"\b{OFFLOADED}\s+(?:the\s+)?{OPTIMIZER}|\b{OPTIMIZER}\s+{OFFLOADED}\b", said("optimizer")),
     ("offload", rf"\b{OFFLOADED}\b(?:\s+to\s+(?:the\s+)?(?:cpu|ram|host))?", said("all")),
     ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
+    ("rank", r"(?<![\w-])r(8|16|32|64|128|256)\b", plainly),
     (
         "trains",
         r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练"

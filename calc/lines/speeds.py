@@ -89,5 +89,5 @@ SPEEDS: tuple[Rule, ...] = (
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
-    ("asks", r"\btime(?=[\s?.!]*$)|\bduration\b", said("duration")),
+    ("asks", r"\btime(?=[\s?.!]*$)|\bduration\b|\beta\b", said("duration")),
 )

@@ -11,7 +11,7 @@ FOR_MODELS = re.compile(
 )
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|cluster|sizing|spec|rent\w*|serveurs?|servidor(?:es)?"
+    r"|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*|serveurs?|servidor(?:es)?"
     r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
