@@ -20,7 +20,7 @@ def trains(reader: Reader) -> bool:
     framework = reader.value("framework") not in (None, "transformers")
     return (
         framework
-        or bool(TUNED.search(reader.line.small))
+        or any(reader.line.found(TUNED))
         or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
     )
 

@@ -20,7 +20,7 @@ BETWEEN = (
     re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),
 )
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
-SIZES = r"tiny|base|small|medium|large"  # of models without a number
+SIZES = r"tiny|base|small|medium|large|pcie|sxm\d?|nvl"  # of models without a number, and forms of a card
 BEFORE = re.compile(
     rf"(?<![\w.])(?:[\d.]+[bkm]?|{SIZES})\s*$"
 )  # a number or a size, whose words stand only once: 2 vs 4 H100

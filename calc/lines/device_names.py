@@ -200,6 +200,8 @@ class DeviceNames:
         """Return whether one of the words before a place is of a device's name, of which the rest is not known."""
         before = [piece.text for piece in pieces if piece.end <= place][-FEW_WORDS:]
         named = [word for word in before if len(word) > 1 and word.isalpha() and word not in BETWEEN | COMPUTERS]
+        if re.search(r"(?<!\d)\s*max\b", " ".join(before)):  # max params, and not M7 Max
+            named = [word for word in named if word != "max"]
         return any(map(self.known, named))
 
     def in_device(self, word: str) -> bool:

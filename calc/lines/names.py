@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import cast
 
 from calc.catalog import Catalog
+from calc.catalog.entries import DROPPED_WORDS
 from calc.catalog.model_names import SAID_LESS, SIZE, Reading, words_of
 from calc.errors import ScenarioError
 from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
@@ -107,6 +108,8 @@ class Names(DeviceNames):
         """Iterate over number formats by their names, the ends of repositories' names, and short ones such as q4."""
         for window in joined(line, words(line), 3):
             start, end = window[0].start, window[-1].end
+            if any(DROPPED_WORDS.fullmatch(piece.text) for piece in (window[0], window[-1])):  # gpu 8bit
+                continue
             if line.free(start, end) and (found := self.format(line.small[start:end])):
                 line.claim(start, end)
                 yield Name(start, end, "weights", found)

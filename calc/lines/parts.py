@@ -3,7 +3,7 @@
 NUMBER = r"(\d+(?:,\d+)*(?:\.\d+)?)"
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
-    r"(?:tok(?:en)?s?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"(?:tok(?:en)?s?|tks?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
     r"|tokens?\s+per\s+sec\w*"
 )
 PEOPLE = (

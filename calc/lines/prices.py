@@ -9,6 +9,7 @@ from calc.lines.parts import CONTEXT, DOLLARS, NO_DOLLARS, NUMBER, UNDER
 PRICES: tuple[Rule, ...] = (
     # What a million tokens cost, before their numbers are taken for something else.
     ("asks", r"\$\s*/\s*(?:1?\s*m(?:illion)?\b(?:\s*tok\w*)?|tok(?:en)?s?\b)", said("cost")),
+    ("asks", r"\b(?:price|costs?|cheap(?:er|est)?)\s*(?:per|/)\s*tok(?:en)?s?\b", said("cost")),
     (
         "asks",
         r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",

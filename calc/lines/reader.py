@@ -143,7 +143,8 @@ class Reader:
         else:
             self.read_memory()
         self.take_host()
-        if apple := next(self.line.found(APPLE), None):
+        maker = self.facts.accelerator(str(self.value("accelerator"))).vendor if self.value("accelerator") else "Apple"
+        if maker == "Apple" and (apple := next(self.line.found(APPLE), None)):  # beside a card it is said
             self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:

@@ -7,6 +7,7 @@ from calc.lines.names import TUNINGS
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(
     r"(?<![-\w])(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
+    r"|max(?:imum)? (?:params?|parameters)"
     r"|modell?[eo]?s?|modeles?)\b|模型"
 )
 FOR_HARDWARE = re.compile(
