@@ -65,6 +65,12 @@ LOADS: tuple[Rule, ...] = (
         tokens,
     ),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
+    (  # of nothing else: 1024 H100 are cards
+        "context_tokens",
+        r"(?<![\w.,-])(1024|2048|4096|8192|16384|32768|65536|131072)"
+        r"(?![\w.]|\s*(?:nvidia |amd )?(?:[a-pr-z]{1,3}\d|gpu|card|node|chip))",
+        tokens,
+    ),
     # People and batches.
     (
         "sequences",
@@ -97,7 +103,7 @@ LOADS: tuple[Rule, ...] = (
         said("sequences"),
     ),
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
-    ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$)", said("sequences")),
+    ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$|\s+(?:on\b|\d+\s?x))", said("sequences")),
     ("of", r"并发(?:数|量)?[是有能可以到达]*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurren(?:cy|t)\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),

@@ -80,7 +80,7 @@ SPEEDS: tuple[Rule, ...] = (
     (
         "asks",
         rf"\b{HOW_MANY}\s+(?:gpus?[- ])?(?:days|hours|weeks|months|tage|stunden|dias|horas|jours|heures)\b"
-        r"|\b(?:training time|how much time|wie lange|cuanto (?:tiempo|tarda)|combien de temps)\b|多久",
+        r"|\b(?:(?<=training )time|how much time|wie lange|cuanto (?:tiempo|tarda)|combien de temps)\b|多久",
         said("duration"),
     ),
     (

@@ -20,7 +20,7 @@ BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|u
 CHEAPEST = re.compile(
     r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b"
 )
-LAST = re.compile(r"\bhow many[\s?.!]*$")
+LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"(?:-ct[kv]|--cache-type-[kv])[ =]+([a-z]+\d\w*)\b"),  # as llama.cpp's commands have it
