@@ -241,7 +241,9 @@ def limited(reader: Reader, scenario: dict[str, object]) -> dict[str, object]:
     of = next(str(amount.value) for amount in reader.amounts if amount.field == "of")
     if scenario.get("workload") == "training":
         of = "sequence_tokens"
-    have = {name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario}
+    have: dict[str, object] = {
+        name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario
+    }
     if reader.alone:
         have["host"] = scenario.pop("host")
         scenario.pop("gpu_layers")
