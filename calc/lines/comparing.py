@@ -13,7 +13,8 @@ MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
 Span = tuple[int, int]
 BETWEEN = (
     re.compile(
-        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|better than\b|instead of\b|rather than\b|over\b)"
+        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|better than\b|instead of\b|rather than\b"
+        r"|over(?= (?:an? |the |my )?(?:rtx |gtx |rx )?[a-z]{0,2}\d{3,4}))"
     ),
     re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),

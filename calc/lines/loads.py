@@ -65,12 +65,6 @@ LOADS: tuple[Rule, ...] = (
         tokens,
     ),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
-    (  # of nothing else: 1024 H100 are cards
-        "context_tokens",
-        r"(?<![\w.,-])(1024|2048|4096|8192|16384|32768|65536|131072)"
-        r"(?![\w.]|\s*(?:nvidia |amd )?(?:[a-pr-z]{1,3}\d|gpu|card|node|chip))",
-        tokens,
-    ),
     # People and batches.
     (
         "sequences",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import cast
 
 from calc.catalog import Catalog
@@ -177,6 +178,8 @@ class Names(DeviceNames):
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in NO_NAMES:
                 continue
+            if any(one.text in WITHIN and other.text.isdigit() for one, other in pairwise(window)):
+                continue  # 8b for 8 threads
             sizes = frozenset[str]().union(*(words_of(piece.text) for piece in window))
             if all(map(SAID_LESS.fullmatch, sizes)) and self.belongs(line, pieces, window[0]):
                 continue

@@ -26,7 +26,8 @@ PRICES: tuple[Rule, ...] = (
     # A length is what stays under 8k elsewhere.
     (
         "price",
-        rf"\b(?:gpus?|cards?|rig|build|setup|workstation|server|pc|machine)\s+(?:for\s+)?{UNDER}\s*{NUMBER}\s?(k)\b",
+        rf"\b(?:gpus?|cards?|rig|build|setup|workstation|server|pc|machine)\s+(?:for\s+)?{UNDER}\s*{NUMBER}\s?(k)\b"
+        rf"(?!\s*(?:tok|{CONTEXT}))",
         amount,
     ),
     ("price", rf"\bfor\s+{UNDER}\s*{NUMBER}\s?(k)\b(?!\s*(?:tok|{CONTEXT}))", amount),

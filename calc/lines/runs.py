@@ -3,7 +3,7 @@
 Patterns in the order in which they are looked for, each with the field that it gives and what reads its match.
 """
 
-from calc.lines.amounts import Rule, amount, bits_each, named, percent, plainly, said, spelt
+from calc.lines.amounts import Rule, amount, bits_each, named, percent, plainly, said, spelt, tokens
 from calc.lines.parts import (
     ADAPTERS,
     DEGREE,
@@ -92,4 +92,11 @@ RUNS: tuple[Rule, ...] = (
     ("bits_per_weight", r"(?<![\w.,])(\d{1,2}(?:\.\d+)?)\s?(?:bpw|bits?\s*(?:per|/|a)\s*weight)\b", bits_each),
     ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
+    # A round length that is of nothing else: 1024 H100 are cards.
+    (
+        "context_tokens",
+        r"(?<![\w.,-])(?<!batch )(?<!tokens )(?<!-b )(?<!-ub )(1024|2048|4096|8192|16384|32768|65536|131072)"
+        r"(?![\w.]|\s*(?:nvidia |amd )?(?:[a-pr-z]{1,3}\d|gpu|card|node|chip))",
+        tokens,
+    ),
 )
