@@ -18,7 +18,8 @@ THOUSANDS = r"(?:users?|people|persons|employees|customers|students|ppl)"  # not
 # What is counted and are no people: for 30 lawyers, for 30 days.
 NO_PEOPLE = (
     r"(?:tok\w*|hours|days|weeks|months|years|minutes|seconds|dollars|bucks|euros?|cards|gpus|devices|nodes|servers"
-    r"|rupees|pounds|rubles|pesos|yuan|reais|models|layers|steps|epochs|loras|adapters|words|characters|languages|threads|cores|channels|experts|heads|files"
+    r"|rupees|pounds|rubles|pesos|yuan|reais|models|layers|steps|epochs|loras|adapters|words|characters|languages"
+    r"|threads|cores|channels|experts|heads|files"
     r"|slots|lanes|instances|replicas|runs|times|turns|rounds|tasks|books|songs|videos|frames|prompts|questions)"
 )
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
