@@ -13,9 +13,10 @@ MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
 Span = tuple[int, int]
 BETWEEN = (
     re.compile(
-        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|better than\b|instead of\b|rather than\b"
+        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|instead of\b|rather than\b"
         r"|over(?= (?:an? |the |my )?(?:rtx |gtx |rx )?[a-z]{0,2}\d{3,4}))"
     ),
+    re.compile(r"\b(?:better|faster|slower|cheaper|bigger)\s+(than)\b"),
     re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),
@@ -112,16 +113,18 @@ def pairs(text: str, word: Span) -> Iterator[Pair]:
             left, right = before["chips"][-last:], behind["chips"][:first]
             counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
             if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
-                ends = max(chip["end"] for chip in right) + end
-                yield beside_word(text, (left[0]["start"], start), (right[0]["start"] + end, ends))
+                yield either(text, word, left, right)
     if numbers:
         yield numbers
     yield from apart(text, word, before, behind)
 
 
-def beside_word(text: str, first: Span, second: Span) -> Pair:
-    """Return the lines of two things with nothing but a word between them."""
-    return Pair(blanked(text, first[1], second[1]), blanked(text, first[0], second[0]))
+def either(text: str, word: Span, left: list[Reading], right: list[Reading]) -> Pair:
+    """Return the line of the parts before a word, and that of the parts behind it, whose places begin there."""
+    other = blanked(text, *word)
+    for chip in left:
+        other = blanked(other, chip["start"], chip["end"])
+    return Pair(blanked(text, word[0], max(chip["end"] for chip in right) + word[1]), other)
 
 
 def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[Pair]:
@@ -133,17 +136,16 @@ def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[P
         right = behind["chips"][:first]
         left = [chip for chip in before["chips"] if chip["field"] in kinds(right) | {COUNTED}]
         if kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
-            other = blanked(text, *word)
-            for chip in left:
-                other = blanked(other, chip["start"], chip["end"])
-            yield Pair(blanked(text, word[0], right[-1]["end"] + word[1]), other)
+            yield either(text, word, left, right)
 
 
 def numbers_at(text: str, word: Span) -> Pair | None:
     """Return the numbers that stand directly before and behind a word, None where there are none."""
     small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
     before, behind = BEFORE.search(small[: word[0]]), BEHIND.match(small, word[1])
-    return beside_word(text, (before.start(), word[0]), behind.span(1)) if before and behind else None
+    if not before or not behind:
+        return None
+    return Pair(blanked(text, word[0], behind.end(1)), blanked(text, before.start(), behind.start(1)))
 
 
 def kinds(chips: list[Reading]) -> set[str]:
