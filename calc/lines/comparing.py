@@ -112,11 +112,21 @@ def pairs(text: str, word: Span) -> Iterator[Pair]:
         for first in range(1, len(behind["chips"]) + 1):
             left, right = before["chips"][-last:], behind["chips"][:first]
             counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
+            if is_counted(behind["chips"], first):  # h100 x2
+                continue
             if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
                 yield either(text, word, left, right)
     if numbers:
         yield numbers
     yield from apart(text, word, before, behind)
+
+
+def is_counted(chips: list[Reading], first: int) -> bool:
+    """Return whether the number of the device that so many parts end with stands behind them."""
+    *_, last = chips[:first]
+    behind = chips[first : first + 1]
+    fields = {chip["field"] for chip in chips[:first]}
+    return last["field"] == "accelerator" and COUNTED not in fields and [chip["field"] for chip in behind] == [COUNTED]
 
 
 def either(text: str, word: Span, left: list[Reading], right: list[Reading]) -> Pair:
