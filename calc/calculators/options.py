@@ -7,7 +7,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import format_words
+from calc.calculators.rendering import METHODS, format_words
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
@@ -36,7 +36,9 @@ def devices(scenario: Any, replicas: int = 1) -> str:
 
 
 def format_of(scenario: Any) -> str:
-    """Return a scenario's number format of the weights in words."""
+    """Return a scenario's number format of the weights in words, of training its method."""
+    if "method" in scenario:
+        return METHODS[scenario["method"]]
     return format_words(scenario.get("weights", PUBLISHED))
 
 

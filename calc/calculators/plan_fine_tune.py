@@ -88,11 +88,16 @@ def lasts(option: Report) -> str:
     return NOT_KNOWN if seconds is None else show_seconds(seconds)
 
 
+def trains_at(option: Report) -> float | None:
+    """Return the tokens a second that all devices of an option train on, at its typical speed."""
+    each = amount(option["speed"] or {}, "tokens_per_s_per_device")
+    return each * option["scenario"].get("accelerators", 1) if each else None
+
+
 def run_seconds(option: Report) -> float | None:
     """Return the typical seconds of an option's run: its tokens over those of all devices a second."""
-    each = amount(option["speed"] or {}, "tokens_per_s_per_device")
-    devices_of = option["scenario"].get("accelerators", 1)
-    return option["scenario"]["training_tokens"] / (each * devices_of) if each else None
+    rate = trains_at(option)
+    return option["scenario"]["training_tokens"] / rate if rate else None
 
 
 def headline(report: Report) -> tuple[bool | None, str, str]:

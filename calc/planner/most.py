@@ -1,6 +1,9 @@
 """The most of one quantity that given devices serve: halved between what serves and what does not."""
 
+from collections.abc import Iterator
+
 from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate
@@ -10,7 +13,7 @@ from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planner.training import TrainingSearch
-from calc.planner.training_ways import longest_ways, stopped
+from calc.planner.training_ways import WAITING, Way, longest_ways, methods, offloaded, stopped
 from calc.planning.serving import last
 from calc.question import read_asked
 from calc.scenario.reader import Reader, whole
@@ -86,30 +89,47 @@ def output_tokens(question: Question) -> int:
 
 
 def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
-    """Look for the option with the most of what is asked for, none where not one is served, and count those tried."""
+    """Look for the option with the most of what is asked for, of training one by each method, and count those tried."""
     check(question)
     training = question.of == "sequence_tokens"
     accelerator = owned(question, facts)
     count = counts(question, accelerator)[0]
     own, model = devices(question, facts, accelerator).times(count), question.models[0]
     base = {**question.fields, **placed(question, accelerator, count), "model": model}
-    found, tried = [], 0
+    found, tried, order = list[tuple[int, Option]](), 0, 0
     search = TrainingSearch(question, facts) if training else Search(question, facts)
-    if training:
-        asked = list(longest_ways(question, count))
-    else:
-        ladder = ways(question, facts, accelerator)
-        asked = [{"engine": engine, "weights": item} for engine, items in ladder for item in items]
-    for order, chosen in enumerate(asked):
-        candidate = Candidate(str(model), own, ({**base, **chosen},), order)
-        quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
-        if best := quantity.best():
-            found.append(best)
-        tried += len(quantity.found)
-        yield tried
-    found.sort(key=lambda pair: (-pair[0], not pair[1].is_sure))
+    for rounds in longest_rounds(question, count) if training else [[served_ways(question, facts, accelerator)]]:
+        best: list[tuple[int, Option]] = []
+        for chosen in rounds:
+            for way in [] if best else chosen:
+                candidate = Candidate(str(model), own, ({**base, **way},), order)
+                quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
+                best += [reached] if (reached := quantity.best()) else []
+                tried, order = tried + len(quantity.found), order + 1
+                yield tried
+        found += sorted(best, key=rank)[:1]
+    found.sort(key=rank)
     search.ended = bool(found) and found[0][0] == ceiling(question)
-    return search, [option for _, option in found[:1]], tried
+    return search, [option for _, option in found], tried
+
+
+def rank(reached: tuple[int, Option]) -> tuple[int, bool]:
+    """Return what ranks an option with what it reaches: the most first, and what surely fits."""
+    return -reached[0], not reached[1].is_sure
+
+
+def served_ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[Way]:
+    """Return the engines and number formats in which something is served."""
+    return [
+        {"engine": engine, "weights": item} for engine, items in ways(question, facts, accelerator) for item in items
+    ]
+
+
+def longest_rounds(question: Question, ranks: int) -> Iterator[list[list[Way]]]:
+    """Iterate over the methods: the ways that leave most room, first those that leave nothing in the host's memory."""
+    for method in methods(question):
+        found = [{"method": method, **way} for way in longest_ways(question, method, ranks)]
+        yield [offloaded(found, parts) for parts in (WAITING[:1] if "offload" in question.fields else WAITING)]
 
 
 def ceiling(question: Question) -> int:

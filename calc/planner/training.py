@@ -22,13 +22,20 @@ from calc.planner.ranking import parameters
 from calc.planner.search import LEAST_CHANCE
 from calc.planner.steps import Steps
 from calc.planner.training_sizing import Sizing
-from calc.planner.training_ways import CHECKPOINTING, methods, of_number, stopped, training_candidates, ways
+from calc.planner.training_ways import (
+    CHECKPOINTING,
+    WAITING,
+    methods,
+    of_number,
+    offloaded,
+    stopped,
+    training_candidates,
+    ways,
+)
 from calc.planning.bounds import least
 from calc.scenario.reader import whole
 from calc.units import DAY_S, HOUR_S, show_number
 
-WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"])  # in the host's memory
-SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
 LEANER = 1.3  # times the memory that a way needs at most which recomputes more: without it fewer blocks stay unused
 MICRO_BATCHES = (2, 4, 8, 16, 32)
@@ -89,7 +96,7 @@ class TrainingSearch(Sizing):
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
-        waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
+        waiting = [offloaded(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
         waiting = [scenarios for scenarios in waiting if scenarios]
         leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])
         if lacking := self.all_lack(leanest, device, LEAST_CHANCE):
@@ -130,16 +137,6 @@ class TrainingSearch(Sizing):
             self.cannot_be(error)  # raises what no way may have; what this one may not have is said where it is tried
             return None
         return min(misses, key=lambda miss: miss.ratio)
-
-    def waiting(self, every: list[dict[str, object]], parts: list[str]) -> list[dict[str, object]]:
-        """Return the ways in which parts of the states can wait in the host's memory."""
-        away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
-        return [{**scenario, "offload": parts} for scenario in away] if parts else every
-
-    @staticmethod
-    def can_wait(scenario: dict[str, object]) -> bool:
-        """Return whether frameworks leave the parameters of a way in the host's memory: those that ranks share."""
-        return scenario.get("sharding") == SHARDED
 
     def too_long(self, candidate: Candidate) -> Miss | None:
         """Return by how much a run takes longer, or costs more, than it may."""
@@ -227,7 +224,7 @@ class TrainingSearch(Sizing):
         assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
         every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
-        away = self.waiting(every, parts) if isinstance(parts, list) and "offload" not in base else every
+        away = offloaded(every, parts) if isinstance(parts, list) and "offload" not in base else every
         for one in away:
             if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):
                 continue

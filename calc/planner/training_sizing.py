@@ -6,15 +6,16 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
+from calc.memory.training.phases import stays_bytes
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
-from calc.planner.options import SURE, Miss, short
+from calc.planner.options import SURE, Miss, short, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planning.bounds import chance_of_fitting, least
-from calc.planning.training_fit import fullest_within
+from calc.planning.training_fit import fullest
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
@@ -22,6 +23,8 @@ from calc.training.reading import read_training
 
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
+STATES = "weights, gradients and states"
+Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
 
 
@@ -30,12 +33,12 @@ class Sizing(Search):
 
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
-        self.plans: dict[tuple[object, ...], Plan | ScenarioError] = {}
+        self.plans: dict[Key, Plan | ScenarioError] = {}
         self.known: dict[str, Architecture] = {}
         self.rates: dict[tuple[object, ...], float] = {}
         self.products = dict[str, float | None]()  # a second of each device at most
-        self.needs: dict[tuple[object, ...], Total] = {}
-        self.beyond: dict[tuple[object, ...], int] = {}  # the largest capacity known to be too little for what stays
+        self.needs: dict[Key, Total] = {}
+        self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
 
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
@@ -84,20 +87,23 @@ class Sizing(Search):
         """Return what the fullest device lacks, None where it fits with a chance."""
         key = key_of(scenario)
         if key not in self.needs:
-            kind = tuple(item for item in key if item[0] != "checkpointing")  # with any of which as much stays
-            if capacity <= self.beyond.get(kind, 0):
-                return short(capacity, capacity)
+            if (held := self.held_throughout(scenario, key)) > capacity:
+                return too_heavy(held, capacity, STATES)
             plan = self.read(scenario)
-            found = fullest_within(plan, capacity)
-            if found is None:
-                self.beyond[kind] = capacity
-                return short(capacity, capacity)
-            self.needs[key] = totals(plan, found[0], self.facts).device
+            self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
         needed = self.needs[key]
         spare, upper = capacity - needed.typical, needed.high - needed.typical
         if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
             return None
         return short(max(-spare, 0), capacity)
+
+    def held_throughout(self, scenario: dict[str, object], key: Key) -> int:
+        """Return the bytes that stay on a device of the first stage: as many with any checkpointing."""
+        kind = tuple(item for item in key if item[0] != "checkpointing")
+        if kind not in self.stays:
+            plan = self.read(scenario)
+            self.stays[kind] = stays_bytes(plan, plan.stages[0])
+        return self.stays[kind]
 
     def likely(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose scenario more likely fits than not."""
@@ -141,6 +147,6 @@ class Sizing(Search):
         return self.rates[key]
 
 
-def key_of(scenario: dict[str, object]) -> tuple[tuple[str, str], ...]:
+def key_of(scenario: dict[str, object]) -> Key:
     """Return what is the same of scenarios that differ in their kind of device alone."""
     return tuple(sorted((name, str(scenario[name])) for name in scenario if name not in OF_DEVICE))

@@ -131,6 +131,31 @@ def test_the_largest_is_asked_without_a_model() -> None:
     assert 1 / report["plan"]["options"][0]["speed"]["time_per_output_token_s"]["typical"] >= 10
 
 
+@pytest.mark.parametrize("of", ["tuned_model", "sequence_tokens", "training_tokens"])
+def test_how_far_a_card_trains(of: str) -> None:
+    """Each row leads to the memory of its run; what serving alone has is not asked, and the tokens are of a week."""
+    plan = CALCULATORS["how-far"]
+    fields = {"of": of, "model": "llama-3.2-1b", "accelerator": "rtx-3090"}
+    report = plan.report({**fields, "weights": "q4_k_m", "tokens_per_s_each": "900"})
+    options = report["plan"]["options"]
+    hrefs = re.findall(r'<th[^>]*><a href="([^"]+)"', plan.render(report))
+    assert len(hrefs) == len(options) == (1 if of == "training_tokens" else 3)
+    for href, option in zip(hrefs, options, strict=True):
+        address = urlsplit(unescape(href))
+        found = CALCULATORS[address.path.strip("/").rpartition("/")[2]].report(dict(parse_qsl(address.query)))
+        assert found["memory"]["device_bytes"] == estimate(option["scenario"])["memory"]["device_bytes"]
+    if of == "training_tokens":
+        rate = options[0]["speed"]["tokens_per_s_per_device"]["typical"]
+        assert options[0]["scenario"]["training_tokens"] == pytest.approx(rate * 7 * 86400, rel=1e-6)
+
+
+def test_what_does_not_train_is_named_by_its_method() -> None:
+    """A 70B by QLoRA lacks what its four bits lack: it is not named as it is published."""
+    plan = CALCULATORS["how-far"]
+    report = plan.report({"of": "sequence_tokens", "model": "llama-3.3-70b", "method": "qlora"})
+    assert report["plan"]["options"] == [] and "Llama 3.3 70B (QLoRA) on 1 × GeForce RTX 4090" in plan.render(report)
+
+
 def test_points_stand_where_their_figures_are() -> None:
     """On logarithmic axes ten lies half way between one and a hundred; ticks are ones, twos and fives."""
     across = axis([1.0, 100.0], 0, 100)

@@ -15,8 +15,8 @@ from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import SURE, Miss, room_of, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
-from calc.planner.training import LEANER, MICRO_BATCHES, WAITING, TrainingSearch
-from calc.planner.training_ways import CHECKPOINTING, training_candidates, trains, ways
+from calc.planner.training import LEANER, MICRO_BATCHES, TrainingSearch
+from calc.planner.training_ways import CHECKPOINTING, WAITING, training_candidates, trains, ways
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.training_fit import fullest
 from calc.scenario.model import known_architecture
@@ -368,6 +368,31 @@ def test_the_longest_sequence_is_of_the_way_that_leaves_most_room() -> None:
     (option,) = answer["options"]
     assert option["scenario"]["sharding"] == "zero-3" and option["scenario"]["checkpointing"] == "full"
     assert option["scenario"]["sequence_tokens"] >= 256
+
+
+def test_the_longest_sequence_by_method() -> None:
+    """Of each method by itself the longest is among those of all, longest first; full training had been all of it."""
+    question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "model": "llama-3.2-3b"}
+    question |= {"have": {"accelerator": "a100-sxm-40gb"}, "framework": "trl"}
+    scenarios = [option["scenario"] for option in options_of(question)]
+    apart = [options_of({**question, "method": method})[0]["scenario"] for method in ("full", "lora", "qlora")]
+    assert scenarios == sorted(apart, key=lambda scenario: -scenario["sequence_tokens"])
+    assert [scenario.get("offload") for scenario in apart] == [["optimizer"], None, None]  # what else has no room
+
+
+def options_of(question: dict[str, object]) -> list[Any]:
+    """Return the options of the answer to a question."""
+    answer: Any = plan(question)
+    listed: list[Any] = answer["options"]
+    return listed
+
+
+def test_what_stays_is_what_is_lacking() -> None:
+    """A 70B has 140 GB of weights in 16 bit, which stay on a card of 24 GB: it does not lack those 24 GB."""
+    question = {**TRAINING, "want": "limit", "of": "sequence_tokens", "model": "llama-2-70b", "method": "full"}
+    answer: Any = plan({**question, "training_tokens": None, "have": {"accelerator": "rtx-3090"}})
+    held, room = answer["rejected"]["memory"]["nearest"]["sizes_bytes"]
+    assert held > 2 * 68.9e9 and room < 26e9
 
 
 def test_a_rank_that_some_models_cannot_have_leaves_out_these_alone() -> None:
