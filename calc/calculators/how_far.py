@@ -170,7 +170,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     first = listed[0]
     said = f"{words_of(asked)} on {place}: {reached(asked, first)}."
     if not trains(asked):
-        return True, said, f"Each answer is then written at {each_answer(first)}."
+        written = f"Each answer is then written at {each_answer(first)}."
+        return True, said, " ".join(part for part in (written, surely(first)) if part)
     others = (f"{method(option)}: {reached(asked, option)}." for option in listed[1:])
     return True, said, " ".join(part for part in (f"By {method(first)}.", surely(first), *others) if part)
 

@@ -22,6 +22,12 @@ from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_number
 
 Answer = dict[str, object]
+SURER = {  # what makes an option sure that is tight, in words
+    "context_tokens": "texts of {} tokens",
+    "sequence_tokens": "sequences of {} tokens",
+    "sequences": "{} sequences",
+    "concurrency": "{} requests",
+}
 
 
 def answer(asked: Mapping[str, object]) -> Answer:
@@ -66,7 +72,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
-    candidate, need, tokens = option.candidate, question.need, option.surer or surer_context(option)
+    candidate, need, surer = option.candidate, question.need, option.surer or surer_context(option)
     ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
     given, replicas = load(question, candidate.share), candidate.replicas + need.spare
     if question.trains:
@@ -83,7 +89,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
-        "surer": {"sequence_tokens" if question.trains else "context_tokens": tokens} if tokens else None,
+        "surer": surer,
         "weights_from": weights_from(option, search.facts),
         "speed": option.report["speed"],
         "cost": money,
@@ -91,7 +97,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "steps": []
         if question.trains
         else account_steps(ledger, load=given, replicas=replicas, cost=money, energy=energy),
-        "why": why(question, search, option, tokens),
+        "why": why(question, search, option, surer),
     }
 
 
@@ -136,7 +142,7 @@ def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
     }
 
 
-def why(question: Question, search: Search, option: Option, surer_tokens: int | None) -> str:
+def why(question: Question, search: Search, option: Option, surer: dict[str, int] | None) -> str:
     """Return in a sentence why an option is where it is, and how sure it is to fit."""
     report, devices = option.report, search.fleet(option.candidate)
     known = {
@@ -162,9 +168,8 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
     first = f"{words}: {said} {unit if value is not None else ''}".strip()
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    change = "shorter sequences" if question.trains else "fewer sequences or bits"
-    texts = "sequences" if question.trains else "texts"
-    change = f"{texts} of {show_count(surer_tokens)} tokens" if surer_tokens else change
+    changes = [SURER[name].format(show_count(most)) for name, most in (surer or {}).items()]
+    change = next(iter(changes), "shorter sequences" if question.trains else "fewer sequences or bits")
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 

@@ -12,6 +12,7 @@ from calc.planner.options import SURE, Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
+from calc.planner.surer import likely_fits
 from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import WAITING, Way, longest_ways, methods, offloaded, stopped
 from calc.planning.serving import last
@@ -71,16 +72,20 @@ class Quantity:
         return (found, self.with_surer(option, found)) if isinstance(option, Option) else None
 
     def with_surer(self, option: Option, found: int) -> Option:
-        """Return an option of training with the longest sequence that surely fits, where it is not this one."""
-        search = self.search
-        if option.is_sure or not isinstance(search, TrainingSearch):
+        """Return an option with the most that surely fits, where it is not so much."""
+        if option.is_sure or not self.surely(1):
             return option
-        room = self.candidate.devices.room
+        sure = last(lambda value: value <= found and self.surely(value))
+        if self.question.of == "context_tokens":
+            return option._replace(surer={"context_tokens": sure + output_tokens(self.question)})
+        return option._replace(surer={FIELD[self.question.of]: sure})
 
-        def sure(value: int) -> bool:
-            return value <= found and search.short_of(self.at(value).scenario, room, SURE) is None
-
-        return option._replace(surer=last(sure, found) if sure(1) else None)
+    def surely(self, value: int) -> bool:
+        """Return whether so many surely fit."""
+        search, scenario = self.search, self.at(value).scenario
+        if isinstance(search, TrainingSearch):
+            return search.short_of(scenario, self.candidate.devices.room, SURE) is None
+        return likely_fits(scenario) >= SURE
 
 
 def output_tokens(question: Question) -> int:

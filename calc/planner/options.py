@@ -25,7 +25,7 @@ class Option(NamedTuple):
     report: dict[str, Any]
     spare_bytes: int
     chance: float
-    surer: int | None = None  # tokens of the longest sequence that surely fits, where that was looked for
+    surer: dict[str, int] | None = None  # the most that surely fits of what is asked for, where it is not this much
 
     @property
     def typical(self) -> dict[str, float]:

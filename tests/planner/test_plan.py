@@ -672,6 +672,32 @@ def test_tight_options_say_what_makes_them_sure() -> None:
     assert checked > 5
 
 
+@pytest.mark.parametrize(
+    ("of", "device", "more"),
+    [
+        ("context_tokens", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q8_0"}),
+        ("sequences", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q4_k_m", "context_tokens": 8192}),
+        ("users", "h100-sxm-80gb", {"model": "gpt-oss-120b", "context_tokens": 2500, "need": {"ttft_s": 3}}),
+    ],
+)
+def test_the_most_says_how_much_of_it_is_sure(of: str, device: str, more: dict[str, Any]) -> None:
+    """What the most leaves open is how much of the very same surely fits: that fits by its report, one more may not."""
+    asked = {"want": "limit", "of": of, "have": {"accelerator": device}, **more}
+    answer: Any = plan(asked)
+    (option,) = answer["options"]
+    ((field, most),) = option["surer"].items()
+    assert option["chance"] < SURE and f"{most:,}" in option["why"].partition("tight")[2]
+    search = Search(read_question(asked, catalog()), catalog())
+    scenario = {name: value for name, value in option["scenario"].items() if name not in ("prompt_tokens", field)}
+    chances = []
+    for value in (most, most + 1):
+        candidate = Candidate("", search_devices(device), ({**scenario, field: value},), 0)
+        found = search.judge(candidate, estimate(candidate.scenario))
+        assert isinstance(found, Option)
+        chances.append(found.chance)
+    assert chances[0] >= SURE > chances[1]
+
+
 def test_what_may_not_fit_comes_last() -> None:
     """Options that surely fit come first, in fewer bits if need be; what is tight and left out is counted."""
     question = {"want": "models", "have": PAIR, "context_tokens": 16384, "models": {"parameters": [60e9, 90e9]}}
