@@ -84,7 +84,7 @@ class Quantity:
         """Return whether so many surely fit."""
         search, scenario = self.search, self.at(value).scenario
         if isinstance(search, TrainingSearch):
-            return search.short_of(scenario, self.candidate.devices.room, SURE) is None
+            return search.short_of(scenario, self.candidate.devices.accelerator, SURE) is None
         return likely_fits(scenario) >= SURE
 
 

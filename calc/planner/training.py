@@ -111,9 +111,11 @@ class TrainingSearch(Sizing):
                 return self.too_long(best) or best
             misses.append(answer)
         if not candidate.tight:
-            leaner = (one for scenarios in reversed(waiting) for one in reversed(scenarios))
-            if any(isinstance(self.likely(candidate._replace(scenarios=(one,))), Candidate) for one in leaner):
-                return candidate._replace(tight=True)
+            misses = []
+            for one in (one for scenarios in reversed(waiting) for one in reversed(scenarios)):
+                if isinstance(answer := self.likely(candidate._replace(scenarios=(one,))), Candidate):
+                    return candidate._replace(tight=True)
+                misses.append(answer)
         return min(misses, key=lambda miss: miss.ratio)
 
     @staticmethod
@@ -129,8 +131,8 @@ class TrainingSearch(Sizing):
         misses = list[Miss]()
         try:
             for scenario in leanest:
-                miss = self.short_of(scenario, device.capacity_bytes, chance)
-                if miss is None or self.short_of(scenario, int(LEANER * device.capacity_bytes), chance) is None:
+                miss = self.short_on_device(scenario, device.capacity_bytes, chance)
+                if miss is None or self.short_on_device(scenario, int(LEANER * device.capacity_bytes), chance) is None:
                     return None
                 misses.append(miss)
         except ScenarioError as error:
@@ -171,7 +173,7 @@ class TrainingSearch(Sizing):
             if (shards := scenario.get("sharding")) in fitting or lacking.get(shards):
                 continue
             try:
-                miss = self.short_of(scenario, device.capacity_bytes, chance)
+                miss = self.short_of(scenario, device, chance)
                 rate = None if miss else self.rate_of(scenario, device)
             except ScenarioError as error:
                 miss, rate = self.cannot_be(error), None

@@ -11,11 +11,11 @@ from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
-from calc.planner.options import SURE, Miss, short, too_heavy
+from calc.planner.options import SURE, Miss, short, tight, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import LEAST_CHANCE, Search
 from calc.planning.bounds import chance_of_fitting, least
-from calc.planning.training_fit import fullest
+from calc.planning.training_fit import fullest, hosted_bytes
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
@@ -23,6 +23,7 @@ from calc.training.reading import read_training
 
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
+BUILT_IN = ("data-center", "cloud")  # machines, which come with their memory
 STATES = "weights, gradients and states"
 Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
@@ -37,7 +38,7 @@ class Sizing(Search):
         self.known: dict[str, Architecture] = {}
         self.rates: dict[tuple[object, ...], float] = {}
         self.products = dict[str, float | None]()  # a second of each device at most
-        self.needs: dict[Key, Total] = {}
+        self.needs: dict[Key, tuple[Total, int]] = {}  # of the fullest device, and in the memory of all hosts
         self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
 
     def most_per_s(self, candidate: Candidate) -> float | None:
@@ -83,19 +84,42 @@ class Sizing(Search):
             return Miss("layout", f"{error.field}: {error.message}", inf)
         return super().cannot_be(error)
 
-    def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
+    def short_of(self, scenario: dict[str, object], device: Accelerator, chance: float) -> Miss | None:
+        """Return what the fullest device lacks, or the hosts of all, None where it fits with a chance."""
+        miss = self.short_on_device(scenario, device.capacity_bytes, chance)
+        if miss and miss.reason == "memory":
+            return miss
+        _, hosted = self.needs[key_of(scenario)]
+        room = self.host_share(device) * self.read(scenario).layout.devices if hosted else inf
+        return short(hosted - int(room), int(room), "of the hosts' memory") if hosted > room else miss
+
+    def host_share(self, device: Accelerator) -> float:
+        """Return the bytes of a host's memory for each device, at most: what machines of data centres come with.
+
+        Of a device whose machines nobody tells the memory of it is the most of any; who builds a computer chooses.
+        """
+        if device.segment not in BUILT_IN:
+            return inf
+        known = self.facts.machines()
+        shares = [(one.accelerator, (one.quantity("host_memory") or 0.0) / one.devices) for one in known if one.devices]
+        own = max((share for name, share in shares if name == device.id), default=0.0)
+        return own or max(share for _, share in shares)
+
+    def short_on_device(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
         """Return what the fullest device lacks, None where it fits with a chance."""
         key = key_of(scenario)
         if key not in self.needs:
             if (held := self.held_throughout(scenario, key)) > capacity:
                 return too_heavy(held, capacity, STATES)
             plan = self.read(scenario)
-            self.needs[key] = totals(plan, fullest(plan)[0], self.facts).device
-        needed = self.needs[key]
+            widest, by_stage = fullest(plan)
+            self.needs[key] = totals(plan, widest, self.facts).device, hosted_bytes(plan, by_stage)
+        needed, _ = self.needs[key]
         spare, upper = capacity - needed.typical, needed.high - needed.typical
-        if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
-            return None
-        return short(max(-spare, 0), capacity)
+        if spare < 0:
+            return short(-spare, capacity)
+        found = chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
+        return None if found >= chance else tight(found)
 
     def held_throughout(self, scenario: dict[str, object], key: Key) -> int:
         """Return the bytes that stay on a device of the first stage: as many with any checkpointing."""
@@ -108,7 +132,7 @@ class Sizing(Search):
     def likely(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose scenario more likely fits than not."""
         try:
-            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LEAST_CHANCE)
+            miss = self.short_of(candidate.scenario, candidate.devices.accelerator, LEAST_CHANCE)
         except ScenarioError as error:
             return self.cannot_be(error)
         return miss or candidate
@@ -116,8 +140,7 @@ class Sizing(Search):
     def surely_fits(self, scenario: dict[str, object], size: int, candidate: Candidate) -> bool:
         """Return whether a way surely fits with a micro-batch."""
         try:
-            capacity = candidate.devices.accelerator.capacity_bytes
-            return self.short_of({**scenario, "micro_batch": size}, capacity, SURE) is None
+            return self.short_of({**scenario, "micro_batch": size}, candidate.devices.accelerator, SURE) is None
         except ScenarioError:
             return False
 

@@ -21,7 +21,7 @@ from calc.planning.bounds import chance_of_fitting
 from calc.planning.training_fit import fullest
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
-from calc.units import DAY_S
+from calc.units import DAY_S, show_gib
 
 TRAINING: dict[str, Any] = {"workload": "training", "training_tokens": 10_000_000}
 CARDS: dict[str, Any] = {
@@ -385,6 +385,24 @@ def options_of(question: dict[str, object]) -> list[Any]:
     answer: Any = plan(question)
     listed: list[Any] = answer["options"]
     return listed
+
+
+def test_hosts_hold_what_waits_there() -> None:
+    """Of eight H100, whose machines have 2 TiB at most, no plan leaves more in the hosts, and each says how much."""
+    share = max(
+        (machine.quantity("host_memory") or 0) / machine.devices
+        for machine in catalog().machines()
+        if machine.accelerator == EIGHT["accelerator"]
+    )
+    question = {**TRAINING, "want": "models", "have": EIGHT, "method": "full", "count": 3}
+    options = options_of({**question, "models": {"parameters": [9e10, 1e12]}})
+    held = [estimate(option["scenario"])["memory"]["host_bytes"] for option in options]  # type: ignore[index]
+    assert share == 2**41 / 8 and held and max(held) > 2**40
+    for option, size in zip(options, held, strict=True):
+        assert size <= 8 * share and f"with {show_gib(size)} in the host's memory" in option["why"]
+    offloaded = {"sharding": "zero-3", "checkpointing": "full", "offload": ["optimizer", "parameters"]}
+    lacking: Any = plan({**question, "model": "qwen3-235b-a22b", **offloaded})
+    assert lacking["rejected"]["memory"]["nearest"]["lacks"].endswith("of the hosts' memory")
 
 
 def test_what_stays_is_what_is_lacking() -> None:
