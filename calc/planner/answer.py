@@ -166,7 +166,7 @@ def why(question: Question, search: Search, option: Option, surer: dict[str, int
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
     said = "not known" if value is None else show_count(value) if type(value) is int else show_number(value, 4)
     first = f"{words}: {said} {unit if value is not None else ''}".strip()
-    if hosted := report["memory"].get("host_bytes"):
+    if question.trains and (hosted := report["memory"]["host_bytes"]):
         first += f", with {show_gib(hosted)} in the host's memory"
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"

@@ -24,6 +24,7 @@ from calc.planner.steps import Steps, finished
 from calc.planner.surer import likely_fits
 from calc.planning.bounds import chance_of_fitting
 from calc.planning.serving_load import server_of
+from calc.units import show_number
 
 LEAST_CHANCE = 0.5  # of fitting
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
@@ -156,7 +157,9 @@ class Search(Inspection):
         """Return a candidate whose replicas are no more than there may be."""
         whole, most = sized.replicas + self.question.need.spare, sized.most_replicas
         if whole > most:
-            return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}", whole / most)
+            each = sized.share.capacity_per_s if sized.share else None
+            kept = f": each keeps the times of {show_number(each)} requests a second" if each else ""
+            return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}{kept}", whole / most)
         if miss := self.beyond_limits(sized):
             return miss
         if (share := sized.share) is None or not share.requests:
