@@ -13,6 +13,7 @@ from calc.calculators.options import (
     NOT_KNOWN,
     devices,
     each_answer,
+    found_first,
     model_name,
     model_of,
     option_table,
@@ -20,8 +21,7 @@ from calc.calculators.options import (
 )
 from calc.calculators.plan_fine_tune import METHODS, USUAL_FRAMEWORK, method, trains_at
 from calc.calculators.planned import options_of, plan_html, planned, planning, taken_out
-from calc.calculators.rendering import spoken
-from calc.calculators.sizes import with_sizes
+from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
@@ -161,7 +161,7 @@ def reached(asked: Any, option: Any) -> str:
     return f"{show_count(many)} {'requests' if of == 'users' else 'sequences'}"
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return the most, or that nothing serves."""
     asked, listed = report["question"], options_of(report)
     place, does = devices(asked["have"]), "trains" if trains(asked) else "serves"
@@ -170,16 +170,9 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     first = listed[0]
     said = f"{words_of(asked)} on {place}: {reached(asked, first)}."
     if not trains(asked):
-        written = f"Each answer is then written at {each_answer(first)}."
-        return True, said, " ".join(part for part in (written, surely(first)) if part)
-    others = (f"{method(option)}: {reached(asked, option)}." for option in listed[1:])
-    return True, said, " ".join(part for part in (f"By {method(first)}.", surely(first), *others) if part)
-
-
-def surely(option: Any) -> str:
-    """Return what makes a tight option sure, in a sentence; empty where it is sure."""
-    why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
-    return f"It is {why}." if why.startswith("tight") else ""
+        return found_first(first, said, f"Each answer is then written at {each_answer(first)}.")
+    right, said, rest = found_first(first, said, f"By {method(first)}.")
+    return right, said, " ".join([rest, *(f"{method(option)}: {reached(asked, option)}." for option in listed[1:])])
 
 
 def render(report: Report) -> str:

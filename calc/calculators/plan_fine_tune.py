@@ -9,6 +9,7 @@ from calc.calculators.options import (
     NOT_KNOWN,
     amount,
     fleet,
+    found_first,
     model_name,
     money,
     money_column,
@@ -29,7 +30,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import spoken
+from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.units import show_seconds
 
@@ -100,14 +101,14 @@ def run_seconds(option: Report) -> float | None:
     return option["scenario"]["training_tokens"] / rate if rate else None
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return the best way to train, its time and rent."""
     listed, name = options_of(report), model_name(report["question"])
     if not listed:
         return False, f"Nothing trains {name} so.", "What is in the way stands below."
     first = listed[0]
     rest = f"{method(first)}: {lasts(first)}, {money(first, 'rent_per_run')} of rent."
-    return True, f"{name}: {fleet(first)}.", rest
+    return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
 def listed_ways(report: Report, root: str = ROOT) -> str:

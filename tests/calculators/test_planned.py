@@ -16,6 +16,7 @@ from calc.calculators.html import in_words
 from calc.calculators.options import devices, with_sizes
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.catalog import catalog
+from calc.planning.chance import SURE
 from calc.units import show_gib
 
 PLANS = ("what-runs", "what-hardware", "plan-service", "how-far")
@@ -154,6 +155,27 @@ def test_what_does_not_train_is_named_by_its_method() -> None:
     plan = CALCULATORS["how-far"]
     report = plan.report({"of": "sequence_tokens", "model": "llama-3.3-70b", "method": "qlora"})
     assert report["plan"]["options"] == [] and "Llama 3.3 70B (QLoRA) on 1 × GeForce RTX 4090" in plan.render(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("how-far", {"model": "llama-3.2-1b", "accelerator": "rtx-3060-12gb"}),
+        ("how-far", {"of": "sequence_tokens", "model": "llama-3.2-1b", "accelerator": "rtx-3060-12gb"}),
+        ("what-runs", {"accelerator": "m4-max-64gb"}),
+        ("what-hardware", {"model": "qwen3-32b", "weights": "fp8", "context_tokens": "32768"}),
+        ("plan-fine-tune", {"model": "llama-3.2-1b", "segment": "soc"}),
+    ],
+)
+def test_a_plan_is_as_sure_as_its_first_option(name: str, fields: dict[str, str]) -> None:
+    """The verdict is tight where the first option's chance of fitting is, and then says what makes it sure."""
+    plan = CALCULATORS[name]
+    report = plan.report(fields)
+    html, status = plan.render(report), plan.status(report)
+    (verdict,) = re.findall(r'class="calc-verdict" data-fits="(\w+)"', html)
+    sure = [option["chance"] >= SURE for option in report["plan"]["options"][:1]]
+    assert verdict == ("no" if not sure else "yes" if sure[0] else "tight")
+    assert ("make it sure" in status) is (verdict == "tight")
 
 
 def test_points_stand_where_their_figures_are() -> None:
