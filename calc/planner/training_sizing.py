@@ -1,13 +1,14 @@
 """What a way to train needs of its devices, and how fast it is: each is worked out once for all candidates."""
 
 from math import inf
+from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.training.phases import stays_bytes
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import NO_CHECKPOINTS, Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
@@ -26,8 +27,17 @@ PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token a
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
 BUILT_IN = ("data-center", "cloud")  # machines, which come with their memory
 STATES = "weights, gradients and states"
+CLOSE = 1.02  # times the memory that ways need at most which recompute less, or leave less in the host's memory
 Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
+
+
+class Needed(NamedTuple):
+    """What a way to train needs."""
+
+    device: Total  # the fullest
+    hosted: int  # bytes in the memory of all hosts
+    least: Total  # of the device, with an allocator that finds its blocks again
 
 
 class Sizing(Search):
@@ -39,7 +49,8 @@ class Sizing(Search):
         self.known: dict[str, Architecture] = {}
         self.rates: dict[tuple[object, ...], float] = {}
         self.products = dict[str, float | None]()  # a second of each device at most
-        self.needs: dict[Key, tuple[Total, int]] = {}  # of the fullest device, and in the memory of all hosts
+        self.needs: dict[Key, Needed] = {}
+        self.shares = dict[str, float]()  # of a host's memory, for each device
         self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
 
     def most_per_s(self, candidate: Candidate) -> float | None:
@@ -90,8 +101,10 @@ class Sizing(Search):
         miss = self.short_on_device(scenario, device.capacity_bytes, chance)
         if miss and miss.reason == "memory":
             return miss
-        _, hosted = self.needs[key_of(scenario)]
-        room = self.host_share(device) * self.read(scenario).layout.devices if hosted else inf
+        hosted = self.needs[key_of(scenario)].hosted
+        if hosted and device.id not in self.shares:
+            self.shares[device.id] = self.host_share(device)
+        room = self.shares[device.id] * self.read(scenario).layout.devices if hosted else inf
         return short(hosted - int(room), int(room), "of the hosts' memory") if hosted > room else miss
 
     def host_share(self, device: Accelerator) -> float:
@@ -114,13 +127,33 @@ class Sizing(Search):
                 return too_heavy(held, capacity, STATES)
             plan = self.read(scenario)
             widest, by_stage = fullest(plan)
-            self.needs[key] = totals(plan, widest, self.facts).device, hosted_bytes(plan, by_stage)
-        needed, _ = self.needs[key]
-        spare, upper = capacity - needed.typical, needed.high - needed.typical
-        if spare < 0:
-            return short(-spare, capacity)
-        found = chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
+            least = totals(plan._replace(checkpointing=NO_CHECKPOINTS), widest, self.facts)
+            self.needs[key] = Needed(
+                totals(plan, widest, self.facts).device, hosted_bytes(plan, by_stage), least.device
+            )
+        needed = self.needs[key].device
+        if needed.typical > capacity:
+            return short(needed.typical - capacity, capacity)
+        found = chance_on(needed, capacity)
         return None if found >= chance else tight(found)
+
+    def all_lack(self, leanest: list[dict[str, object]], device: Accelerator, chance: float) -> Miss | None:
+        """Return what the nearest of the leanest ways lacks where no way of their sharding fits, None where one may.
+
+        A way that recomputes less keeps no less, but the allocator may find its blocks again: so it may with these.
+        """
+        misses, room = list[Miss](), device.capacity_bytes
+        try:
+            for scenario in leanest:
+                miss = self.short_on_device(scenario, room, chance)
+                known = self.needs.get(key_of(scenario))
+                if miss is None or (known and chance_on(known.least, int(CLOSE * room)) >= chance):
+                    return None
+                misses.append(miss)
+        except ScenarioError as error:
+            self.cannot_be(error)  # raises what no way may have; what this one may not have is said where it is tried
+            return None
+        return min(misses, key=lambda miss: miss.ratio)
 
     def held_throughout(self, scenario: dict[str, object], key: Key) -> int:
         """Return the bytes that stay on a device of the first stage: as many with any checkpointing."""
@@ -169,6 +202,12 @@ class Sizing(Search):
         if key not in self.rates:
             self.rates[key] = self.rate({**scenario, "micro_batch": size}, device) or 0.0
         return self.rates[key]
+
+
+def chance_on(needed: Total, capacity: int) -> float:
+    """Return how likely so much fits a device."""
+    spare, upper = capacity - needed.typical, needed.high - needed.typical
+    return chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
 
 
 def key_of(scenario: dict[str, object]) -> Key:
