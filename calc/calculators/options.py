@@ -12,6 +12,7 @@ from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
 from calc.planning.chance import SURE
+from calc.planning.cost import USED
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
@@ -127,8 +128,14 @@ def drawn(option: Any) -> str:
 
 
 def money_column(heading: str, name: str) -> Column:
-    """Return the column of an amount of the options' costs."""
-    return heading, lambda option: ordered(amount(option["cost"], name), text(money(option, name)))
+    """Return the column of an amount of the options' costs; of a purchase, whether it is second hand."""
+
+    def cell(option: Any) -> str:
+        price = option["cost"]["prices"][name] if name == "purchase" else None
+        hand = f" {element('small', 'second hand')}" if price and price["kind"] == USED else ""
+        return ordered(amount(option["cost"], name), text(money(option, name)) + hand)
+
+    return heading, cell
 
 
 FORMAT: Column = ("Format", weights)

@@ -17,7 +17,7 @@ from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
-from calc.planning.cost import MILLION
+from calc.planning.cost import MILLION, USED, purchase_today
 from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_number
 
@@ -222,7 +222,19 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     if question.limits.buys and any(stands_in_a_computer(option) for option in options):
         message = "prices are those of the devices alone, without the computers that they stand in"
         found.append(Warn("devices-alone", message, "limits.buy", INFO))
+    if question.limits.buys and (used := second_hand(question, search.facts, options)):
+        message = f"second hand are the prices of {', '.join(used)}: what was asked for them in one place, on one day"
+        found.append(Warn("second-hand", message, "limits.buy", INFO))
     return [warning.as_dict() for warning in found]
+
+
+def second_hand(question: Question, facts: Catalog, options: list[Option]) -> list[str]:
+    """Return the devices of options, by name, that no shop has a price of; none where the reader gave one."""
+    if question.account.purchase_price is not None:
+        return []
+    kinds = {option.candidate.devices.accelerator.id: option.candidate.devices.accelerator for option in options}
+    prices = ((kind.name, purchase_today(facts, kind)) for kind in kinds.values())
+    return [name for name, price in prices if price is not None and price.kind == USED]
 
 
 def stands_in_a_computer(option: Option) -> bool:

@@ -116,6 +116,8 @@ def test_what_is_bought_is_named_with_its_price() -> None:
     report = CALCULATORS["what-hardware"].report({"pay": "buy"})
     price = report["plan"]["options"][0]["cost"]["purchase"]
     assert f"{price:,.0f} USD to buy." in CALCULATORS["what-hardware"].status(report)
+    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in report["plan"]["options"]]
+    assert CALCULATORS["what-hardware"].render(report).count("<small>second hand</small>") == sum(used) > 0
 
 
 def test_a_service_grows_with_its_people() -> None:

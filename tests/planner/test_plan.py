@@ -699,6 +699,18 @@ def test_the_most_says_how_much_of_it_is_sure(of: str, device: str, more: dict[s
     assert chances[0] >= SURE > chances[1]
 
 
+def test_second_hand_prices_are_said() -> None:
+    """What no shop has is bought second hand: a warning names each such device of the options, and no other."""
+    cards = {"model": "llama-3.1-8b", "limits": {"buy": True, "accelerators": ["p40-24gb", "rtx-5090"]}}
+    answer: Any = plan({"want": "hardware", **cards})
+    kinds = {option["scenario"]["accelerator"]: option["cost"]["prices"] for option in answer["options"]}
+    assert {name for name, prices in kinds.items() if prices["purchase"]["kind"] == "used"} == {"p40-24gb"}
+    (said,) = (warning["message"] for warning in answer["warnings"] if warning["code"] == "second-hand")
+    assert "Tesla P40:" in said and "5090" not in said
+    own: Any = plan({"want": "hardware", **cards, "account": {"purchase_price": 100}})
+    assert all(warning["code"] != "second-hand" for warning in own["warnings"])
+
+
 def test_what_may_not_fit_comes_last() -> None:
     """Options that surely fit come first, in fewer bits if need be; what is tight and left out is counted."""
     question = {"want": "models", "have": PAIR, "context_tokens": 16384, "models": {"parameters": [60e9, 90e9]}}
