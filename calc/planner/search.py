@@ -135,11 +135,10 @@ class Search(Inspection):
         own, rest = self.at_best(candidate), candidate.after()
         if rest is None or candidate.sure:
             return own
-        if not self.question.need.shared:
-            return own if candidate.speed is None else min(own, self.at_best(rest))
-        if candidate.share is None or candidate.most_replicas == 1:
+        if candidate.speed is None and candidate.share is None:
             return own
-        return min(own, self.at_best(self.bounded_share(rest)))
+        spread = self.question.need.shared and candidate.most_replicas > 1
+        return min(own, self.at_best(self.bounded_share(rest) if spread else rest))
 
     def sized(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as many replicas as share what is asked, and what each of them is given."""

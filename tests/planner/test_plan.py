@@ -146,6 +146,41 @@ def test_no_better_format_is_cut(rank: str) -> None:
     assert found_values(question) == every_value(question)[:5]
 
 
+def drawn_question(seed: int) -> dict[str, Any]:
+    """Return a question about a few devices, everything in it drawn at random."""
+    draw = random.Random(seed)
+    kinds = [record.id for record in catalog().accelerators() if record.segment != "cloud" and record.architecture]
+    limits: dict[str, Any] = {"accelerators": draw.sample(kinds, 4), "devices": draw.choice([1, 2, 4])}
+    if draw.random() < 0.4:
+        limits |= draw.choice([{"buy": True}, {"power_w": 700}, {"price_per_month": 1500}])
+    need = draw.choice([{}, {"tokens_per_s_each": 15}, {"ttft_s": 3}, {"users": 6, "tokens_per_s_each": 8}])
+    return {
+        "want": "hardware",
+        "model": draw.choice(["llama-3.1-8b", "qwen3-30b-a3b", "gemma-3-12b", "mamba-2.8b", "qwen3-32b", "phi-4"]),
+        "weights": draw.choice(["any", "published", ["fp8", "awq"], ["q8_0", "q4_k_m"], ["bf16", "gptq-int4"]]),
+        "context_tokens": draw.choice([1024, 4096, 16384]),
+        "limits": limits,
+        "need": need,
+        "rank_by": draw.choice(RANKS),
+        "count": 3,
+    }
+
+
+@pytest.mark.parametrize("seed", [*range(12), 60])  # of the last, more bits are tight where fewer leave more
+def test_no_better_is_cut_of_questions_at_random(seed: int) -> None:
+    """Whatever is asked, the planner's best are those that estimating every way finds."""
+    question = drawn_question(seed)
+    assert found_values(question) == every_value(question)[:3], question
+
+
+def test_a_format_that_is_too_slow_leaves_the_others_their_place() -> None:
+    """A model in 16 bit fits two cards and is too slow there; in 8 bit it takes less energy than others do."""
+    names = ["granite-4.0-1b", "lfm2.5-2.6b", "qwen2.5-14b", "qwen3.6-35b-a3b", "yi-9b"]
+    asked = {"want": "models", "have": {"accelerator": "rtx-5060-ti-16gb", "accelerators": 2}, "models": names}
+    question = {**asked, "context_tokens": 1024, "need": {"tokens_per_s_each": 15}, "rank_by": "energy", "count": 4}
+    assert found_values(question) == every_value(question)[:4]
+
+
 def test_more_devices_take_no_less_energy() -> None:
     """Twice the devices are at most twice as fast, which spares the search all but the fewest that serve."""
     draw, checked = random.Random(14), 0
