@@ -98,14 +98,14 @@ class Sizing(Search):
 
     def short_of(self, scenario: dict[str, object], device: Accelerator, chance: float) -> Miss | None:
         """Return what the fullest device lacks, or the hosts of all, None where it fits with a chance."""
-        miss = self.short_on_device(scenario, device.capacity_bytes, chance)
-        if miss and miss.reason == "memory":
+        found = self.needed(scenario, device.capacity_bytes)
+        miss = lacking(found, device.capacity_bytes, chance)
+        if isinstance(found, Miss) or not found.hosted or (miss and miss.reason == "memory"):
             return miss
-        hosted = self.needs[key_of(scenario)].hosted
-        if hosted and device.id not in self.shares:
+        if device.id not in self.shares:
             self.shares[device.id] = self.host_share(device)
-        room = self.shares[device.id] * self.read(scenario).layout.devices if hosted else inf
-        return short(hosted - int(room), int(room), "of the hosts' memory") if hosted > room else miss
+        room = self.shares[device.id] * self.read(scenario).layout.devices
+        return short(found.hosted - int(room), int(room), "of the hosts' memory") if found.hosted > room else miss
 
     def host_share(self, device: Accelerator) -> float:
         """Return the bytes of a host's memory for each device, at most: what machines of data centres come with.
@@ -119,8 +119,8 @@ class Sizing(Search):
         own = max((share for name, share in shares if name == device.id), default=0.0)
         return own or max(share for _, share in shares)
 
-    def short_on_device(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
-        """Return what the fullest device lacks, None where it fits with a chance."""
+    def needed(self, scenario: dict[str, object], capacity: int) -> Needed | Miss:
+        """Return what a scenario needs, worked out once; where what stays is more than a capacity, that is said."""
         key = key_of(scenario)
         if key not in self.needs:
             if (held := self.held_throughout(scenario, key)) > capacity:
@@ -128,14 +128,9 @@ class Sizing(Search):
             plan = self.read(scenario)
             widest, by_stage = fullest(plan)
             least = totals(plan._replace(checkpointing=NO_CHECKPOINTS), widest, self.facts)
-            self.needs[key] = Needed(
-                totals(plan, widest, self.facts).device, hosted_bytes(plan, by_stage), least.device
-            )
-        needed = self.needs[key].device
-        if needed.typical > capacity:
-            return short(needed.typical - capacity, capacity)
-        found = chance_on(needed, capacity)
-        return None if found >= chance else tight(found)
+            own = totals(plan, widest, self.facts)
+            self.needs[key] = Needed(own.device, hosted_bytes(plan, by_stage), least.device)
+        return self.needs[key]
 
     def all_lack(self, leanest: list[dict[str, object]], device: Accelerator, chance: float) -> Miss | None:
         """Return what the nearest of the leanest ways lacks where no way of their sharding fits, None where one may.
@@ -145,9 +140,9 @@ class Sizing(Search):
         misses, room = list[Miss](), device.capacity_bytes
         try:
             for scenario in leanest:
-                miss = self.short_on_device(scenario, room, chance)
-                known = self.needs.get(key_of(scenario))
-                if miss is None or (known and chance_on(known.least, int(CLOSE * room)) >= chance):
+                found = self.needed(scenario, room)
+                miss = lacking(found, room, chance)
+                if miss is None or (isinstance(found, Needed) and may_fit(found, room, chance)):
                     return None
                 misses.append(miss)
         except ScenarioError as error:
@@ -208,6 +203,21 @@ def chance_on(needed: Total, capacity: int) -> float:
     """Return how likely so much fits a device."""
     spare, upper = capacity - needed.typical, needed.high - needed.typical
     return chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
+
+
+def lacking(found: Needed | Miss, capacity: int, chance: float) -> Miss | None:
+    """Return what a device lacks of what is needed, or that it is tight; None where it fits with a chance."""
+    if isinstance(found, Miss):
+        return found
+    if found.device.typical > capacity:
+        return short(found.device.typical - capacity, capacity)
+    likely = chance_on(found.device, capacity)
+    return None if likely >= chance else tight(likely)
+
+
+def may_fit(leanest: Needed, capacity: int, chance: float) -> bool:
+    """Return whether a way may fit of which this one, of the same sharding, keeps least."""
+    return chance_on(leanest.least, int(CLOSE * capacity)) >= chance
 
 
 def key_of(scenario: dict[str, object]) -> Key:

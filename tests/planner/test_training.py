@@ -438,7 +438,7 @@ def test_what_recomputes_most_needs_least(method: str) -> None:
         found = [one for parts in WAITING for one in offloaded(every, parts)]
         try:
             for one in found:
-                search.short_on_device(one, ROOM, SURE)
+                search.needed(one, ROOM)
         except ScenarioError:
             continue
         leanest = TrainingSearch(read_question({**CARDS, "framework": framework}, catalog()), catalog()).leanest(found)
