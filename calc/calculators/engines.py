@@ -150,7 +150,7 @@ def first_repair(report: Report) -> str:
     if not report["repairs"]:
         return ""
     first = report["repairs"][0]
-    return f" {first['message']}: it fits, with {size_gib(first['headroom_bytes'])} to spare."
+    return f" {first['message']}, and {size_gib(first['headroom_bytes'])} are left."
 
 
 def repairs_html(report: Report) -> str:
