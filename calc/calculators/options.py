@@ -29,7 +29,10 @@ def model_name(scenario: Any) -> str:
 
 
 def devices(scenario: Any, replicas: int = 1) -> str:
-    """Return how many of which device a scenario has, and how many times."""
+    """Return how many of which device a scenario has, and how many times; its processor where that works alone."""
+    if "accelerator" not in scenario:
+        processor = scenario["host"].get("processor")
+        return str(catalog().entries("processors")[processor]["name"]) if processor else "a processor alone"
     count, name = scenario.get("accelerators", 1), catalog().accelerator(scenario["accelerator"]).name
     if replicas == 1:
         return f"{show_count(count)} × {name}"
@@ -153,7 +156,7 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
     values = form_values(calculator, scenario)
     if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
         return None
-    if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
+    if not can_list(calculator, scenario.get("accelerator")) or scenario.get("parallelism", {}).get("expert", 1) > 1:
         return None
     if load and "concurrency" in values:  # texts that are only read are asked as passes
         del values["concurrency"]
