@@ -7,10 +7,12 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import format_words
+from calc.calculators.rendering import METHODS, Verdict, format_words
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
+from calc.planning.chance import SURE
+from calc.planning.cost import USED
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
@@ -39,7 +41,9 @@ def devices(scenario: Any, replicas: int = 1) -> str:
 
 
 def format_of(scenario: Any) -> str:
-    """Return a scenario's number format of the weights in words."""
+    """Return a scenario's number format of the weights in words, of training its method."""
+    if "method" in scenario:
+        return METHODS[scenario["method"]]
     return format_words(scenario.get("weights", PUBLISHED))
 
 
@@ -100,8 +104,24 @@ def ordered(value: float | None, words: str) -> str:
 
 def left(option: Any) -> str:
     """Return what is left on the fullest device, and whether that is sure."""
-    tight = f" {element('small', 'tight')}" if "tight" in option["why"] else ""
-    return ordered(option["margin_bytes"], size_gib(option["margin_bytes"]) + tight)
+    doubt = "" if is_sure(option) else f" {element('small', 'tight')}"
+    return ordered(option["margin_bytes"], size_gib(option["margin_bytes"]) + doubt)
+
+
+def is_sure(option: Any) -> bool:
+    """Return whether an option surely fits; else it is tight."""
+    return bool(option["chance"] >= SURE)
+
+
+def tight(option: Any) -> str:
+    """Return in a sentence how tight an option is and what makes it sure; empty where it is."""
+    why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
+    return "" if is_sure(option) else f"It is {why}."
+
+
+def found_first(option: Any, headline: str, rest: str) -> Verdict:
+    """Return the verdict on what was found, with the first option's doubt."""
+    return True if is_sure(option) else "tight", headline, f"{rest} {tight(option)}".strip()
 
 
 def drawn(option: Any) -> str:
@@ -111,8 +131,14 @@ def drawn(option: Any) -> str:
 
 
 def money_column(heading: str, name: str) -> Column:
-    """Return the column of an amount of the options' costs."""
-    return heading, lambda option: ordered(amount(option["cost"], name), text(money(option, name)))
+    """Return the column of an amount of the options' costs; of a purchase, whether it is second hand."""
+
+    def cell(option: Any) -> str:
+        price = option["cost"]["prices"][name] if name == "purchase" else None
+        hand = f" {element('small', 'second hand')}" if price and price["kind"] == USED else ""
+        return ordered(amount(option["cost"], name), text(money(option, name)) + hand)
+
+    return heading, cell
 
 
 FORMAT: Column = ("Format", weights)
