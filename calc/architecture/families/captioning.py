@@ -4,11 +4,10 @@ from calc.architecture.blocks import Mixer, dense, layer, norms, softmax_attenti
 from calc.architecture.config import Config
 from calc.architecture.decoders import assemble, heads_of
 from calc.architecture.families.encoder import reader
-from calc.architecture.families.image_encoder import VIT
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.families.translation import DECODER, ENCODER, attention_over_both
-from calc.architecture.families.vision import BLOCK, clip_tower, patch_count, patches, positions, transformer
+from calc.architecture.families.vision import BLOCK, VIT, clip_tower, patch_count, patches, positions, transformer
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 

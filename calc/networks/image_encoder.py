@@ -8,19 +8,11 @@ from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
 from calc.architecture.families.encoder import labels_of, reader
 from calc.architecture.families.registry import family
-from calc.architecture.families.vision import patch_count, patches
+from calc.architecture.families.vision import VIT, patch_count, patches
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
 TIMM = "VisionTransformer"  # timm's class, whose files have the layers and what was told apart, and nothing else
-VIT = {
-    "hidden_size": 768,
-    "intermediate_size": 3072,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "image_size": 224,
-    "patch_size": 16,
-}
 
 
 @family("vit", "deit", defaults=VIT)

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE
-from calc.architecture.families.convolutional import (
+from calc.architecture.families.encoder import labels_of, reader
+from calc.architecture.families.registry import family
+from calc.architecture.layers import LAYER_NORM, ON_OUTPUT, Architecture, Attention, Layer, Style
+from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.convolutional import (
     LAST,
     MOST_CHANNELS,
     convolved,
@@ -13,10 +17,6 @@ from calc.architecture.families.convolutional import (
     grids,
     places_at,
 )
-from calc.architecture.families.encoder import labels_of, reader
-from calc.architecture.families.registry import family
-from calc.architecture.layers import LAYER_NORM, ON_OUTPUT, Architecture, Attention, Layer, Style
-from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
 
 SWIN = {
     "embed_dim": 96,

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.tensors import CONVOLUTION, Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.image_encoder import in_order
 
 LAST = 32  # pixels of a side that a place of the last grid stands for
 MOST_CHANNELS = 2**16

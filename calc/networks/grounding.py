@@ -2,12 +2,12 @@
 
 from calc.architecture.blocks import Mixer, dense, layer, norms
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import LAST, MOST_CHANNELS, convolved, places_at
 from calc.architecture.families.encoder import reader
-from calc.architecture.families.image_encoder import images
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
+from calc.networks.convolutional import LAST, MOST_CHANNELS, convolved, places_at
+from calc.networks.image_encoder import images
 
 GROUNDING = {
     "d_model": 256,

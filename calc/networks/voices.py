@@ -2,12 +2,12 @@
 
 from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import MOST_CHANNELS, convolved, normed
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer, Recurrence
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
+from calc.networks.convolutional import MOST_CHANNELS, convolved, normed
+from calc.networks.image_encoder import in_order
 
 PYANNET = {"hidden_size": 128, "num_hidden_layers": 4, "linear": [128, 128], "num_labels": 7}
 FILTERS, CHANNELS, WINDOW = 80, 60, 5  # of the waveform, and of the two convolutions behind

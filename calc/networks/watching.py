@@ -2,11 +2,11 @@
 
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import VIT, images, last_norm, layer_of, looking
 from calc.architecture.families.registry import family
-from calc.architecture.families.vision import patches, transformer
+from calc.architecture.families.vision import VIT, patches, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
+from calc.networks.image_encoder import images, last_norm, layer_of, looking
 
 VIDEOMAE = {
     **VIT,

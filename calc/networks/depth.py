@@ -1,11 +1,11 @@
 """Families that say how far away what an image shows is: Depth Anything, convolutions over what DINOv2 sees."""
 
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import MOST_CHANNELS, convolved
-from calc.architecture.families.image_encoder import vit
 from calc.architecture.families.registry import FAMILIES, family
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear
+from calc.networks.convolutional import MOST_CHANNELS, convolved
+from calc.networks.image_encoder import vit
 
 DEPTH_ANYTHING = {
     "patch_size": 14,

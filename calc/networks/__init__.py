@@ -1,0 +1,34 @@
+"""Families of networks for images and sound, of convolutions, windows or pieces: from a `config.json` to layers.
+
+They stand beside `calc.architecture.families` because a page fetches them when one of them is asked for, and most
+questions are of text.
+"""
+
+from calc.architecture.families.registry import FAMILIES
+from calc.networks import (
+    conformers,
+    convolutional,
+    depth,
+    finding,
+    grounding,
+    image_encoder,
+    mobile,
+    voices,
+    watching,
+    windows,
+)
+
+MODULES = (  # importing them fills the registry
+    conformers,
+    convolutional,
+    depth,
+    finding,
+    grounding,
+    image_encoder,
+    mobile,
+    voices,
+    watching,
+    windows,
+)
+
+__all__ = ["FAMILIES", "MODULES"]
