@@ -6,26 +6,38 @@ questions are of text.
 
 from calc.architecture.families.registry import FAMILIES
 from calc.networks import (
+    codecs,
     conformers,
     convolutional,
+    dense_vision,
     depth,
     finding,
     grounding,
+    hiera,
     image_encoder,
+    latents,
+    masks,
     mobile,
+    real_time,
     voices,
     watching,
     windows,
 )
 
 MODULES = (  # importing them fills the registry
+    codecs,
     conformers,
     convolutional,
+    dense_vision,
     depth,
     finding,
     grounding,
+    hiera,
     image_encoder,
+    latents,
+    masks,
     mobile,
+    real_time,
     voices,
     watching,
     windows,

@@ -38,6 +38,11 @@ def joined(config: Config) -> Tensors:
     inner, last = config.integer("fusion_hidden_size", most=MOST_CHANNELS), config.integer("head_hidden_size")
     if len(widths) != len(SIDES) or not all(0 < width <= MOST_CHANNELS for width in widths):
         raise config.error("neck_hidden_sizes", "must have a number above zero for each of four grids")
+    return grids_joined(widths, inputs, inner) + depths(config, inner, last)
+
+
+def grids_joined(widths: list[int], inputs: int, inner: int) -> Tensors:
+    """Return the convolutions that make four grids of one, and their sum, from the coarsest to the finest."""
     tensors: Tensors = ()
     for index, (width, side) in enumerate(zip(widths, SIDES, strict=True)):
         name, places = f"neck.{index}", side**2
@@ -51,8 +56,12 @@ def joined(config: Config) -> Tensors:
         tensors += convolution(f"fusion.{index}.projection", inner, inner, 1, places=places * UPSIDE**2, bias=True)
         for part in range(4):
             tensors += convolution(f"fusion.{index}.residual.{part}", inner, inner, 3, places=places, bias=True)
-    finest = (SIDES[0] * UPSIDE) ** 2
-    pixels = config.integer("patch_size", most=2**16) ** 2
-    tensors += convolution("head.conv1", inner // 2, inner, 3, places=finest, bias=True)
+    return tensors
+
+
+def depths(config: Config, inner: int, last: int) -> Tensors:
+    """Return what makes a depth of each pixel, of the finest grid."""
+    finest, pixels = (SIDES[0] * UPSIDE) ** 2, config.integer("patch_size", most=2**16) ** 2
+    tensors = convolution("head.conv1", inner // 2, inner, 3, places=finest, bias=True)
     tensors += convolution("head.conv2", last, inner // 2, 3, places=pixels, bias=True)
     return tensors + convolution("head.conv3", 1, last, 1, places=pixels, bias=True)

@@ -79,12 +79,12 @@ def projected(widths: list[int], hidden: int) -> Tensors:
     return (*tensors, Tensor("level_embed", "layer_other", (GRIDS, hidden)))
 
 
-def sampling(name: str, hidden: int, heads: int) -> Tensors:
+def sampling(name: str, hidden: int, heads: int, *, grids: int = GRIDS) -> Tensors:
     """Return attention to a few places of each grid, which the query itself points to (arXiv:2010.04159)."""
     tensors: Tensors = ()
     for part, rows in (
-        ("offsets", 2 * heads * GRIDS * POINTS),
-        ("weights", heads * GRIDS * POINTS),
+        ("offsets", 2 * heads * grids * POINTS),
+        ("weights", heads * grids * POINTS),
         ("value_proj", hidden),
         ("o_proj", hidden),
     ):

@@ -47,6 +47,7 @@ from calc.architecture.families import (
     sparse_attention,
     speaking,
     state_space,
+    text_encoders,
     translation,
 )
 from calc.architecture.families.registry import left_out, modelled, read_config
@@ -94,6 +95,7 @@ MODULES = (  # importing them fills the registry
     sparse_attention,
     speaking,
     state_space,
+    text_encoders,
     translation,
 )
 
