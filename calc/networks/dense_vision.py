@@ -1,6 +1,6 @@
 """Families that use what ViT sees of its pieces: to paint what was covered, to find joints, to say depth or masks."""
 
-from calc.architecture.blocks import dense
+from calc.architecture.blocks import FeedForward, dense
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import clip, labels_of
 from calc.architecture.families.registry import family
@@ -57,7 +57,6 @@ FINER = 2  # times on each side that ViTPose's two convolutions each make a grid
 def vitpose(config: Config) -> Architecture:
     """ViTPose (arXiv:2204.12484): ViT without a class, and a heat map of each joint by a convolution or three."""
     vision = config.nested("backbone_config").completed(VITPOSE)
-    vision.refuse("num_experts", (1,), "what each data set has of its own is not told")
     sides, patch = vision.integers("image_size") or [], vision.integers("patch_size") or []
     if len(sides) != 2 or len(patch) != 2 or not 0 < patch[0] == patch[1] <= min(sides) <= 2**16:
         raise vision.error("image_size", "must be a height and a width, and patch_size two sides that are alike")
@@ -67,11 +66,24 @@ def vitpose(config: Config) -> Architecture:
     table += pieces(vision.replaced({"patch_size": patch[0], "image_size": min(sides)}))
     width = max(int(hidden * vision.number("mlp_ratio", default=4)), 1)
     feed = dense(hidden, width, gated=False, bias=True, activation="gelu")
+    if (experts := vision.integer("num_experts", default=1, most=2**10)) > 1:
+        feed = parted(vision, feed, hidden, width, experts)
     found = images(
         vision.replaced({"model_type": "vitpose"}), table, layer_of(vision, feed=feed), last=last_norm(hidden)
     )
     kinds = (*found.kinds, convolved(joints(config, hidden)))
     return found._replace(kinds=kinds, pattern=(*found.pattern, 1), context_tokens=places)
+
+
+def parted(vision: Config, feed: FeedForward, hidden: int, width: int, experts: int) -> FeedForward:
+    """Return an MLP whose last columns are each data set's own, one of which is met at a time."""
+    own = vision.integer("part_features", most=2**20)
+    if own >= hidden:
+        raise vision.error("part_features", f"must be less than the hidden size {hidden}")
+    up = tuple(tensor for tensor in feed.tensors if "down_proj" not in tensor.name)
+    down = linear("mlp.down_proj", "mlp", hidden - own, width, bias=True)
+    each = linear("mlp.experts", "expert", own, width, bias=True, copies=experts, active=1)
+    return feed._replace(tensors=up + down + each)
 
 
 def joints(config: Config, hidden: int) -> Tensors:

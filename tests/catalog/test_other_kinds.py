@@ -24,7 +24,7 @@ from calc.catalog.other_kinds import other_kind
         ("nvidia/parakeet-unified-en-0.6b", "conformer"),
         ("nvidia/canary-1b-v2", "conformer"),
         ("google/timesfm-2.5-200m-pytorch", "time series"),
-        ("usyd-community/vitpose-plus-base", "head of convolutions"),
+        ("nielsr/vitpose-original-large", "head of convolutions"),
         ("timm/fastvit_t8.apple_in1k", "several widths"),
         ("microsoft/speecht5_tts", "writes sound"),
         ("edbeeching/decision-transformer-gym-walker2d-expert", "rewards and states"),

@@ -4,7 +4,16 @@ from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, so
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
 from calc.architecture.families.bert_kin import embeddings, kin, narrowed
-from calc.architecture.families.encoder import BERT, encoder, labels_of, pooler, reader, text_head, words_head
+from calc.architecture.families.encoder import (
+    BERT,
+    bert_like,
+    encoder,
+    labels_of,
+    pooler,
+    reader,
+    text_head,
+    words_head,
+)
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import patch_count, patches
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
@@ -187,6 +196,14 @@ def answers(config: Config, hidden: int) -> Tensors:
     if "ForImageAndTextRetrieval" in config.classes:
         return linear("rank_output", "head", 1, hidden, bias=True)
     return words_head(config, hidden, pooled=False)
+
+
+@family("splinter", defaults={**BERT, "vocab_size": 28996})
+def splinter(config: Config) -> Architecture:
+    """Splinter (arXiv:2101.00438): BERT without a pooler, which is asked where an answer begins and ends."""
+    if config.classes not in ("", "SplinterModel"):
+        raise config.error("architectures", "is not modelled: of Splinter its states are")
+    return bert_like(config, pooled=False, types=True)
 
 
 MEGATRON = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
