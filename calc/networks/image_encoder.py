@@ -21,6 +21,8 @@ TIMM = "VisionTransformer"  # timm's class, whose files have the layers and what
 def vit(config: Config) -> Architecture:
     """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler.
 
+    A `pre_norm` stands before the layers of what was CLIP's tower.
+
     DINOv2 may have tokens that only register (arXiv:2309.16588), and its largest a gated MLP, two thirds as wide.
     """
     kind = config.text("model_type", "").removesuffix("_with_registers")
@@ -34,7 +36,10 @@ def vit(config: Config) -> Architecture:
     firsts = 0 if registers and TIMM in config.classes else 2 if kind == "deit" else 1
     places = patch_count(config) + firsts
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
-    table += pieces(config)
+    first_norm = config.flag("pre_norm", default=False)  # CLIP's, whose pieces have no bias
+    table += pieces(config, bias=not first_norm)
+    if first_norm:
+        table += norm("norm_pre", hidden, bias=True, block="other_embedding")
     extra: Tensors = ()
     width, gated = config.integer("intermediate_size"), config.flag("use_swiglu_ffn", default=False)
     if kind == "dinov2":
@@ -68,9 +73,9 @@ def looking(config: Config, *, bias: bool) -> Mixer:
     return softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
 
 
-def pieces(config: Config) -> Tensors:
+def pieces(config: Config, *, bias: bool = True) -> Tensors:
     """Return what makes vectors of patches, which is an embedding here and not the tower of another model."""
-    return tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    return tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=bias))
 
 
 def last_norm(hidden: int) -> Tensors:

@@ -40,7 +40,7 @@ def each_stage(config: Config, names: tuple[str, ...]) -> list[tuple[int, ...]]:
     return list(zip(*found, strict=True))
 
 
-@family("swin", defaults=SWIN)
+@family("swin", "donut-swin", defaults=SWIN)
 @family("swinv2", defaults={**SWIN, "window_size": 8, "image_size": 256})
 def swin(config: Config) -> Architecture:
     """Swin (arXiv:2103.14030) and its second version (2111.09883): windows of patches, four of which are merged."""
@@ -61,6 +61,8 @@ def swin(config: Config) -> Architecture:
         layers += [windowed_layer(config, hidden, heads, there, second=second)] * depth
         hidden *= 2
     hidden //= 2
+    if config.text("model_type", "") == "donut-swin":  # a decoder reads what the last layer has
+        return grids(config, layers, hidden)
     last = norm("layernorm", hidden, bias=True, block="final_norm")
     if "ForMaskedImageModeling" in config.classes:
         pixels = config.integer("encoder_stride", default=LAST, most=2**10) ** 2 * colours

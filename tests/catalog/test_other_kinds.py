@@ -19,7 +19,7 @@ from calc.catalog.other_kinds import other_kind
         ("itazap/blt-1b-hf", "bytes"),
         ("moonshotai/Kimi-Audio-7B-Instruct", "speaks"),
         ("laion/clap-htsat-unfused", "several widths"),
-        ("naver-clova-ix/donut-base", "several widths"),
+        ("naver-clova-ix/donut-proto", "several widths"),
         ("facebook/maskformer-swin-base-ade", "several widths"),
         ("nvidia/parakeet-unified-en-0.6b", "conformer"),
         ("nvidia/canary-1b-v2", "conformer"),
