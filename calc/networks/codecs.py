@@ -12,7 +12,7 @@ from calc.architecture.families.encoder import reader
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Attention, Layer, Recurrence
 from calc.architecture.tensors import CONVOLUTION, STATISTICS, Tensor, Tensors, convolution, linear, norm
-from calc.networks.convolutional import MOST_CHANNELS, convolved, finer
+from calc.networks.convolutional import MOST_CHANNELS, convolved, widened
 from calc.networks.image_encoder import in_order
 
 MOST_CODEBOOKS = 2**10
@@ -60,8 +60,7 @@ class Convolutions:
 
     def wider(self, name: str, outputs: int, inputs: int, kernel: int, *, places: int) -> Tensors:
         """Return a convolution that makes several places of each of so many."""
-        tensors = finer(linear(name, CONVOLUTION, outputs * kernel, inputs), places)
-        return (*tensors, Tensor(f"{name}.bias", CONVOLUTION, (outputs,)), *self.beside(name, inputs, outputs))
+        return widened(name, outputs, inputs, kernel, places=places) + self.beside(name, inputs, outputs)
 
     def beside(self, name: str, first: int, outputs: int) -> Tensors:
         """Return the length of each row of a weight that is stored as a direction; or a norm behind it; or nothing."""

@@ -35,6 +35,12 @@ def normed(
     return tensors + batch_norm(f"{name}.norm", outputs, places=places)
 
 
+def widened(name: str, outputs: int, inputs: int, kernel: int, *, places: float = 1, bias: bool = True) -> Tensors:
+    """Return a transposed convolution: of each place that it reads it makes a window of `kernel` places."""
+    weight = Tensor(f"{name}.weight", CONVOLUTION, (outputs * kernel, inputs), places=places, reads=inputs)
+    return (weight, Tensor(f"{name}.bias", CONVOLUTION, (outputs,))) if bias else (weight,)
+
+
 def squeezed(name: str, channels: int, narrow: int) -> Tensors:
     """Return what weighs channels by their means over the image: a matrix down and one up (arXiv:1709.01507)."""
     tensors = convolution(f"{name}.reduce", narrow, channels, 1, places=0, bias=True)

@@ -6,8 +6,8 @@ from calc.architecture.families.encoder import clip, labels_of
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import CLIP, VIT, patch_count, transformer
 from calc.architecture.layers import Architecture
-from calc.architecture.tensors import CONVOLUTION, Tensor, Tensors, batch_norm, convolution, linear, norm
-from calc.networks.convolutional import MOST_CHANNELS, convolved, finer
+from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.convolutional import MOST_CHANNELS, convolved, widened
 from calc.networks.depth import SIDES, depths, grids_joined
 from calc.networks.image_encoder import images, last_norm, layer_of, pieces
 
@@ -67,7 +67,7 @@ def vitpose(config: Config) -> Architecture:
     width = max(int(hidden * vision.number("mlp_ratio", default=4)), 1)
     feed = dense(hidden, width, gated=False, bias=True, activation="gelu")
     if (experts := vision.integer("num_experts", default=1, most=2**10)) > 1:
-        feed = parted(vision, feed, hidden, width, experts)
+        feed = parted(vision, feed, hidden=hidden, width=width, experts=experts)
     found = images(
         vision.replaced({"model_type": "vitpose"}), table, layer_of(vision, feed=feed), last=last_norm(hidden)
     )
@@ -75,7 +75,7 @@ def vitpose(config: Config) -> Architecture:
     return found._replace(kinds=kinds, pattern=(*found.pattern, 1), context_tokens=places)
 
 
-def parted(vision: Config, feed: FeedForward, hidden: int, width: int, experts: int) -> FeedForward:
+def parted(vision: Config, feed: FeedForward, *, hidden: int, width: int, experts: int) -> FeedForward:
     """Return an MLP whose last columns are each data set's own, one of which is met at a time."""
     own = vision.integer("part_features", most=2**20)
     if own >= hidden:
@@ -95,7 +95,7 @@ def joints(config: Config, hidden: int) -> Tensors:
     tensors: Tensors = ()
     for index in range(2):
         places = FINER ** (2 * index)
-        tensors += finer(linear(f"head.deconv{index}", CONVOLUTION, inner * 16, inputs), places)
+        tensors += widened(f"head.deconv{index}", inner, inputs, 16, places=places, bias=False)
         tensors += batch_norm(f"head.batchnorm{index}", inner, places=places * FINER**2)
         inputs = inner
     return tensors + convolution("head.conv", labels, inner, 1, places=16, bias=True)

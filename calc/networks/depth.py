@@ -3,8 +3,8 @@
 from calc.architecture.config import Config
 from calc.architecture.families.registry import FAMILIES, family
 from calc.architecture.layers import Architecture
-from calc.architecture.tensors import Tensor, Tensors, convolution, linear
-from calc.networks.convolutional import MOST_CHANNELS, convolved
+from calc.architecture.tensors import Tensors, convolution
+from calc.networks.convolutional import MOST_CHANNELS, convolved, widened
 from calc.networks.image_encoder import vit
 
 DEPTH_ANYTHING = {
@@ -48,8 +48,7 @@ def grids_joined(widths: list[int], inputs: int, inner: int) -> Tensors:
         name, places = f"neck.{index}", side**2
         tensors += convolution(f"{name}.projection", width, inputs, 1, bias=True)
         if side > 1:  # each place becomes several, with weights of their own
-            tensors += linear(f"{name}.resize", "convolution", width * int(side) ** 2, width)
-            tensors += (Tensor(f"{name}.resize.bias", "convolution", (width,)),)
+            tensors += widened(f"{name}.resize", width, width, int(side) ** 2)
         elif side < 1:
             tensors += convolution(f"{name}.resize", width, width, 3, places=places, stride=2, bias=True)
         tensors += convolution(f"{name}.conv", inner, width, 3, places=places)

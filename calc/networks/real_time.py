@@ -121,7 +121,8 @@ def joined(config: Config, inner: int) -> Tensors:
 def asking(config: Config, hidden: int, heads: int) -> Layer:
     """Return a layer of queries, which look at each other and at places they choose, and say a class and a box."""
     tensors = all_to_all("self_attn", "attention", hidden) + sampling("encoder_attn", hidden, heads, grids=GRIDS)
-    own = linear("class_embed", "head", labels_of(config), hidden, bias=True) + corners("bbox_embed", hidden)
+    own = linear("class_embed", "layer_other", labels_of(config), hidden, bias=True)
+    own += corners("bbox_embed", hidden, "layer_other")
     if config.text("model_type", "") == "rt_detr_v2":  # weighs the places of each grid alike
         own += (Tensor("n_points_scale", STATISTICS, (GRIDS * POINTS,)),)
     return layer(
@@ -133,11 +134,11 @@ def asking(config: Config, hidden: int, heads: int) -> Layer:
     )
 
 
-def corners(name: str, hidden: int) -> Tensors:
+def corners(name: str, hidden: int, block: str = "head") -> Tensors:
     """Return what makes a box of a vector."""
     tensors: Tensors = ()
     for index, outputs in enumerate((hidden, hidden, 4)):
-        tensors += linear(f"{name}.{index}", "head", outputs, hidden, bias=True)
+        tensors += linear(f"{name}.{index}", block, outputs, hidden, bias=True)
     return tensors
 
 
