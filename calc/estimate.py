@@ -11,6 +11,7 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.chance import chance_in
 from calc.planning.support import Runs, what_runs
 from calc.question import Asked, Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
@@ -77,6 +78,12 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
     used = asked.pools.devices if asked.pools else layout.devices
     cost, cost_steps = costs(found.speed, priced, used, question.prices)
     parts, steps = found.parts, [step for part in found.parts for step in part.steps]
+    memory: Report = {
+        "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
+        **found.memory,
+    }
+    if "fits" in memory:
+        memory["chance"] = chance_in(memory)
     risks = [
         *works.warnings(),
         *warnings(demand, layout, accelerator, asked.context_limit),
@@ -90,10 +97,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
             **model_counts(asked.model_id, asked.model_name, demand.architecture, trained=0),
             "weights": demand.weights.name,
         },
-        "memory": {
-            "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-            **found.memory,
-        },
+        "memory": memory,
         **works.as_dict(),
         "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False) if repairs else [],
         "speed": found.speed,

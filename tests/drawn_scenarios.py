@@ -11,6 +11,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.planning.chance import LIKELY
 from tests.test_contract import TOTALS, Report, Scenario, check_ranges, training
 
 FACTS = catalog()
@@ -147,6 +148,7 @@ def check(scenario: Scenario) -> bool:
     if "capacity_bytes" in memory:
         assert memory["headroom_bytes"] == memory["capacity_bytes"] - memory["device_bytes"]
         assert not memory["fits"] or memory["headroom_bytes"] >= 0
+        assert memory["fits"] == (memory["chance"] >= LIKELY)
     assert report["runs"] is not False or not (report["speed"] or report["cost"])
     again: Report = estimate(filled, repairs=False)
     for name in report.keys() - {"defaults", "warnings", "repairs"}:  # a change is of what was asked, not of defaults

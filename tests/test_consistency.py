@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
+from calc.planning.chance import LIKELY
 from tests.drawn_scenarios import check, drawn
 from tests.known import trained_models
 from tests.test_contract import MODELS as CONTRACT_MODELS
@@ -44,6 +45,7 @@ def test_what_fits_is_no_more_than_the_device_has(make: Make) -> None:
         if "capacity_bytes" in memory:
             assert memory["fits"] == (memory["device_bytes"] <= memory["capacity_bytes"]), scenario
             assert memory["headroom_bytes"] == memory["capacity_bytes"] - memory["device_bytes"], scenario
+            assert memory["fits"] == (memory["chance"] >= LIKELY), scenario
 
 
 def test_a_share_of_all_leaves_no_room_for_the_rest() -> None:

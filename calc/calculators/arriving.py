@@ -2,6 +2,7 @@
 
 from calc.calculators.engines import place
 from calc.calculators.inputs import Amount, Report, whole, whole_if
+from calc.calculators.rendering import Verdict, fitting, unless_tight
 from calc.performance.paces import tokens_per_s_each
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
@@ -81,14 +82,15 @@ def serves(report: Report) -> bool:
     return "concurrency" in report["scenario"]
 
 
-def steady(report: Report) -> tuple[bool, str, str]:
+def steady(report: Report) -> Verdict:
     """Return how fast a server writes that always has so many requests, in a headline and a sentence."""
     speed, count = report["speed"], report["scenario"]["concurrency"]
     rate, each = speed["decode_tokens_per_s"]["typical"], tokens_per_s_each(speed["time_per_output_token_s"])["typical"]
     first, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
     requests = "one request" if count == 1 else f"{show_count(count)} requests"
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each; half of the first tokens come within "
-    return True, f"{show_tokens_per_s(rate)},", f"{rest}{first}, nineteen of twenty within {late}, {place(report)}."
+    rest = f"{rest}{first}, nineteen of twenty within {late}, {place(report)}.{unless_tight(report['memory'])}"
+    return fitting(report["memory"]), f"{show_tokens_per_s(rate)},", rest
 
 
 def arrives(report: Report) -> bool:
@@ -103,7 +105,7 @@ def keeps_up(report: Report) -> bool:
     return rate < most
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return whether the server keeps up, in a headline and a sentence."""
     speed, rate = report["speed"], report["scenario"]["arrivals"]["requests_per_s"]
     most = f"{show_number(speed['most_requests_per_s']['typical'])} a second"
@@ -115,7 +117,8 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     if "within_objective" in speed:
         kept = f" {show_number(100 * speed['within_objective']['typical'])} % keep what you promise."
     rest = f"half of the first tokens come within {half}, nineteen of twenty within {late}.{kept}"
-    return True, f"{show_number(rate)} requests a second of {most} at most:", rest
+    rest += unless_tight(report["memory"])
+    return fitting(report["memory"]), f"{show_number(rate)} requests a second of {most} at most:", rest
 
 
 def figures(report: Report) -> list[tuple[str, str, Report]]:

@@ -5,7 +5,7 @@ import json
 from calc.calculators import hosting, several
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import device_words, measured_text, part_bytes
+from calc.calculators.rendering import Verdict, device_words, fitting, measured_text, part_bytes, unless_tight
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
@@ -120,7 +120,7 @@ def does_not_run(report: Report) -> tuple[bool, str, str] | None:
     return False, "It does not run:", f"{subject(report)}, {place(report)}: {said}.{first_repair(report)}"
 
 
-def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
+def engine_verdict(report: Report, engine: Engine) -> Verdict:
     """Return whether it fits under an engine, and the answer in a headline and a sentence."""
     memory = report["memory"]
     if stopped := does_not_run(report):
@@ -131,10 +131,12 @@ def engine_verdict(report: Report, engine: Engine) -> tuple[bool, str, str]:
     if memory["fits"]:
         unused = part_bytes(report, "kv_pool_free")
         free = f", {size_gib(unused)} of them cache that these sequences leave free" if unused else ""
-        headline = "It fits:" if free else f"It fits, with {spare} to spare:"
+        fits = "It fits" if fitting(memory) is True else "It is tight"
+        headline = f"{fits}:" if free else f"{fits}, with {spare} to spare:"
         if limit := memory.get("sequence_limit"):
-            headline = f"It fits, started for {show_count(limit)} sequences at most:"
-        return True, headline, f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
+            headline = f"{fits}, started for {show_count(limit)} sequences at most:"
+        rest = f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
+        return fitting(memory), headline, rest + unless_tight(memory)
     if missing := hosting.short(report):
         return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"
     asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
@@ -148,7 +150,7 @@ def first_repair(report: Report) -> str:
     if not report["repairs"]:
         return ""
     first = report["repairs"][0]
-    return f" {first['message']}: it fits, with {size_gib(first['headroom_bytes'])} to spare."
+    return f" {first['message']}, and {size_gib(first['headroom_bytes'])} are left."
 
 
 def repairs_html(report: Report) -> str:

@@ -4,7 +4,8 @@ The same functions write the answer at build time and in the reader's browser.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
 
 from calc.calculators.html import ROOT, element, escaped, table, text
 from calc.calculators.inputs import Report
@@ -12,10 +13,18 @@ from calc.calculators.mathml import mathml
 from calc.calculators.sizes import with_sizes
 from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
+from calc.planning.chance import SURE
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
 METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
-Verdict = tuple[bool | None, str, str]  # whether it fits or can be, a headline, and the sentence that follows it
+Fits = bool | Literal["tight"] | None  # whether it fits or can be; None where that is not the question
+Verdict = tuple[Fits, str, str]  # with a headline, and the sentence that follows it
+STATES: dict[Fits, tuple[str, str]] = {  # as the styles know them, and their signs
+    True: ("yes", "✓ "),
+    "tight": ("tight", "≈ "),
+    False: ("no", "✗ "),
+    None: ("unknown", ""),
+}
 
 # Fields of a scenario that the form of a measurement has too, under the same names.
 COMPARED = (
@@ -79,6 +88,23 @@ def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[
         return f"{first} {rest}"
 
     return status
+
+
+def fitting(memory: Mapping[str, Any]) -> Fits:
+    """Return whether what is asked surely fits, or is tight: likely to fit, and not certain."""
+    return memory["fits"] and (True if memory["chance"] >= SURE else "tight")
+
+
+def fit_word(memory: Mapping[str, Any]) -> str:
+    """Return the same as it stands in a table."""
+    return {True: "fits", "tight": "tight", False: "does not fit"}[fitting(memory)]
+
+
+def unless_tight(memory: Mapping[str, Any]) -> str:
+    """Return how many runs need more than there is where it is tight, as a sentence after another; empty elsewhere."""
+    if fitting(memory) != "tight":
+        return ""
+    return f" Likely and not certain: {show_number(100 * (1 - memory['chance']), 2)} % of such runs need more."
 
 
 def part_bytes(report: Report, part_id: str) -> int:
@@ -204,10 +230,9 @@ def unbroken(said: str) -> str:
     return WHOLE.sub(lambda found: element("span", found[0], class_="calc-whole"), text(said))
 
 
-def verdict_html(fits: bool | None, headline: str, rest: str, *, asked: str = "") -> str:
+def verdict_html(fits: Fits, headline: str, rest: str, *, asked: str = "") -> str:
     """Return the answer in a sentence; the sign, the word and the colour say the same. Below it is what was asked."""
-    state = {True: "yes", False: "no", None: "unknown"}[fits]
-    sign = {True: "✓ ", False: "✗ ", None: ""}[fits]
+    state, sign = STATES[fits]
     inner = element("strong", unbroken(sign + headline)) + " " + unbroken(rest)
     question = element("small", text(asked), class_="calc-question") if asked else ""
     return element("p", inner + question, class_="calc-verdict", data_fits=state)

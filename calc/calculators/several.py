@@ -1,6 +1,7 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
 from calc.calculators.inputs import Amount, Choice, Number, Report, amount, whole, whole_if
+from calc.calculators.rendering import Verdict, fitting, unless_tight
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each
@@ -151,7 +152,7 @@ def facts(report: Report) -> list[str]:
     return found
 
 
-def steady(report: Report, where: str) -> tuple[bool, str, str]:
+def steady(report: Report, where: str) -> Verdict:
     """Return how fast two pools write that always have so many requests, in a headline and a sentence.
 
     Or that those that read have no room for the model.
@@ -164,4 +165,5 @@ def steady(report: Report, where: str) -> tuple[bool, str, str]:
     each = f"{show_number(tokens_per_s_each(speed['time_per_output_token_s'])['typical'])} tokens/s"
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     rest = f"with {show_count(requests)} in both pools, {each} for each, and its first token after {first}, {where}."
-    return True, f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest
+    rest += unless_tight(report["memory"])
+    return fitting(report["memory"]), f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest

@@ -7,7 +7,15 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Report
 from calc.calculators.prices import costs
-from calc.calculators.rendering import answer_html, device_words, facts_html, measured_text
+from calc.calculators.rendering import (
+    Verdict,
+    answer_html,
+    device_words,
+    facts_html,
+    fitting,
+    measured_text,
+    unless_tight,
+)
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.performance.paces import tokens_per_s_each
@@ -41,7 +49,7 @@ def writes(report: Report) -> bool:
     return "decode_tokens_per_s" in report["speed"]
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return whether it runs at all, and the answer in a headline and a sentence."""
     memory, speed = report["memory"], report["speed"]
     count = memory["sequences"]
@@ -68,7 +76,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
         each = show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
-        return True, f"{rate},", f"{written}, {place(report)}."
+        return fitting(memory), f"{rate},", f"{written}, {place(report)}.{unless_tight(memory)}"
     if missing := hosting.short(report):
         return False, "It does not fit into the host's memory.", f"{missing.strip()} If it did: {rate}, {written}."
     most = memory["max_sequences"]

@@ -11,7 +11,18 @@ from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Input, Report, Values
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import answer_html, batch_words, facts_html, measured_text, parts_html, run_words
+from calc.calculators.rendering import (
+    Verdict,
+    answer_html,
+    batch_words,
+    facts_html,
+    fit_word,
+    fitting,
+    measured_text,
+    parts_html,
+    run_words,
+    unless_tight,
+)
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html
@@ -30,7 +41,7 @@ def asked_for(report: Report) -> dict[str, object]:
     return {name: value for name, value in report["scenario"].items() if name not in defaults}
 
 
-def verdict(report: Report) -> tuple[bool, str, str]:
+def verdict(report: Report) -> Verdict:
     """Return whether it runs and fits, and the answer in a headline and a sentence."""
     memory, scenario = report["memory"], report["scenario"]
     name, count = catalog().accelerator(scenario["accelerator"]).name, scenario["accelerators"]
@@ -43,11 +54,10 @@ def verdict(report: Report) -> tuple[bool, str, str]:
     run = f"{run_words(report)} with {batch_words(scenario)} {takes} {amounts}"
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
-    low, high = memory["device_bytes_range"]
     if memory["fits"]:
-        close = " Some such runs need more than it has." if high > memory["capacity_bytes"] else ""
-        return True, f"It fits, with {spare} to spare:", f"{each}.{close}"
-    close = " Some such runs would fit." if low <= memory["capacity_bytes"] else ""
+        fits = "It fits" if fitting(memory) is True else "It is tight"
+        return fitting(memory), f"{fits}, with {spare} to spare:", f"{each}.{unless_tight(memory)}"
+    close = " Some such runs would fit." if memory["device_bytes_range"][0] <= memory["capacity_bytes"] else ""
     return False, f"It does not fit, {spare} are missing:", f"{each}.{close}{first_repair(report)}"
 
 
@@ -231,8 +241,8 @@ def status(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     memory = report["memory"]
-    word = "fits" if memory["fits"] else "does not fit"
-    return size_gib(memory["device_bytes"]), size_gib(memory["capacity_bytes"]), memory["phase"], word
+    needed, has = size_gib(memory["device_bytes"]), size_gib(memory["capacity_bytes"])
+    return needed, has, memory["phase"], fit_word(memory)
 
 
 HEADINGS = ("Needed on each GPU", "It has", "Peak", "Answer")

@@ -3,7 +3,17 @@
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number, Report
-from calc.calculators.rendering import answer_html, facts_html, measured_text, run_words, spoken
+from calc.calculators.rendering import (
+    Verdict,
+    answer_html,
+    facts_html,
+    fit_word,
+    fitting,
+    measured_text,
+    run_words,
+    spoken,
+    unless_tight,
+)
 from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import does_not_start
 from calc.calculators.training_inputs import (
@@ -143,7 +153,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     return asked
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return whether the run fits, and how long it takes in a headline and a sentence."""
     memory, speed, scenario = report["memory"], report["speed"], report["scenario"]
     name = catalog().accelerator(scenario["accelerator"]).name
@@ -161,7 +171,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     said += f" Each GPU does {rate}, {share} of its rate."
     whole = show_seconds(duration["typical"])
     if memory["fits"]:
-        return True, whole, said
+        return fitting(memory), whole, said + unless_tight(memory)
     missing = size_gib(-memory["headroom_bytes"])
     return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}"
 
@@ -187,12 +197,11 @@ def render(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     speed, memory = report["speed"], report["memory"]
-    word = "fits" if memory["fits"] else "does not fit"
     return (
         show_seconds(speed["duration_s"]["typical"]),
         show_tokens_per_s(speed["tokens_per_s_per_device"]["typical"]),
         percent(speed["model_flops_utilization"]["typical"]),
-        word,
+        fit_word(memory),
     )
 
 

@@ -21,7 +21,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import answer_html, facts_html, parts_html, spoken
+from calc.calculators.rendering import Verdict, answer_html, facts_html, fit_word, parts_html, spoken
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,
@@ -111,7 +111,7 @@ PRESETS = (
 )
 
 
-def verdict(report: Report) -> tuple[bool, str, str]:
+def verdict(report: Report) -> Verdict:
     """Return whether it fits, and the answer in a headline and a sentence."""
     engine = engine_of(report)
     if engine is not None:
@@ -186,7 +186,7 @@ def timed(asked: Mapping[str, object]) -> bool:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     memory = report["memory"]
-    word = "does not run" if does_not_run(report) else "fits" if memory["fits"] else "does not fit"
+    word = "does not run" if does_not_run(report) else fit_word(memory)
     engine = engine_of(report)
     under = engine.name if engine else "none"
     sizes = [size_gib(size) for size in (memory["device_bytes"], bare_bytes(report), memory["capacity_bytes"])]

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
-from calc.planner.options import SURE, Miss, short
+from calc.planner.options import Miss, short
 from calc.planner.question import Question
 from calc.planner.surer import likely_fits
+from calc.planning.chance import SURE
 from calc.planning.changes import Wanted
 from calc.planning.placed_repairs import of_experts, of_layers
 from calc.question import read_question

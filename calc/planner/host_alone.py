@@ -6,6 +6,7 @@ from typing import Any
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Fact
 from calc.errors import ScenarioError
+from calc.planning.chance import chance_in
 from calc.service.host import stated_host, usual_processor
 
 ALONE = {"gpu_layers": 0}  # the field of a scenario that leaves all layers to the processor
@@ -41,4 +42,5 @@ def within_host(report: dict[str, Any], room: int) -> dict[str, Any]:
     """Return the report on a host alone with what fits in its memory, which says nothing of it by itself."""
     memory = report["memory"]
     left = room - memory["device_bytes"]
-    return {**report, "memory": {**memory, "capacity_bytes": room, "headroom_bytes": left, "fits": left >= 0}}
+    found = {**memory, "capacity_bytes": room, "headroom_bytes": left, "fits": left >= 0}
+    return {**report, "memory": {**found, "chance": chance_in(found)}}

@@ -8,10 +8,11 @@ from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import runs_of
 from calc.planner import beside_host
 from calc.planner.candidate import Candidate
-from calc.planner.options import SURE, Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
+from calc.planner.options import Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
 from calc.planner.surer import bytes_left, chance_of
+from calc.planning.chance import SURE
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed

@@ -5,12 +5,13 @@ from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import counts, devices, owned, placed, ways
-from calc.planner.options import SURE, Miss, Option
+from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import longest_ways, stopped
+from calc.planning.chance import SURE
 from calc.planning.serving import last
 from calc.question import read_asked
 from calc.scenario.reader import Reader, whole

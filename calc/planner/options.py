@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate
 from calc.planner.need import Need
+from calc.planning.chance import SURE
 from calc.planning.cost import MILLION
 from calc.planning.support import Runs
 from calc.units import GIB, KWH_J, show_gib, show_number
 
-SURE = 0.95  # of fitting
 HUNDREDTH = GIB // 100  # what sizes are shown to
 MOST_DIGITS = 12  # of two times that differ
 # Fields of a scenario that are looked for, or that each candidate has its own of.
@@ -94,18 +94,6 @@ def slow(value: float, most: float) -> str:
     shown = ((show_number(value * 1000, digits), show_number(most * 1000, digits)) for digits in range(3, MOST_DIGITS))
     first, second = next((pair for pair in shown if pair[0] != pair[1]), ("a little more", show_number(most * 1000)))
     return f"{first} ms is more than {second} ms"
-
-
-def room_of(memory: dict[str, Any]) -> tuple[int, int]:
-    """Return the bytes that are left, and by how much the range of what is needed goes beyond it.
-
-    Where an engine sets a cache aside, it is that cache which has to hold the sequences.
-    """
-    parts = {part["id"]: part["bytes"] for part in memory["parts"]}
-    if memory["fits"] and "kv_pool_free" in parts:
-        return parts["kv_pool_free"], memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
-    used = memory.get("device_bytes", memory.get("total_bytes", 0))
-    return memory["headroom_bytes"], memory.get("device_bytes_range", (used, used))[1] - used
 
 
 def energy_of(option: Option) -> float | None:

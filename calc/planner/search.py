@@ -18,14 +18,13 @@ from calc.planner.fleet import Fleet, Spread, fewest
 from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
-from calc.planner.options import SURE, Miss, Option, room_of, short, tight
+from calc.planner.options import Miss, Option, short, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import likely_fits
-from calc.planning.bounds import chance_of_fitting
+from calc.planning.chance import LIKELY, SURE, room_of
 from calc.planning.serving_load import server_of
 
-LEAST_CHANCE = 0.5  # of fitting
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
 
 
@@ -250,9 +249,8 @@ class Search(Inspection):
         if self.question.alone:
             report = within_host(report, candidate.devices.room)
         memory = report["memory"]
-        spare, upper = room_of(memory)
-        chance = chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
-        if memory["fits"] is not True or chance < LEAST_CHANCE:
+        spare, chance = room_of(memory)[0], memory["chance"]
+        if chance < LIKELY:
             return short(max(-spare, 0), memory["capacity_bytes"])
         speed = report["speed"] or {}
         if any(most is not None and name not in speed for name, most in self.allowed):

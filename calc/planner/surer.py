@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from math import ceil
 
 from calc.memory.runtime import Runtime
-from calc.planner.options import Option, room_of
-from calc.planning.bounds import END, chance_of_fitting
+from calc.planner.options import Option
+from calc.planning.chance import END, chance_of_fitting, room_of
 from calc.planning.served import Served, serve
 from calc.planning.serving_report import pool_range, total_range
 from calc.question import read_question

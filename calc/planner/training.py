@@ -16,14 +16,14 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, devices
-from calc.planner.options import SURE, Miss, Option, tokens_a_second, too_heavy
+from calc.planner.options import Miss, Option, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters
-from calc.planner.search import LEAST_CHANCE
 from calc.planner.steps import Steps
 from calc.planner.training_sizing import Sizing
 from calc.planner.training_ways import CHECKPOINTING, methods, of_number, stopped, training_candidates, ways
 from calc.planning.bounds import least
+from calc.planning.chance import LIKELY, SURE
 from calc.scenario.reader import whole
 from calc.units import DAY_S, HOUR_S, show_number
 
@@ -92,9 +92,9 @@ class TrainingSearch(Sizing):
         waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
         waiting = [scenarios for scenarios in waiting if scenarios]
         leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])
-        if lacking := self.all_lack(leanest, device, LEAST_CHANCE):
+        if lacking := self.all_lack(leanest, device, LIKELY):
             return lacking
-        chance = LEAST_CHANCE if candidate.tight else SURE
+        chance = LIKELY if candidate.tight else SURE
         unsure = self.all_lack(leanest, device, chance)
         misses = [unsure] if unsure else list[Miss]()
         for scenarios in waiting if not unsure else []:

@@ -10,10 +10,11 @@ from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
-from calc.planner.options import SURE, Miss, short
+from calc.planner.options import Miss, short
 from calc.planner.question import Question
-from calc.planner.search import LEAST_CHANCE, Search
-from calc.planning.bounds import chance_of_fitting, least
+from calc.planner.search import Search
+from calc.planning.bounds import least
+from calc.planning.chance import LIKELY, SURE, chance_of_fitting
 from calc.planning.training_fit import fullest_within
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
@@ -102,7 +103,7 @@ class Sizing(Search):
     def likely(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose scenario more likely fits than not."""
         try:
-            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LEAST_CHANCE)
+            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LIKELY)
         except ScenarioError as error:
             return self.cannot_be(error)
         return miss or candidate

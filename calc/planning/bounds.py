@@ -1,7 +1,6 @@
 """What no option of a search can go below: memory and reading of the weights, cheap enough for a whole catalogue."""
 
 from functools import lru_cache
-from math import erf, log, sqrt
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -13,7 +12,6 @@ from calc.memory.weights import stored_tensors
 
 HEAD = "lm_head"  # of a prompt it is computed for the last token alone
 TABLES = ("token_embedding", "other_embedding", "vision", "vision_expert", "audio")  # read by row, or not by each token
-END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
 
 
 class Least(NamedTuple):
@@ -61,18 +59,3 @@ def least_cache(demand: Demand) -> tuple[int, int]:
         for tokens in (demand.tokens - demand.prompt_tokens + own, own)
     )
     return kept + load.state, read
-
-
-def chance_of_fitting(*, room_bytes: float, spare_bytes: float, upper_bytes: float) -> float:
-    """Return how likely it is that what is needed fits, if logarithms of errors are normal above what is computed.
-
-    Errors of memory are ratios, and more is missed upwards than downwards, so the upper side has its own width:
-    `upper_bytes` is by how much the upper end of the range of 80 % is above the value, with a tenth beyond it.
-
-    >>> round(chance_of_fitting(room_bytes=80e9, spare_bytes=2e9, upper_bytes=2e9), 3)
-    0.9
-    """
-    needed = room_bytes - spare_bytes
-    if upper_bytes <= 0 or needed <= 0:
-        return 1.0 if spare_bytes >= 0 else 0.0
-    return (1 + erf(END * log(room_bytes / needed) / log(1 + upper_bytes / needed) / sqrt(2))) / 2

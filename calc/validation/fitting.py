@@ -5,13 +5,17 @@ after the other, a step up and down, with ever smaller steps. One for a kernel o
 one, and a plain one a factor on its start: such factors are drawn to one, and stay at one where rows do not speak for
 more. What no row speaks for is as for any new device.
 
-A source is left out by trying again without its rows, from where all rows led.
+A source is left out by trying again without its rows, from where all rows led. What a row's error is under
+coefficients is worked out once for all of these: it depends on those coefficients that move it, and on no other.
 """
 
 import hashlib
 import math
+import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from copy import copy
 from typing import NamedTuple
 
 Values = dict[str, float]
@@ -24,6 +28,7 @@ STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
 SWEEPS = 3  # over all coefficients, with one step
 OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
 SHARE_LIMIT = 0.999  # of what the hardware could do
+INHERITED: "Search | None" = None
 
 
 class Item(NamedTuple):
@@ -78,10 +83,29 @@ def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, 
     return Fit(search.values(), dict(values), start, search.moved, hold=hold, items=search.items)
 
 
-def without(fitted: Fit, source: str) -> Values:
-    """Return the coefficients as estimated from the rows of all other sources."""
-    others = tuple(item for item in fitted.items if item.source != source)
-    search = Search(others, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
+def without_each(fitted: Fit, sources: Iterable[str]) -> dict[str, Values]:
+    """Return the coefficients as estimated without each of some sources, on all processors where they can share."""
+    names = list(sources)
+    whole = Search(fitted.items, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
+    whole.sift(STEPS[1])
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return {source: without(whole, source) for source in names}
+    # Rows hold functions, which no process could send to another: what they inherit stands in a name of the module.
+    global INHERITED
+    INHERITED = whole
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as processes:
+        return dict(zip(names, processes.map(without_inherited, names), strict=True))
+
+
+def without_inherited(source: str) -> Values:
+    """Return the coefficients without a source's rows, of the search that this process was begun with."""
+    assert INHERITED is not None
+    return without(INHERITED, source)
+
+
+def without(whole: "Search", source: str) -> Values:
+    """Return the coefficients as estimated from the rows of all other sources, from where a search of all rows led."""
+    search = whole.without(source)
     search.run(STEPS[1:])
     return search.values()
 
@@ -101,7 +125,11 @@ class Search:
         self.above = {name: above_of(name, start) for name in start}
         self.holds = {name: hold * (OF_A_KIND if "@" in name else 1.0) for name in start}
         self.weights = weights(items)
-        self.errors = self.errors_under(range(len(items)))
+        values = self.values()
+        self.errors = [item.trial(values) for item in items]
+        self.touched: dict[str, list[int]] = {}
+        self.movers: list[tuple[str, ...]] = []  # of each item, the coefficients that change its error
+        self.seen: list[dict[int, float]] = []  # of each item, its errors under those tried
 
     def values(self) -> Values:
         """Return all coefficients; a share stays below one."""
@@ -114,26 +142,55 @@ class Search:
             found[name] = min(size, SHARE_LIMIT) if "share" in name else size
         return found
 
+    def without(self, source: str) -> "Search":
+        """Return a search of the rows of all other sources, that knows what this one has seen."""
+        other = copy(self)
+        other.moved, other.errors = dict(self.moved), list(self.errors)
+        counted = [place for place, item in enumerate(self.items) if item.source != source]
+        sizes = weights([self.items[place] for place in counted])
+        other.weights = [0.0] * len(self.items)
+        for place, size in zip(counted, sizes, strict=True):
+            other.weights[place] = size
+        other.touched = {
+            name: [place for place in places if other.weights[place]] for name, places in self.touched.items()
+        }
+        return other
+
     def errors_under(self, places: Iterable[int]) -> list[float]:
         """Return the errors of the items at some places."""
-        values = self.values()
-        return [self.items[place].trial(values) for place in places]
+        values, found = self.values(), []
+        for place in places:
+            key, seen = hash(tuple(values[name] for name in self.movers[place])), self.seen[place]
+            error = seen.get(key)
+            if error is None:
+                error = seen[key] = self.items[place].trial(values)
+            found.append(error)
+        return found
+
+    def sift(self, step: float) -> None:
+        """Find the items whose errors each coefficient changes, a step up."""
+        for name in self.start:
+            self.moved[name] += step
+            values = self.values()
+            self.moved[name] -= step
+            errors = (item.trial(values) for item in self.items)
+            self.touched[name] = [place for place, error in enumerate(errors) if error != self.errors[place]]
+        names: list[list[str]] = [[] for _ in self.items]
+        for name, places in self.touched.items():
+            for place in places:
+                names[place].append(name)
+        self.movers = [tuple(mine) for mine in names]
+        self.seen = [{} for _ in self.items]
 
     def run(self, steps: Sequence[float]) -> None:
         """Try all steps on all coefficients, until none makes the errors less."""
-        touched = {name: self.touched(name, steps[0]) for name in self.start}
+        if not self.touched:
+            self.sift(steps[0])
         for step in steps:
             for _ in range(SWEEPS):
-                moved = [self.better(name, step, touched[name]) for name in self.start]
+                moved = [self.better(name, step, self.touched[name]) for name in self.start]
                 if not any(moved):
                     break
-
-    def touched(self, name: str, step: float) -> list[int]:
-        """Return the places of the items whose errors a coefficient changes, a step up."""
-        self.moved[name] += step
-        errors = self.errors_under(range(len(self.items)))
-        self.moved[name] -= step
-        return [place for place, error in enumerate(errors) if error != self.errors[place]]
 
     def better(self, name: str, step: float, touched: Sequence[int]) -> bool:
         """Move a coefficient up or down as long as that makes the errors less; return whether it moved.
@@ -154,7 +211,7 @@ class Search:
         """Move coefficients if that makes the errors less."""
         before = dict(self.moved)
         for name, way in ways.items():
-            self.moved[name] += way
+            self.moved[name] = round(self.moved[name] + way, 6)
         errors = self.errors_under(touched) if touched else []
         gained = sum(
             self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place])))

@@ -26,7 +26,7 @@ from calc.validation import (
     training_speed,
 )
 from calc.validation.engine_starts import memory_start_of, start_of
-from calc.validation.fitting import HOLD, Item, fit, without
+from calc.validation.fitting import HOLD, Item, fit, without_each
 from calc.validation.inference_fitting import item_of, memory_item_of
 from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, known_rows
@@ -120,7 +120,7 @@ def residuals_of(
     """Return the errors of an engine's rows, with the source of each among those estimated from and without it."""
     fitted = fit(items, values, start, hold=hold)
     sources = sorted({item.source for item in items})
-    left = {source: without(fitted, source) for source in sources} if len(sources) > 1 else {}
+    left = without_each(fitted, sources) if len(sources) > 1 else {}
     known = known_rows((item.source, item.bucket) for item in items)
     return [
         Residual(

@@ -10,6 +10,7 @@ from calc.calculators.html import in_words
 from calc.calculators.speed_answer import per_second
 from calc.catalog import catalog
 from calc.estimate import estimate
+from calc.planning.chance import SURE
 from calc.units import show_gib, show_seconds
 
 FIT, SPEED = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
@@ -164,3 +165,15 @@ def test_a_model_that_keeps_nothing_has_no_tokens_of_cache(engine: str) -> None:
     assert "Tokens that the cache can hold" not in fit
     assert ("Most sequences of this length" in fit) == (engine == "transformers")
     assert "Time of the pass" in speed and "Time per output token" not in speed
+
+
+@pytest.mark.parametrize(("context", "state"), [("2048", "yes"), ("16384", "tight"), ("32768", "no")])
+def test_what_likely_fits_is_tight(context: str, state: str) -> None:
+    """70B in four bits on two cards of 24 GB: sure with short texts, likely with 16,384 tokens, as the planner says."""
+    typed = {"model": "llama-3.3-70b", "weights": "q4_k_m", "accelerator": "rtx-3090", "accelerators": "2"}
+    report = FIT.report({**typed, "context_tokens": context})
+    scenario = {**typed, "accelerators": 2, "context_tokens": int(context), "engine": "llama.cpp"}
+    memory: Any = estimate(scenario)["memory"]
+    assert f'data-fits="{state}"' in FIT.render(report)
+    assert (memory["chance"] >= SURE, memory["fits"]) == (state == "yes", state != "no")
+    assert ("of such runs need more" in FIT.status(report)) == (state == "tight")

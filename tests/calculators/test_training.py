@@ -46,7 +46,7 @@ def test_where_it_does_not_fit_repairs_are_shown() -> None:
     cards = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": "2", "sharding": "zero-3"}
     found = ask("fine-tune", **cards)
     html = found["html"]
-    assert " Offload the parameters: it fits, with " in found["status"]
+    assert " Offload the parameters, and " in found["status"]
     assert "Each of these alone makes it fit, cheapest first" in html
     assert "Offload the parameters" in html and "of host memory" in html
     assert "Largest micro-batch" not in html

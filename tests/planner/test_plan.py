@@ -17,11 +17,12 @@ from calc.planner.candidates import candidates
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share
-from calc.planner.options import SURE, Option, short, slow, tight, too_heavy
+from calc.planner.options import Option, short, slow, tight, too_heavy
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
 from calc.planner.search import Search
 from calc.planner.wanted import chosen_models
+from calc.planning.chance import SURE
 from calc.question import read_placement
 from calc.scenario.model import known_architecture
 

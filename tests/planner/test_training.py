@@ -12,12 +12,12 @@ from calc.memory.training.phases import stays_bytes
 from calc.memory.training.reserve import totals
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
-from calc.planner.options import SURE, Miss, room_of, tokens_a_second
+from calc.planner.options import Miss, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
 from calc.planner.training import LEANER, MICRO_BATCHES, WAITING, TrainingSearch
 from calc.planner.training_ways import CHECKPOINTING, training_candidates, trains, ways
-from calc.planning.bounds import chance_of_fitting
+from calc.planning.chance import SURE, chance_of_fitting, room_of
 from calc.planning.training_fit import fullest
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training

@@ -11,7 +11,8 @@ from calc import estimate
 from calc.catalog import catalog
 from calc.catalog.records import StoredWeights
 from calc.derivation import Warn
-from calc.planning.bounds import Least, chance_of_fitting, least
+from calc.planning.bounds import Least, least
+from calc.planning.chance import chance_of_fitting
 from calc.planning.measured import SPEED, range_factor
 from calc.planning.serving_question import prefill_tokens
 from calc.planning.serving_report import margin, pool_range

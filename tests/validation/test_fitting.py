@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from calc.validation.fitting import Item, above_of, chosen, felt, fit, without
+from calc.validation.fitting import Item, above_of, chosen, felt, fit, without_each
 
 
 def item(source: str, place: int, work: float, measured: float, name: str = "share") -> Item:
@@ -36,7 +36,7 @@ def test_known_coefficients_come_back() -> None:
 def test_a_source_left_out_says_nothing() -> None:
     """Two sources agree and the third does not: without it the two are predicted exactly, and it as they say."""
     items = [*rows("a", 0.7, 0.005), *rows("b", 0.7, 0.005), *rows("c", 0.35, 0.005)]
-    left = without(fit(items, START, START), "c")
+    left = without_each(fit(items, START, START), ["c"])["c"]
     assert left["share"] == pytest.approx(0.7, rel=0.02)
     slow = items[-1]
     assert slow.error(left) == pytest.approx(math.log(2), abs=0.03)
@@ -48,7 +48,7 @@ def test_a_kernel_without_rows_is_as_the_plain_one() -> None:
     items = [*rows("a", 0.7, 0.005), *rows("b", 0.7, 0.005), *rows("c", 0.4, 0.005, "share_awq")]
     fitted = fit(items, start, start)
     assert fitted.values["share_awq"] == pytest.approx(0.4, rel=0.03)
-    assert without(fitted, "c")["share_awq"] == pytest.approx(0.7, rel=0.05)
+    assert without_each(fitted, ["c"])["c"]["share_awq"] == pytest.approx(0.7, rel=0.05)
 
 
 def test_a_run_that_ends_is_tried_by_what_stands_in_its_place() -> None:
@@ -83,3 +83,10 @@ def test_an_error_that_is_far_off_pulls_hardly() -> None:
     near, far = (felt(math.log(more)) - felt(math.log(less)) for more, less in ((1.2, 1.1), (12, 11)))
     assert 0 < far < near / 10
     assert 0.9 * math.log(1.2 / 1.1) < near < 1.1 * math.log(1.2 / 1.1)
+
+
+def test_sources_left_out_one_after_the_other_are_as_left_out_alone() -> None:
+    """What was seen while one source was out does not change what is estimated without another."""
+    items = [*rows("a", 0.7, 0.005), *rows("b", 0.6, 0.004), *rows("c", 0.35, 0.006)]
+    fitted = fit(items, START, START)
+    assert without_each(fitted, ["a", "b", "c"])["c"] == without_each(fitted, ["c"])["c"]

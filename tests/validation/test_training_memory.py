@@ -3,8 +3,7 @@
 import pytest
 
 from calc.catalog import catalog
-from calc.planner.options import SURE
-from calc.planning.bounds import chance_of_fitting
+from calc.planning.chance import SURE, chance_of_fitting
 from calc.validation.recorded import scored
 from calc.validation.scores import Score, by, line, overall, reason_of, reasons
 from calc.validation.training_left_out import fitted, prepared, ranges, sources

@@ -1,0 +1,43 @@
+"""How likely it is that something fits: where what is computed stands in the range of what such runs need."""
+
+from collections.abc import Mapping
+from math import erf, log, sqrt
+from typing import Any
+
+END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
+LIKELY = 0.5  # from here on it fits as computed
+SURE = 0.95  # from here on it surely fits; below it is tight
+
+
+def chance_of_fitting(*, room_bytes: float, spare_bytes: float, upper_bytes: float) -> float:
+    """Return how likely it is that what is needed fits, if logarithms of errors are normal above what is computed.
+
+    Errors of memory are ratios, and more is missed upwards than downwards, so the upper side has its own width:
+    `upper_bytes` is by how much the upper end of the range of 80 % is above the value, with a tenth beyond it.
+
+    >>> round(chance_of_fitting(room_bytes=80e9, spare_bytes=2e9, upper_bytes=2e9), 3)
+    0.9
+    """
+    needed = room_bytes - spare_bytes
+    if upper_bytes <= 0 or needed <= 0:
+        return 1.0 if spare_bytes >= 0 else 0.0
+    return (1 + erf(END * log(room_bytes / needed) / log(1 + upper_bytes / needed) / sqrt(2))) / 2
+
+
+def room_of(memory: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the bytes that are left, and by how much the range of what is needed goes beyond it.
+
+    Where an engine sets a cache aside, it is that cache which has to hold the sequences.
+    """
+    parts = {part["id"]: part["bytes"] for part in memory["parts"]}
+    if memory["fits"] and "kv_pool_free" in parts:
+        return parts["kv_pool_free"], memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
+    return memory["headroom_bytes"], memory["device_bytes_range"][1] - memory["device_bytes"]
+
+
+def chance_in(memory: Mapping[str, Any]) -> float:
+    """Return how likely it is that what a report has in memory fits: not at all, if others than the device lack it."""
+    spare, upper = room_of(memory)
+    if memory["fits"] is not True and spare >= 0:
+        return 0.0
+    return chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
