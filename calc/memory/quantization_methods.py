@@ -25,7 +25,7 @@ MODELOPT = {
     "W4A8_MXFP4_FP8": "mxfp4-linear",
     "NVFP4": "nvfp4",
     "NVFP4_AWQ": "nvfp4",
-    "W4A16_NVFP4": "nvfp4",
+    "W4A16_NVFP4": "nvfp4-a16",
     "W4A8_NVFP4_FP8": "nvfp4",
     "W4A16_AWQ": "int4-group",
     "W4A8_AWQ": "int4-group",

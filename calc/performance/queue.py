@@ -260,12 +260,14 @@ class Queue:
         self.sent += 1
 
     def write(self) -> None:
-        """Take the steps of decoding until something happens."""
-        count, server = len(self.writing), self.server
-        room = server.room_tokens - self.held
-        if room < count and count > 1:
-            self.make_room(count)
-            return
+        """Take the steps of decoding until something happens.
+
+        Who loses its cache waits: the next step of the others takes of its room.
+        """
+        server = self.server
+        if self.held + len(self.writing) > server.room_tokens:
+            self.make_room(len(self.writing))
+        count, room = len(self.writing), server.room_tokens - self.held
         steps = self.writing[0][0] - self.steps
         if steps * count > room and count > 1:
             steps = room // count

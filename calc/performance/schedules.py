@@ -74,18 +74,14 @@ class Schedule(NamedTuple):
         """Return how an engine's products in a kernel compare with the law's."""
         known = self.found.get(kernel)
         if known is None:
-            kinds: tuple[str, ...] = ("",)
-            if kernel not in PLAIN_KERNELS:
-                kinds = (
-                    (self.weights.id, kernel, QUANTIZED, "")
-                    if kernel == kernel_of(self.weights)
-                    else (kernel, QUANTIZED, "")
-                )
+            own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
+            plain = kernel in PLAIN_KERNELS
+            kinds = (*own, "") if plain else (*own, kernel, QUANTIZED, "")
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),
                 self.of("matrix_factor", kinds),
                 self.of("product_launches", kinds),
-                self.of("unpack_rows", kinds) if self.unpacks and kinds != ("",) else 0.0,
+                self.of("unpack_rows", kinds) if self.unpacks and not plain else 0.0,
             )
         return known
 

@@ -61,19 +61,24 @@ EAGER = {
 # prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
 # imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
-# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time.
+# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did between
+# steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
-# Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate.
+# Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
+# attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
+# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
-    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0},
+    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0}
+    | {"attention_factor@RDNA 4@2024": 4.0, "matrix_factor_bf16@AMD vulkan": 3.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
+    | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 2.5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
     | {"request_s": 0.06, "expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},

@@ -39,6 +39,7 @@ Scenario = Mapping[str, Any]
 # these if they were taken for runs of the framework that most people take.
 UNNAMED, UNKNOWN, ASSUMED = (f"training-memory-{said}" for said in ("unnamed", "unknown", "assumed"))
 OPEN = (UNNAMED, UNKNOWN, ASSUMED)
+FIRST_SIGHT = "first_sight.csv"
 STIFF = 0.3  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
@@ -203,13 +204,20 @@ def kept(kind: str) -> Kept:
     found = json.loads(path_of(kind).read_text(encoding="utf-8"))
     if found["rows"] != digest_of(kind):
         raise ValueError(f"{path_of(kind).name} is of other rows: run python -m calc.validation.left_out {kind}")
-    residuals = []
+    residuals, first = [], at_first_sight(kind)
     for name, source, group, inside, outside, *covered in found["residuals"]:
         engine, phase, bucket, known = found["groups"][group]
-        residuals.append(
-            Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known, *covered)
-        )
+        residual = Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known, *covered)
+        residuals.append(residual._replace(first=first.get(name)))
     return Kept(found["made"], residuals)
+
+
+def at_first_sight(kind: str) -> dict[str, float]:
+    """Return the errors of rows that were written down before they were predicted, as they were before any mending.
+
+    Those of inference are what commit 9b267f1f predicts, those of training what c27276ee does.
+    """
+    return {row["id"]: float(row["error"]) for row in read_rows(FIRST_SIGHT) if row["kind"] == kind}
 
 
 class SourceErrors(NamedTuple):

@@ -16,6 +16,7 @@ class Residual(NamedTuple):
     outside: float | None  # from the rows of all other sources; None where there are none
     known: bool  # whether another source has rows in the bucket
     covered: bool | None = None  # whether it lies in a range made without its source; None: of a factor either way
+    first: float | None = None  # as it was predicted before anybody had looked at it; None where that is not known
 
 
 def known_rows(found: Iterable[tuple[str, str]]) -> dict[str, bool]:

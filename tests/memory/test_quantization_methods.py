@@ -57,6 +57,7 @@ ALONE: list[tuple[dict[str, object], str]] = [
             ("MXFP8", "mxfp8"),
             ("W4A8_MXFP4_FP8", "mxfp4-linear"),
             ("NVFP4_AWQ", "nvfp4"),
+            ("W4A16_NVFP4", "nvfp4-a16"),
             ("INT4_AWQ", "int4-group"),
             ("W8A8_SQ_PER_CHANNEL", "int8"),
         )

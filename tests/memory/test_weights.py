@@ -49,6 +49,7 @@ BITS = {
     "mxfp4-linear": 4 + 8 / 32,
     "mxfp8": 8 + 8 / 32,
     "nvfp4": 4 + 8 / 16,
+    "nvfp4-a16": 4 + 8 / 16,
     "bitnet": 2,
     "mlx-1bit": 1 + 32 / 128,
     "mlx-2bit": 2 + 32 / 64,

@@ -151,28 +151,28 @@ def test_room_for_one_prompt() -> None:
 
 
 def test_the_last_that_came_loses_its_cache() -> None:
-    """Two of 50 and 60 tokens in 160: after 29 steps they hold it all; the second is read again twice.
+    """Two of 50 and 60 tokens in 160: after 29 steps they hold it all; the second waits, and is read again once.
 
-    0.5 + 0.5 s of prompts, 29 steps; 80 tokens read again in 0.8 s; no room for a step of both, so 30 steps of the
-    first alone; 81 tokens read again, and the 28 steps that are left.
+    0.5 + 0.5 s of prompts, 29 steps; the first takes of the room that the second leaves, and 30 steps alone; 80 tokens
+    read again in 0.8 s, and the 29 steps that are left.
     """
     served, found, asked = run((0.0, 50, 60), (0.0, 50, 60), room_tokens=160)
-    assert asked == [(0, 100, 25.0), (1, 80, 40.0), (0, 81, 40.5)]
-    assert (served[0].first_s, served[0].last_s) == pytest.approx((1.0, 60.8))
-    assert (served[1].first_s, served[1].last_s) == pytest.approx((1.0, 60.8 + 0.81 + 28))
-    assert found.preempted == 2
-    assert found.writing_s == pytest.approx(2 * 29 + 0.8 + 30 + 28)
+    assert asked == [(0, 100, 25.0), (0, 80, 40.0)]
+    assert (served[0].first_s, served[0].last_s) == pytest.approx((1.0, 60.0))
+    assert (served[1].first_s, served[1].last_s) == pytest.approx((1.0, 60.8 + 29))
+    assert found.preempted == 1
+    assert found.writing_s == pytest.approx(2 * 29 + 30 + 29)
 
 
 def test_who_loses_its_cache_takes_its_context_along() -> None:
     """The same with a hundredth of a second for each token of the mean context.
 
-    29 steps from 51 tokens each, 30 of the first alone from 80, 28 of the second from 82.
+    29 steps from 51 tokens each, 30 of the first alone from 80, 29 of the second from 81.
     """
     served, _, _ = run((0.0, 50, 60), (0.0, 50, 60), room_tokens=160, times=Times(slope=0.01))
-    first = 1.0 + 29 * (1 + 0.01 * 65) + 0.8 + 30 * (1 + 0.01 * 94.5)
+    first = 1.0 + 29 * (1 + 0.01 * 65) + 30 * (1 + 0.01 * 94.5)
     assert served[0].last_s == pytest.approx(first)
-    assert served[1].last_s == pytest.approx(first + 0.81 + 28 * (1 + 0.01 * 95.5))
+    assert served[1].last_s == pytest.approx(first + 0.8 + 29 * (1 + 0.01 * 95))
 
 
 def test_what_is_promised_is_what_is_not_written() -> None:

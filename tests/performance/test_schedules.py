@@ -169,3 +169,27 @@ def test_eager_attention_is_several_kernels() -> None:
         for way in ("eager", "flash")
     }
     assert ways == {"eager": 7.0, "flash": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("weights", "device", "backend", "longer"),
+    [
+        ("bf16", "ryzen-ai-max-395-128gb", "vulkan", True),
+        ("fp16", "ryzen-ai-max-395-128gb", "vulkan", False),
+        ("bf16", "ryzen-ai-max-395-128gb", "", False),
+        ("bf16", "rtx-4090", "vulkan", False),
+    ],
+)
+def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, backend: str, longer: bool) -> None:
+    """Of plain weights under Vulkan on AMD's: BF16 alone is multiplied by threads, FP16 by matrix units."""
+    facts = catalog()
+    found = schedule_of(
+        facts.engine("llama.cpp").of_version().values,
+        era="2026",
+        weights=facts.number_format(weights),
+        accelerator=facts.accelerator(device),
+        market="",
+        attention="flash",
+        backend=backend,
+    )
+    assert (found.product("bf16").working > 2) == longer

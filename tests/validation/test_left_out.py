@@ -35,11 +35,21 @@ def test_sources_left_out_are_predicted_as_well_as_they_were(kind: str) -> None:
 def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
     """Of rows 75 to 85 %, and of sources with each counting once at least 70 %.
 
-    Rows of training are up to 87 %: nine of ten of the sources that have most, as small ones set the width.
+    Rows of training are up to 87 %: nine of ten of the sources that have most, as small ones set the width. Ranges of
+    inference are made for what nobody has looked at, and hold nine of ten of the others.
     """
     found = ranges.left_out(kind).covered
-    assert 0.75 <= found.rows <= (0.87 if kind.startswith("training") else 0.85)
+    most = {"inference-speed": 0.93}.get(kind, 0.87 if kind.startswith("training") else 0.85)
+    assert 0.75 <= found.rows <= most
     assert found.sources >= 0.7
+
+
+@pytest.mark.parametrize("kind", ranges.RANGED)
+def test_ranges_hold_what_was_predicted_at_first_sight(kind: str) -> None:
+    """Seven of ten rows that were written down before they were predicted, and of sources; four of five are meant."""
+    found = ranges.left_out(kind).first
+    assert found is not None
+    assert 0.7 <= found.rows <= 0.9 and 0.7 <= found.sources <= 0.9
 
 
 def test_ranges_hold_less_where_nothing_is_said_of_the_framework() -> None:
@@ -91,6 +101,16 @@ def test_what_no_other_source_measured_has_the_wider_factor() -> None:
     found = ranges.factors(rows)["", "decode"]
     assert (found.measured, found.not_measured) == (1.11, 2.02)
     assert ranges.factor_for(ranges.factors(rows), residual("d", 0.0, known=False)) == 2.02
+
+
+def test_ranges_are_as_wide_as_errors_at_first_sight() -> None:
+    """Three sources off by 0.1 that were off by 0.2 at first sight: twice as far, drawn half-way to once."""
+    rows = [residual(name, 0.1)._replace(first=-0.2) for name in "abc"]
+    assert ranges.factors(rows)["", "decode"].measured == math.ceil(100 * math.exp(0.15)) / 100
+    better = [row._replace(first=0.05) for row in rows]
+    assert ranges.factors(better) == ranges.factors([residual(name, 0.1) for name in "abc"])
+    unknown = [residual("d", 0.3, known=False)._replace(first=0.9), *(residual(name, 0.1) for name in "abc")]
+    assert ranges.factors(unknown)["", "decode"].not_measured == math.ceil(100 * math.exp(0.3 * 1.5)) / 100
 
 
 def test_errors_of_sources_by_hand() -> None:
