@@ -127,10 +127,7 @@ def numbers(value: Report, name: str = "") -> Iterator[tuple[str, float]]:
 
 
 def check(scenario: Scenario) -> bool:
-    """Check that a scenario is refused by field or answered soundly; return whether it is answered.
-
-    Utilization counts all pairs of positions, half of which causal kernels leave out: it is checked elsewhere.
-    """
+    """Check that a scenario is refused by field or answered soundly; return whether it is answered."""
     try:
         report: Report = estimate(json.loads(json.dumps(scenario)))
     except ScenarioError as error:
@@ -150,6 +147,8 @@ def check(scenario: Scenario) -> bool:
         assert not memory["fits"] or memory["headroom_bytes"] >= 0
         assert memory["fits"] == (memory["chance"] >= LIKELY)
     assert report["runs"] is not False or not (report["speed"] or report["cost"])
+    used = (report["speed"] or {}).get("model_flops_utilization")
+    assert used is None or used["high"] <= 1
     again: Report = estimate(filled, repairs=False)
     for name in report.keys() - {"defaults", "warnings", "repairs"}:  # a change is of what was asked, not of defaults
         assert again[name] == report[name], name

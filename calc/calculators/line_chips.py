@@ -19,6 +19,7 @@ LABELS = {
     "models": "Models",
     "accelerator": "GPU",
     "accelerators": "How many",
+    "vendor": "Maker",
     "weights": "Format",
     "kv_cache": "Cache",
     "context_tokens": "Context",

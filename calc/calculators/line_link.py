@@ -91,8 +91,8 @@ def listed_values(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def can_list(calculator: Calculator, devices: object) -> bool:
-    """Return whether a form asks for these devices: one kind, or two of which nothing is said but number and slot."""
-    if isinstance(devices, str):
+    """Return whether a form asks for these devices: none, one kind, or two with no more said than number and slot."""
+    if devices is None or isinstance(devices, str):
         return True
     asked = any(field.name == "other_accelerator" for field in calculator.inputs)
     return asked and isinstance(devices, list) and len(devices) == 2 and all(item.keys() <= LISTED for item in devices)

@@ -14,6 +14,7 @@ from calc.calculators.options import (
     devices,
     each_answer,
     fleet,
+    found_first,
     model_name,
     model_of,
     money,
@@ -103,7 +104,8 @@ def models(found: Any) -> tuple[str, str]:
     columns = (FORMAT, EACH, LEFT)
     caption = "What runs, the largest first: models of the last two years"
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
-    return verdict_html(True, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
+    right, headline, fast = found_first(first, headline, fast)
+    return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
 
 
 def hardware(question: Any, found: Any) -> tuple[str, str]:
@@ -112,13 +114,13 @@ def hardware(question: Any, found: Any) -> tuple[str, str]:
     prices = PURCHASE if question.get("limits", {}).get("buy") else RENT
     spent = ", ".join(f"{money(listed[0], name)} {words}" for name, _, words in prices)
     headline = f"The cheapest that serves is {fleet(listed[0])}: {spent}."
-    rest = f"{needs(question, found)} {tight(listed[0])}".strip()
+    right, headline, rest = found_first(listed[0], headline, needs(question, found))
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
     )
     columns = (*(money_column(heading, name) for name, heading, _ in prices), EACH, FORMAT, LEFT)
     shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
-    return verdict_html(True, headline, rest) + shown, f"{headline} {rest}"
+    return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 
 def needs(question: Any, found: Any) -> str:
@@ -142,9 +144,3 @@ def needs(question: Any, found: Any) -> str:
 def said_format(weights: str) -> str:
     """Return a number format as it stands in a sentence."""
     return "as published" if weights == "published" else f"in {format_words(weights)}"
-
-
-def tight(option: Any) -> str:
-    """Return that an option is likely to fit, and not certain; empty where it is."""
-    why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
-    return f"It is {why}." if "tight" in option["why"] else ""

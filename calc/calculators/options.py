@@ -7,10 +7,12 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import format_words
+from calc.calculators.rendering import METHODS, Verdict, format_words
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
+from calc.planning.chance import SURE
+from calc.planning.cost import USED
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
@@ -27,7 +29,10 @@ def model_name(scenario: Any) -> str:
 
 
 def devices(scenario: Any, replicas: int = 1) -> str:
-    """Return how many of which device a scenario has, and how many times."""
+    """Return how many of which device a scenario has, and how many times; its processor where that works alone."""
+    if "accelerator" not in scenario:
+        processor = scenario["host"].get("processor")
+        return str(catalog().entries("processors")[processor]["name"]) if processor else "a processor alone"
     count, name = scenario.get("accelerators", 1), catalog().accelerator(scenario["accelerator"]).name
     if replicas == 1:
         return f"{show_count(count)} × {name}"
@@ -36,7 +41,9 @@ def devices(scenario: Any, replicas: int = 1) -> str:
 
 
 def format_of(scenario: Any) -> str:
-    """Return a scenario's number format of the weights in words."""
+    """Return a scenario's number format of the weights in words, of training its method."""
+    if "method" in scenario:
+        return METHODS[scenario["method"]]
     return format_words(scenario.get("weights", PUBLISHED))
 
 
@@ -97,8 +104,24 @@ def ordered(value: float | None, words: str) -> str:
 
 def left(option: Any) -> str:
     """Return what is left on the fullest device, and whether that is sure."""
-    tight = f" {element('small', 'tight')}" if "tight" in option["why"] else ""
-    return ordered(option["margin_bytes"], size_gib(option["margin_bytes"]) + tight)
+    doubt = "" if is_sure(option) else f" {element('small', 'tight')}"
+    return ordered(option["margin_bytes"], size_gib(option["margin_bytes"]) + doubt)
+
+
+def is_sure(option: Any) -> bool:
+    """Return whether an option surely fits; else it is tight."""
+    return bool(option["chance"] >= SURE)
+
+
+def tight(option: Any) -> str:
+    """Return in a sentence how tight an option is and what makes it sure; empty where it is."""
+    why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
+    return "" if is_sure(option) else f"It is {why}."
+
+
+def found_first(option: Any, headline: str, rest: str) -> Verdict:
+    """Return the verdict on what was found, with the first option's doubt."""
+    return True if is_sure(option) else "tight", headline, f"{rest} {tight(option)}".strip()
 
 
 def drawn(option: Any) -> str:
@@ -108,8 +131,14 @@ def drawn(option: Any) -> str:
 
 
 def money_column(heading: str, name: str) -> Column:
-    """Return the column of an amount of the options' costs."""
-    return heading, lambda option: ordered(amount(option["cost"], name), text(money(option, name)))
+    """Return the column of an amount of the options' costs; of a purchase, whether it is second hand."""
+
+    def cell(option: Any) -> str:
+        price = option["cost"]["prices"][name] if name == "purchase" else None
+        hand = f" {element('small', 'second hand')}" if price and price["kind"] == USED else ""
+        return ordered(amount(option["cost"], name), text(money(option, name)) + hand)
+
+    return heading, cell
 
 
 FORMAT: Column = ("Format", weights)
@@ -127,7 +156,7 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
     values = form_values(calculator, scenario)
     if not isinstance(scenario["model"], str) or ("concurrency" in scenario and "concurrency" not in values):
         return None
-    if not can_list(calculator, scenario["accelerator"]) or scenario.get("parallelism", {}).get("expert", 1) > 1:
+    if not can_list(calculator, scenario.get("accelerator")) or scenario.get("parallelism", {}).get("expert", 1) > 1:
         return None
     if load and "concurrency" in values:  # texts that are only read are asked as passes
         del values["concurrency"]

@@ -9,6 +9,7 @@ from calc.calculators.options import (
     NOT_KNOWN,
     amount,
     fleet,
+    found_first,
     model_name,
     money,
     money_column,
@@ -29,7 +30,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import spoken
+from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.units import show_seconds
 
@@ -88,21 +89,26 @@ def lasts(option: Report) -> str:
     return NOT_KNOWN if seconds is None else show_seconds(seconds)
 
 
+def trains_at(option: Report) -> float | None:
+    """Return the tokens a second that all devices of an option train on, at its typical speed."""
+    each = amount(option["speed"] or {}, "tokens_per_s_per_device")
+    return each * option["scenario"].get("accelerators", 1) if each else None
+
+
 def run_seconds(option: Report) -> float | None:
     """Return the typical seconds of an option's run: its tokens over those of all devices a second."""
-    each = amount(option["speed"] or {}, "tokens_per_s_per_device")
-    devices_of = option["scenario"].get("accelerators", 1)
-    return option["scenario"]["training_tokens"] / (each * devices_of) if each else None
+    rate = trains_at(option)
+    return option["scenario"]["training_tokens"] / rate if rate else None
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return the best way to train, its time and rent."""
     listed, name = options_of(report), model_name(report["question"])
     if not listed:
         return False, f"Nothing trains {name} so.", "What is in the way stands below."
     first = listed[0]
     rest = f"{method(first)}: {lasts(first)}, {money(first, 'rent_per_run')} of rent."
-    return True, f"{name}: {fleet(first)}.", rest
+    return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
 def listed_ways(report: Report, root: str = ROOT) -> str:

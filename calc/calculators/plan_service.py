@@ -11,6 +11,7 @@ from calc.calculators.options import (
     POWER,
     each_answer,
     fleet,
+    found_first,
     model_name,
     money,
     money_column,
@@ -32,7 +33,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import facts_html, spoken
+from calc.calculators.rendering import Verdict, facts_html, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.scenario.fields import USUAL
 from calc.units import show_count, show_number
@@ -126,7 +127,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     return {"want": "hardware", "need": need, "limits": limits, **read}
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return the best fleet and its rent."""
     listed, name = options_of(report), model_name(report["question"])
     if not listed:
@@ -134,7 +135,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     first = listed[0]
     rent = money(first, "rent_per_month")
     rest = f"{rent} a month; {each_answer(first)} for each reader at a busy moment."
-    return True, f"{name}: {fleet(first)}.", rest
+    return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
 def load_facts(report: Report) -> str:

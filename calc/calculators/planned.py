@@ -7,7 +7,7 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import address, amount, devices, fleet, nearest_miss
-from calc.calculators.rendering import answer_html, details
+from calc.calculators.rendering import Verdict, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog import catalog
 from calc.catalog.choices import VENDORS
@@ -170,7 +170,7 @@ def said_of(reason: str, entry: dict[str, Any]) -> str:
     return f"{REASONS[reason]}: {show_count(entry['count'])}{nearest}"
 
 
-def plan_html(verdict: tuple[bool | None, str, str], report: Report, listed: str, assumptions: Sequence[str]) -> str:
+def plan_html(verdict: Verdict, report: Report, listed: str, assumptions: Sequence[str]) -> str:
     """Return a plan's whole answer; its working is that of the first option."""
     tried = report["plan"]["searched"]["candidates"]
     counted = element("p", text(f"{show_count(tried)} ways were looked at."), class_="calc-help")

@@ -174,7 +174,7 @@ def speed_assumptions() -> list[str]:
     return [
         "Low and high: four of five measured runs lie between them.",
         "Steps follow each other without pauses: no checkpoints, no evaluation, no failures.",
-        "Utilization counts attention over all pairs of positions, as is usual; the time counts what is computed.",
+        "Utilization counts the pairs of positions that attention's mask leaves, as Megatron-LM does; PaLM counts all.",
         "The devices draw what their boards may draw at most; rent and electricity are two ways to pay, for the GPUs "
         "alone.",
     ]

@@ -11,6 +11,7 @@ from calc.calculators.options import (
     POWER,
     each_answer,
     fleet,
+    found_first,
     model_name,
     money,
     money_column,
@@ -34,7 +35,7 @@ from calc.calculators.planned import (
     shown_count,
     taken_out,
 )
-from calc.calculators.rendering import spoken
+from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.scenario.fields import USUAL
@@ -100,7 +101,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     return {"want": "hardware", "need": need, "limits": limits, **read}
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return the best devices, or that there are none."""
     listed, name = options_of(report), model_name(report["question"])
     if not listed:
@@ -110,7 +111,7 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     bought = field == "purchase"
     cost = f"{money(first, field)} {spent.lower()}" if bought else f"{money(first, 'rent_per_hour')} an hour"
     rest = f"{words}, {each_answer(first)} for each reader, {cost}."
-    return True, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:]
+    return found_first(first, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:])
 
 
 def render(report: Report) -> str:

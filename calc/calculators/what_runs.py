@@ -12,6 +12,7 @@ from calc.calculators.options import (
     NOT_KNOWN,
     devices,
     each_answer,
+    found_first,
     model_name,
     model_of,
     option_table,
@@ -19,7 +20,7 @@ from calc.calculators.options import (
     weights,
 )
 from calc.calculators.planned import options_of, plan_html, planned, planning, shown_count, taken_out
-from calc.calculators.rendering import format_words, spoken
+from calc.calculators.rendering import Verdict, format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.scenario.fields import USUAL
@@ -115,7 +116,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     return {"want": "models", "have": have, "need": need, **wanted, **read}
 
 
-def headline(report: Report) -> tuple[bool | None, str, str]:
+def headline(report: Report) -> Verdict:
     """Return what runs best, or that nothing does."""
     have, listed = report["question"]["have"], options_of(report)
     place = devices(have)
@@ -126,10 +127,11 @@ def headline(report: Report) -> tuple[bool | None, str, str]:
     first = listed[0]
     name, bits = model_of(first), format_words(first["scenario"].get("weights", "published"))
     if "model" in report["question"]:
-        return True, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader."
+        return found_first(first, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader.")
     rank = report["question"]["rank_by"]
     count = "One model runs" if len(listed) == 1 else f"{len(listed)} models run"
-    return True, f"{count} on {place}, {FIRST[rank]} first.", f"The first is {name} in {bits}, {each_answer(first)}."
+    rest = f"The first is {name} in {bits}, {each_answer(first)}."
+    return found_first(first, f"{count} on {place}, {FIRST[rank]} first.", rest)
 
 
 def size(option: Report) -> str:

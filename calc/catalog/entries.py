@@ -9,7 +9,7 @@ Entry = dict[str, object]
 Tables = dict[str, dict[str, Entry]]
 DATA = Path(__file__).parent / "data"
 BETWEEN_WORDS = re.compile(r"[^a-z0-9.+/]+")
-DROPPED_WORDS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|google|gpu|tm|with)\b")
+DROPPED_WORDS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|google|gpus?|tm|with)\b")
 
 
 @lru_cache(maxsize=8192)  # names of the catalogue are folded again for each name that is looked up

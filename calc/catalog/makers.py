@@ -171,6 +171,7 @@ FAMILY_DEFAULTS: Entry = {
     "operations_per_byte": 0.0,
     "vector_per_byte": 0.0,
     "least_rows": 1.0,
+    "powered": "",
     "lanes": 128.0,
 }
 

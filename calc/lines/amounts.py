@@ -6,6 +6,7 @@ from collections.abc import Callable
 from calc.lines.parts import LARGE, OF_PEOPLE
 from calc.units import read_count
 
+Rule = tuple[str, str, Callable[[re.Match[str]], object]]  # a field, a pattern, and what reads its match
 MOST_BITS = 32  # of a weight
 
 
@@ -29,7 +30,7 @@ def counted(match: re.Match[str], *, binary: bool) -> object:
 def amount(match: re.Match[str]) -> object:
     """Return a number, maybe of thousands."""
     number, *rest = [group for group in match.groups() if group]
-    return float(number.replace(",", "")) * (1000 if rest and rest[0] == "k" else 1)
+    return float(number.replace(",", "")) * (1000 if rest and rest[0] in ("k", "grand") else 1)
 
 
 def each_second(match: re.Match[str]) -> object:

@@ -3,7 +3,7 @@
 import re
 
 from calc.lines.reader import Reader
-from calc.lines.wording import CHEAPEST, FOR_HARDWARE, FOR_MODELS, LAST, SOMETHING, TUNED
+from calc.lines.wording import CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
 
 TRAINED = ("training", "duration", "deadline", "longest")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
@@ -20,7 +20,7 @@ def trains(reader: Reader) -> bool:
     framework = reader.value("framework") not in (None, "transformers")
     return (
         framework
-        or bool(TUNED.search(reader.line.small))
+        or any(reader.line.found(TUNED))
         or not fields.isdisjoint(("trains", "method", "sharding", "optimizer", "rank"))
     )
 
@@ -40,17 +40,23 @@ def asks(reader: Reader) -> str | None:
             return needing(reader, "deadline")
         if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
             return needing(reader, "longest", device=True)
-        timed = "duration" in wants or "cost" in wants or any(a.field == "training_tokens" for a in reader.amounts)
+        timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
+            a.field == "training_tokens" for a in reader.amounts
+        )
         return needing(reader, "duration", device=True) if timed else needing(reader, "training")
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):
-        return needing(reader, "limit", device=True)
+        kind = needing(reader, "limit", device=True)
+        reader.missing += ["accelerator"] if reader.alone and not reader.value("host_memory") else []
+        return kind
     if "cache" in wants and model and not device:
         return "cache"
     for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
-        if kind == "speed" and not (model and device) and "speed" not in [want.value for want in reader.wants]:
+        needed = "speed" not in [want.value for want in reader.wants]
+        if kind == "speed" and needed and (not (model and device) or asks_count(reader)):
             continue  # a need, and no question
-        left_out = (not model and asks_for(reader, FOR_MODELS)) or (not device and asks_for(reader, FOR_HARDWARE))
+        wants_device = not device and (paid(reader) or asks_for(reader, FOR_HARDWARE))
+        left_out = (not model and asks_for(reader, FOR_MODELS)) or wants_device
         if not set(words).isdisjoint(wants) and not left_out:
             return needing(reader, kind, device=True)
     return asks_by_names(reader, model, device)
@@ -58,32 +64,52 @@ def asks(reader: Reader) -> str | None:
 
 def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
     """Return the kind of question of a line whose words ask for nothing else, by what it names."""
-    paid = any(amount.field in MONEY for amount in reader.amounts)  # for what is to be bought
-    if model and paid and reader.of_memory:
+    if model and paid(reader) and reader.of_memory:
         reader.give_back_device()
         device = None
     if model and device:
-        early = any(want.value == "count" and want.start < reader.place("accelerator") for want in reader.wants)
-        many = early or LAST.search(reader.line.small)
-        if not many or reader.value("accelerators") is not None:
-            return "fits"
-        return "hardware" if any(amount.field in LOADS for amount in reader.amounts) else "devices"
-    if device and not reader.alone and asks_for(reader, FOR_MODELS):
+        loads = [amount.field for amount in reader.amounts if amount.field in LOADS]
+        if loads and asks_count(reader):
+            return "hardware"
+        if "requests_per_s" in loads and not reader.alone and reader.value("accelerators") is None:
+            return "hardware"  # how many keep up
+        return "devices" if asks_count(reader) else "fits"
+    if (reader.value("host_memory") if reader.alone else device) and asks_for(reader, FOR_MODELS):
         return "models"
-    if model and (paid or asks_for(reader, FOR_HARDWARE)) and not reader.macs():
+    loaded = any(amount.field in (*LOADS, "sequences") for amount in reader.amounts)
+    if model and (paid(reader) or loaded or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):
+        reader.read_macs()
         return "hardware"
     if not model and reader.macs() and asks_for(reader, FOR_MODELS):
         reader.missing = ["accelerator"]
         return None
-    reader.missing = ["accelerator" if model else "model"] if model or device or paid else ["model", "accelerator"]
+    named = model or device or paid(reader)
+    reader.missing = ["accelerator" if model else "model"] if named else ["model", "accelerator"]
     return None
+
+
+def asks_count(reader: Reader) -> bool:
+    """Whether a line asks how many of its device there have to be, and says no number of them itself."""
+    early = any(want.value == "count" and want.start < reader.place("accelerator") for want in reader.wants)
+    return (early or bool(LAST.search(reader.line.small))) and reader.value("accelerators") is None
+
+
+def paid(reader: Reader) -> bool:
+    """Whether a line says what may be paid for what is to be bought."""
+    return any(amount.field in MONEY for amount in reader.amounts)
+
+
+def elsewhere(reader: Reader) -> bool:
+    """Whether a line names a kind of computer that is there and not looked for: a Mac without its chip, a phone."""
+    mac = bool(reader.macs()) and not OF_MACS.search(reader.line.small)
+    return mac or bool(ELSEWHERE.search(reader.line.small))
 
 
 def asks_for(reader: Reader, words: re.Pattern[str]) -> bool:
     """Whether a line asks for what it leaves out: by its words, or because nothing else is in it."""
     if SOMETHING.search(reader.line.small):  # which the line does not name
         return False
-    return bool(words.search(reader.line.small)) or not reader.line.unread()
+    return bool(words.search(reader.line.meant)) or not reader.line.unread()
 
 
 def needing(reader: Reader, kind: str, *, device: bool = False) -> str:

@@ -10,10 +10,24 @@ from calc.lines.reading import read_single
 
 MOST = 4  # lines that stand side by side
 MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
-BETWEEN = re.compile(r"\b(?:vs?\b\.?|versus\b|or\b|compared (?:to|with)\b|better than\b)")
+Span = tuple[int, int]
+BETWEEN = (
+    re.compile(
+        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|instead of\b|rather than\b"
+        r"|over(?= (?:an? |the |my )?(?:rtx |gtx |rx )?[a-z]{0,2}\d{3,4}))"
+    ),
+    re.compile(r"\b(?:better|faster|slower|cheaper|bigger)\s+(than)\b"),
+    re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
+    re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),
+    re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),
+)
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
-BEFORE = re.compile(r"(?<![\w.])[\d.]+[bkm]?\s*$")  # a number or a size, whose words stand only once: 2 vs 4 H100
-BEHIND = re.compile(r"\s*([\d.]+[bkm]?)(?![\w.])")
+SIZES = r"tiny|base|small|medium|large|pcie|sxm\d?|nvl"  # of models without a number, and forms of a card
+BEFORE = re.compile(
+    rf"(?<![\w.])(?:[\d.]+[bkm]?|{SIZES})\s*$"
+)  # a number or a size, whose words stand only once: 2 vs 4 H100
+BEHIND = re.compile(rf"\s*([\d.]+[bkm]?|{SIZES})(?![\w.])")
+SIZED = re.compile(rf"\s*(?:{SIZE.pattern}|{SIZES})(?![\w.])")
 IN_SERVING = {
     "precision": "weights",
     "base_weights": "weights",
@@ -26,10 +40,10 @@ Reading = dict[str, Any]
 
 
 class Pair(NamedTuple):
-    """The places of two things of which a line asks for either."""
+    """The lines of two things of which a line asks for either, each with blanks in the place of the other."""
 
-    first: tuple[int, int]
-    second: tuple[int, int]
+    first: str
+    second: str
 
 
 def read_line(text: object) -> Reading:
@@ -73,14 +87,12 @@ def sides(text: str) -> list[str]:
 
     Places in them are places in the line.
     """
-    words = list(BETWEEN.finditer(text.lower()))[-MOST_LOOKED_AT:]
-    commas = list(COMMA.finditer(text))[:MOST_LOOKED_AT] if words else []
-    for match in [*reversed(words), *commas]:
-        for pair in pairs(text, match):
-            first = blanked(text, pair.first[1], pair.second[1])
-            second = blanked(text, pair.first[0], pair.second[0])
-            if differ(first, second):
-                return sorted({*sides(first), *sides(second)}, reverse=True)  # blanks come last
+    words = sorted(match.span(1) for pattern in BETWEEN for match in pattern.finditer(text.lower()))[-MOST_LOOKED_AT:]
+    commas = [match.span() for match in COMMA.finditer(text)][:MOST_LOOKED_AT] if words else []
+    for word in [*reversed(words), *commas]:
+        for pair in pairs(text, word):
+            if differ(*pair):
+                return sorted({*sides(pair.first), *sides(pair.second)}, reverse=True)  # blanks come last
     return [text]
 
 
@@ -89,28 +101,61 @@ def blanked(text: str, start: int, end: int) -> str:
     return text[:start] + " " * (end - start) + text[end:]
 
 
-def pairs(text: str, match: re.Match[str]) -> Iterator[Pair]:
+def pairs(text: str, word: Span) -> Iterator[Pair]:
     """Iterate over what may stand for each other on both sides of a word: names of the same kinds, or numbers."""
-    before, behind = read_single(text[: match.start()]), read_single(text[match.end() :])
-    numbers = numbers_at(text, match)
-    if numbers and SIZE.fullmatch(text[slice(*numbers.second)].lower()):  # llama 3.1 8b vs 70b
+    start, end = word
+    before, behind = read_single(text[:start]), read_single(text[end:])
+    numbers = numbers_at(text, word)
+    if numbers and SIZED.match(text.lower(), end):  # llama 3.1 8b vs 70b
         yield numbers
     for last in range(1, len(before["chips"]) + 1):
         for first in range(1, len(behind["chips"]) + 1):
             left, right = before["chips"][-last:], behind["chips"][:first]
             counted = last < len(before["chips"]) and before["chips"][-last - 1]["field"] == COUNTED  # 2x of the 3090
+            if is_counted(behind["chips"], first):  # h100 x2
+                continue
             if not counted and kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
-                ends = max(chip["end"] for chip in right) + match.end()
-                yield Pair((left[0]["start"], match.start()), (right[0]["start"] + match.end(), ends))
+                yield either(text, word, left, right)
     if numbers:
         yield numbers
+    yield from apart(text, word, before, behind)
 
 
-def numbers_at(text: str, match: re.Match[str]) -> Pair | None:
+def is_counted(chips: list[Reading], first: int) -> bool:
+    """Return whether the number of the device that so many parts end with stands behind them."""
+    *_, last = chips[:first]
+    behind = chips[first : first + 1]
+    fields = {chip["field"] for chip in chips[:first]}
+    return last["field"] == "accelerator" and COUNTED not in fields and [chip["field"] for chip in behind] == [COUNTED]
+
+
+def either(text: str, word: Span, left: list[Reading], right: list[Reading]) -> Pair:
+    """Return the line of the parts before a word, and that of the parts behind it, whose places begin there."""
+    other = blanked(text, *word)
+    for chip in left:
+        other = blanked(other, chip["start"], chip["end"])
+    return Pair(blanked(text, word[0], max(chip["end"] for chip in right) + word[1]), other)
+
+
+def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[Pair]:
+    """Iterate over the lines of a thing right behind a word and of what it stands for, which is farther before it.
+
+    A 3090 for 70b, or a 4090.
+    """
+    for first in range(len(behind["chips"]), 0, -1):
+        right = behind["chips"][:first]
+        left = [chip for chip in before["chips"] if chip["field"] in kinds(right) | {COUNTED}]
+        if kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
+            yield either(text, word, left, right)
+
+
+def numbers_at(text: str, word: Span) -> Pair | None:
     """Return the numbers that stand directly before and behind a word, None where there are none."""
     small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
-    before, behind = BEFORE.search(small[: match.start()]), BEHIND.match(small, match.end())
-    return Pair((before.start(), match.start()), behind.span(1)) if before and behind else None
+    before, behind = BEFORE.search(small[: word[0]]), BEHIND.match(small, word[1])
+    if not before or not behind:
+        return None
+    return Pair(blanked(text, word[0], behind.end(1)), blanked(text, before.start(), behind.start(1)))
 
 
 def kinds(chips: list[Reading]) -> set[str]:

@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.market_names import FORM, SAID_BESIDE
+from calc.catalog.market_names import FORM, SAID_BESIDE, Reading
 from calc.lines.line import Line, Piece
 from calc.lines.parts import SPELT
 from calc.planning.cost import newest_purchase
@@ -17,14 +17,15 @@ MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
 MACHINE_WORDS = 4  # of a machine's name: a4x-maxgpu-4g-metal
 NUMBERS = {
-    **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4,
-    "sixteen": 16, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
+    **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4, "octa": 8,
+    "octo": 8, "sixteen": 16, "second": 2, "2nd": 2, "another": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4,
+    "einzelne": 1, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
     "quatre": 4, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
     (
         "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
-        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片",
+        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片", "昇", "腾", "路",
     )
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
@@ -113,15 +114,19 @@ class DeviceNames:
         if found := self.machine(line, pieces):
             return found
         for window in self.windows_of_devices(line, pieces):
-            read = self.catalog.reading(
-                " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
-            )
+            name = " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
+            read = self.catalog.reading(name) or self.in_laptops(name)
             if read is not None:
                 line.claim(window[0].start, window[-1].end)
                 self.leave_form(line, read.id, window)
                 count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
                 return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
         return None
+
+    def in_laptops(self, name: str) -> Reading | None:
+        """Return the laptop's chip of a name that no card has, or none with that memory: RTX 4050."""
+        read = self.catalog.reading(f"{name} laptop")
+        return read if read and self.catalog.accelerator(read.id).text("form") == "laptop" else None
 
     def leave_form(self, line: Line, device_id: str, window: list[Piece]) -> None:
         """Give back the word of a slower form of a chip where the device is not in it: RTX 2080 Max-Q."""
@@ -132,11 +137,12 @@ class DeviceNames:
     def machine(self, line: Line, pieces: list[Piece]) -> tuple[Name, Count] | None:
         """Return the devices of a machine that is named, claimed: GB200 NVL72, DGX H100; a number before counts them.
 
-        A smaller number counts machines: 2 x DGX H100 have sixteen.
+        A smaller number counts machines: 2 x DGX H100 have sixteen; so does any of a cloud's.
         """
         for window in joined(line, words(line), MACHINE_WORDS):
             start, end = window[0].start, window[-1].end
-            found = self.catalog.lookup("machines", line.small[start:end])
+            names = (f"{maker}{line.small[start:end]}" for maker in ("", "standard_", "aws "))  # often left out
+            found = next(filter(None, (self.catalog.lookup("machines", name) for name in names)), None)
             one_word = " " not in line.small[start:end]  # g2-standard-48; a number apart is another's: RTX 3090 8
             if found is None or not (window[0].text[0].isalpha() and (one_word or re.search("[a-z]", window[-1].text))):
                 continue
@@ -146,7 +152,8 @@ class DeviceNames:
             line.claim(start, end)
             said = self.count_beside(line, pieces, window)
             each = named.devices
-            count = each if said is None else said.value * (each if said.value % each else 1)
+            machines = said is not None and (named.kind == "cloud" or said.value % each)
+            count = said.value * (each if machines else 1) if said else each
             place = said or Count(start, end, value=0)
             return Name(start, end, "accelerators", id=named.accelerator), place._replace(value=count)
         return None
@@ -193,6 +200,8 @@ class DeviceNames:
         """Return whether one of the words before a place is of a device's name, of which the rest is not known."""
         before = [piece.text for piece in pieces if piece.end <= place][-FEW_WORDS:]
         named = [word for word in before if len(word) > 1 and word.isalpha() and word not in BETWEEN | COMPUTERS]
+        if re.search(r"(?<!\d)\s*max\b", " ".join(before)):  # max params, and not M7 Max
+            named = [word for word in named if word != "max"]
         return any(map(self.known, named))
 
     def in_device(self, word: str) -> bool:
@@ -220,6 +229,8 @@ class DeviceNames:
         """Return how many devices stand before or after a name, claimed: 2x, x2, four, 8 *."""
         before = [piece for piece in pieces if piece.end <= window[0].start]
         after = [piece for piece in pieces if piece.start >= window[-1].end]
+        if after and after[0].text in ("hours", "hrs"):  # 24 H100 hours
+            return None
         end, skipped = window[0].start, 0
         while before and line.free(before[-1].start, window[0].start):
             if size := size_behind(before):  # 2 x 24 GB 3090

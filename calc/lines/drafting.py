@@ -8,7 +8,12 @@ from calc.lines.names import Names
 
 DRAFT = r"draft(?:er|ing)?(?:\s+model)?\b"
 PATTERNS = (
-    re.compile(rf"\b(?:with|and|plus|using)\s+(?:an?\s+|the\s+)?(\S.{{0,38}}?)\s+(?:as\s+)?(?:an?\s+|the\s+)?{DRAFT}"),
+    re.compile(
+        rf"(?:\b(?:with|and|plus|using|w/)|\+)\s+(?:an?\s+|the\s+)?(\S.{{0,38}}?)\s+(?:as\s+)?(?:an?\s+|the\s+)?{DRAFT}"
+    ),
+    re.compile(
+        r"\bspeculat\w+(?:\s+decod\w+)?\s+(?:with|using|w/)\s+(?:an?\s+|the\s+)?([a-z]\S*(?:[\s-]+\d[\d.]*b?\b){0,2})"
+    ),
     re.compile(rf"\b{DRAFT}(?:\s+is|\s*[:=])?\s+([a-z]\S*(?:[\s-]+\d[\d.]*b?\b){{0,2}})"),
 )
 

@@ -4,7 +4,7 @@ from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.layout import DEGREES, take_layout
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Chip, Reader
-from calc.planning.support import format_of_bits
+from calc.planning.support import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
 from calc.units import read_count
@@ -34,6 +34,8 @@ def take(reader: Reader, kind: str | None) -> None:
     take_layout(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
+        if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
+            reader.chips = [chip for chip in reader.chips if chip.field != "method"]
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
             reader.line.release(amount.start, amount.end)
         elif field and reader.value(field) is None:
@@ -58,7 +60,8 @@ def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
         return kind in RUN and reader.value("speculation") is None
     if chip.field in ("gpu_layers", "experts_on_host"):
         return chip.value == 0 or (kind in RUN and reader.value("engine") in (None, HOST_ENGINE))
-    return kind in (*RUN, "models") and reader.value("engine") in (None, HOST_ENGINE)
+    kinds = (*RUN, "models", *(("limit",) if reader.alone else ()))
+    return kind in kinds and reader.value("engine") in (None, HOST_ENGINE)
 
 
 def retake(reader: Reader, chip: Chip) -> None:
@@ -126,18 +129,24 @@ def served(reader: Reader, field: str, value: object) -> tuple[str | None, objec
     if field == "rank":
         return (field if reader.value("adapters") else ""), value
     if field == "bits":
-        return "weights", weights_of(reader, value)
+        weights = weights_of(reader, value)
+        return ("weights" if weights else ""), weights
     return ("sequences" if field == "batch" else field, value) if field in INFERENCE else ("", None)
 
 
 def weights_of(reader: Reader, bits: object) -> object:
-    """Return the number format of so many bits that the engine's users take; of several engines each one's."""
+    """Return the number format of so many bits that the engine's users take; of several engines each one's.
+
+    None for fewer than any of these has, but for one that bears the name of the engine: mlx-2bit.
+    """
     assert isinstance(bits, int)
     device = reader.value("accelerator")
     named = reader.value("engine")
     if isinstance(named, str):
-        return format_of_bits(reader.facts.engine(named), bits, reader.facts)
+        own = reader.facts.lookup("number_formats", f"{named}-{bits}bit")
+        return own or format_within(reader.facts.engine(named), bits, reader.facts)
     segment = reader.facts.accelerator(str(device)).segment if device else None
     engines = [engine for engine in reader.facts.engines() if segment is None or segment in engine.usual_on]
-    found = [format_of_bits(engine, bits, reader.facts) for engine in engines if engine.usual_on]
-    return found[0] if len(set(found)) == 1 else list(dict.fromkeys(found))
+    within = (format_within(engine, bits, reader.facts) for engine in engines if engine.usual_on)
+    found = list(dict.fromkeys(name for name in within if name))
+    return found if len(found) > 1 else next(iter(found), None)

@@ -10,11 +10,13 @@ from calc.lines.parts import NUMBER
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
-    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu inference"
+    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu(?= (?:inference|latency|speed|throughput|performance)\b)"
     r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
+BARE = re.compile(r"(?<!what )(?<!which )(?<!best )(?<!need )\bcpus?\b(?!\s*(?:offload|ram|memory|and|[/+]))")
+OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b")
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
-KIND = r"(?:(?:system|main|cpu|host)\s+)?"
+KIND = r"(?:(?:sys(?:tem)?|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
@@ -48,6 +50,15 @@ def read_placed(line: Line) -> Iterator[tuple[int, int, str, object]]:
 def read_alone(line: Line) -> tuple[int, int] | None:
     """Return where a line says that there is no device beside the processor, claimed; None where it does not."""
     match = next(line.found(ALONE), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return match.span()
+
+
+def read_bare(line: Line) -> tuple[int, int] | None:
+    """Return where a line that speaks of no device says that a processor is to do the work, claimed; else None."""
+    match = None if OF_CARDS.search(line.small) else next(line.found(BARE), None)
     if match is None:
         return None
     line.claim(*match.span())

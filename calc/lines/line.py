@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from calc.errors import ScenarioError
-from calc.lines.spelling import PLAIN, plainly_spelled
+from calc.lines.spelling import PLAIN, a_letter_off, plainly_spelled
 
 LONGEST = 400  # characters of a question in one line
 BILLIONS = re.compile(r"(?<=\d)\s?(billion|milliard|million)(?:en|s)?\b")  # of parameters
@@ -15,48 +16,69 @@ GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|
 MONEY = "€£¥"  # of which no prices are known
 ATOM = re.compile(
     rf"\d+(?:\.\d+)?{BILLIONS.pattern}"
-    r"|\d{1,3}(?:,\d{3})+(?![\w,.])|[a-z0-9]+(?:[._][a-z0-9]+)*(?:\+(?![a-z0-9]))?|[^\sa-z0-9]"
+    r"|\d{1,3}(?:,\d{3})+(?![\w,.])"
+    r"|(?!mi\d)[a-z]{0,3}\d{2,4}[a-z]{0,2}(?=x\d{1,2}(?![\w.]))"  # a count close behind a name: h100x8
+    r"|[a-z0-9]+(?:[._][a-z0-9]+)*(?:\+(?![a-z0-9]))?|[^\sa-z0-9]"
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually after against all also am amd an and any anything apple approximately are around as at attempted
-be been best better big bigger biggest both budget build but buy buying by calculator can card cards case cheap cheaper
-cheapest chip choose could cpu cuda current currently decent deploy deployed deploying dgx different do does doing
-don't during each enough error errors every everything exact exactly example expect expected extremely feasible fine
-fit fits fitting for from full get gets getting gguf give given gives go goes good got gpu gpus graphics had handle
-happen hardware has have having hello help hey hf hgx hi hold home host hosted hosting how i i'd i'm if in incredibly
-inference instance instruct intel into is issue issues it it's its just kind kinds know language largest least less let
-like llm llms load local locally long machine machine's machines mainly make many max maximum may me mem memory meta
-might min mine minimum ml modded model models more most mostly much my necessary need needed needs nice normal number
-nvidia of ok old on one one's only oom or other our out overall own param parameter parameters params pc people per
-perhaps please possible pro purchase quant quantisation quantization quantized quants question quick ram rather re
-really recommend recommended reduce reducing require required requirement requirements requires resource resources
-result results rig roughly run running runs ryzen same say see serve served server serving set setup should single size
-small smallest smoothly so some someone something spare spec specs spend still streams sufficient suggest supervised
-sure system take takes tell tesla than thanks that the their them then there these they think thinking this those
-through time times to together token tokens too total try trying two under up us usable usage use used user using
-version very via vram want wanted was way we well were what what's whats when where whether which while who will with
-work working works workstation worth would write writing yes you your
+a able about actually advice after against all also am amd an and any any1 anybody anyone anything apple approximately
+are around as at attempted average avg be been best better between big bigger biggest both bought budget build but buy
+buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing compare compared comparing
+comparison considering could cpu cuda current currently decent decide deploy deployed deploying dgx difference
+different do doable does doing don't during each enough error errors estimate every everyone everything exact exactly
+example expect expected extremely feasible fine fit fits fitting folks for from full get gets getting gguf give given
+gives go goes gonna good got gpu gpus graphics guys had handle happen hardware has have having hello help here hey hf
+hgx hi hold home host hosted hosting how i i'd i'm if in inch incredibly inference instance instruct intel into is
+issue issues it it's its just kind kinds know language largest least less let like llm llms load loading local locally
+lol long looking lying machine machine's machines mainly make many max maximum may me mem memory meta might min mine
+minimum ml modded model models more most mostly much my necessary need needed needs new nice normal number nvidia of
+offline ok old on one one's only oom or other our out overall overkill own param parameter parameters params pc people
+per perhaps plan planning please pls plz possible prefer pro purchase quant quantisation quantization quantized quants
+question quick ram rather re really reason recommend recommended reduce reducing require required requirement
+requirements requires resource resources result results rig rigs roughly run running runs ryzen same say see serve
+served server serving set setup should single size small smallest smoothly so some someone something spare spec specs
+spend still streams sufficient suggest suggestion suggestions supervised sure system take takes tell tesla than thanks
+that the their them then there these they think thinking this those through thx tia time times tldr to together token
+tokens too total tried try trying two under up us usable usage use used user using version very via vram wait wanna
+want wanted was way we weights well were what what's whats when where whether which while who will with wondering work
+working works workstation worth would write writing yes you your
 """
-# The same in German, Spanish and French, and the signs of Chinese.
+# The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """
 auf aus bei betreiben brauche braucht brauchen das dem den der die ein eine einem einen einer eines funktioniert für
 geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir
 mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher
 welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
-al comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de del ejecutar el ella
+al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
+del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
 presupuesto
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
 pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
 suffit qu mémoire
+consigo da em meu minha placa posso preciso qual quanta quanto rodar rodando roda uma você
 """
 SIGNS = (
     "一上下不个么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"
-    "机来样模次款求河法测源片用电的硬私能脑至行装要请调跑载运这选部署配需最务地合适推荐训练理吧哪里起"
+    "昇腾华为英伟达路上下文最长机来样模次款求河法测源片用电的硬私能脑至行装要请调跑载运这选部署配需最务地合适推荐训练理吧哪里起"
 )
 SILENT = frozenset([*f"{WORDS} {FOREIGN_WORDS}".translate(PLAIN).split(), *SIGNS])
+LONG_WORD = 6  # letters, of which a wrong one leaves no other word
+LONG_WORDS = [word for word in WORDS.split() if len(word) >= LONG_WORD]
+
+
+@lru_cache(maxsize=4096)
+def word_meant(word: str) -> str:
+    """Return the word that says nothing of which one is a letter off, itself where there is none.
+
+    >>> word_meant("minimun"), word_meant("mistal")
+    ('minimum', 'mistal')
+    """
+    if word in SILENT or len(word) < LONG_WORD or not word.isalpha():
+        return word
+    return next((known for known in LONG_WORDS if a_letter_off(word, known)), word)
 
 
 def letter(billions: re.Match[str]) -> str:
@@ -83,6 +105,11 @@ class Line:
         self.text = text
         self.small = plainly_spelled(text)
         self.taken = [False] * len(text)
+
+    @cached_property
+    def meant(self) -> str:
+        """The line with the words that say nothing as they are spelled; places are other ones."""
+        return re.sub("[a-z]+", lambda word: word_meant(word[0]), self.small)
 
     def free(self, start: int, end: int) -> bool:
         """Return whether nobody has claimed anything between two places."""
@@ -113,7 +140,7 @@ class Line:
         parts: list[Piece] = []
         for piece in self.pieces():
             word = piece.text
-            known = word in SILENT or (len(word) == 1 and word.isalpha() and word.isascii())
+            known = word_meant(word) in SILENT or (len(word) == 1 and word.isalpha() and word.isascii())
             if known or not (word[0].isalnum() or word in MONEY):
                 continue
             last = parts[-1] if parts else None

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import cast
 
 from calc.catalog import Catalog
+from calc.catalog.entries import DROPPED_WORDS
 from calc.catalog.model_names import SAID_LESS, SIZE, Reading, words_of
 from calc.errors import ScenarioError
 from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
@@ -44,11 +46,20 @@ NO_NAMES = frozenset(
         *("aphrodite", "mlc", "powerinfer", "airllm", "petals", "exo", "localai", "gpt4all", "jan"),
     )
 )
-REPOSITORY = re.compile(r"[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?::[\w.-]+)?")
+# Looking one up takes longer than all else: tokens/s and requests/minute are none.
+REPOSITORY = re.compile(
+    r"[a-z0-9][\w.-]+/(?!(?:sec|min|hour|month|tok|user|req|gpu)\w*\b)(?:[a-z0-9][\w.-]{2,}|\d+\b)(?::[\w.-]+)?"
+)
+MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
-LADDER = ("_k_m", "_k", "_0")  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
+LADDER = (
+    "{}_k_m",
+    "{}_k",
+    "i{}_m",
+    "{}_0",
+)  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
 
 
 class Names(DeviceNames):
@@ -98,6 +109,8 @@ class Names(DeviceNames):
         """Iterate over number formats by their names, the ends of repositories' names, and short ones such as q4."""
         for window in joined(line, words(line), 3):
             start, end = window[0].start, window[-1].end
+            if any(DROPPED_WORDS.fullmatch(piece.text) for piece in (window[0], window[-1])):  # gpu 8bit
+                continue
             if line.free(start, end) and (found := self.format(line.small[start:end])):
                 line.claim(start, end)
                 yield Name(start, end, "weights", found)
@@ -108,7 +121,9 @@ class Names(DeviceNames):
             return None
         name = re.sub(r"[\s-]+", "_", name)
         if re.fullmatch(r"q\d", name):
-            return next((name + end for end in LADDER if name + end in self.catalog.entries("mixtures")), None)
+            return next(
+                (end.format(name) for end in LADDER if end.format(name) in self.catalog.entries("mixtures")), None
+            )
         known = self.catalog.lookup("mixtures", name) or self.catalog.lookup("number_formats", name)
         return known or self.catalog.format_names.get(name.replace("_", "-"))
 
@@ -127,10 +142,23 @@ class Names(DeviceNames):
             behind = next((piece for piece in pieces if piece.start >= end), None)
             if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
+            if behind and len(window) == 1 and self.names_more(line.small[end : behind.start], behind.text):
+                if longer := self.words_of_model(line, [*window, behind]):
+                    return longer
+                continue
+            before = next((piece for piece in reversed(pieces) if piece.end <= start), None)
+            sized = before and SIZE.fullmatch(before.text) and not line.small[before.end : start].strip()
+            if before and sized and (whole := self.words_of_model(line, [before, *window])):
+                return whole
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
             return Name(start, end, "models", current, others=(found,) if current != found else ())
         return None
+
+    def names_more(self, between: str, word: str) -> bool:
+        """Return whether a word right behind a model's name is of models' names too: Jamba mini."""
+        known = word in self.catalog.model_names.vocabulary and word.isalpha()
+        return known and not between.strip(" -") and word not in SILENT | NO_NAMES
 
     def model(self, line: Line) -> Name | None:
         """Return the model that has the words of a part of a line, claimed; without a size, if there is but one.
@@ -150,6 +178,8 @@ class Names(DeviceNames):
         for window in joined(line, pieces, MOST_WORDS):
             if any(piece.text in WITHIN for piece in (window[0], window[-1])) or window[0].text in NO_NAMES:
                 continue
+            if any(one.text in WITHIN and other.text.isdigit() for one, other in pairwise(window)):
+                continue  # 8b for 8 threads
             sizes = frozenset[str]().union(*(words_of(piece.text) for piece in window))
             if all(map(SAID_LESS.fullmatch, sizes)) and self.belongs(line, pieces, window[0]):
                 continue
@@ -158,12 +188,21 @@ class Names(DeviceNames):
         return None
 
     def family_meant(self, word: str) -> str:
-        """Return the one family whose name is a letter off a word that means nothing itself: llama for lama."""
-        if not re.fullmatch("[a-z]{4,}", word) or word in SILENT | NO_NAMES or self.known(word):
-            return word
+        """Return a word that means nothing itself as what is a letter off it, or has two words in it.
+
+        That is a family, or else a word of models' names: llama for lama, deepseek r1 for deepseekr1.
+        """
         names = self.catalog.model_names
-        near = [] if word in names.vocabulary else [family for family in names.families if a_letter_off(word, family)]
-        return near[0] if len(near) == 1 else word
+        if glued := next((one for one in names.families if re.fullmatch(rf"{one}[a-z]?\d[\w.]*", word)), ""):
+            return f"{glued} {word.removeprefix(glued)}"  # deepseekr1
+        parts = MISSPELT.fullmatch(word)
+        if not parts or parts[1] in SILENT | NO_NAMES | names.vocabulary or self.known(word):
+            return word
+        for listed, shortest in ((names.families, 0), (names.first_words, 4), (names.vocabulary, 5)):
+            near = [known for known in listed if len(known) >= shortest and a_letter_off(parts[1], known)]
+            if near:
+                return f"{near[0]}{parts[2]}" if len(near) == 1 else word
+        return word
 
     def words_of_model(self, line: Line, window: list[Piece]) -> Name | None:
         """Return the model that has these words in its name, claimed."""

@@ -5,17 +5,29 @@ import re
 from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, NUMBERS, Count, Name
 from calc.lines.line import Line
-from calc.lines.quantities import OF_ALL
+from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import APPLE, EXTERNAL, LAPTOP
 from calc.units import GIB
 
+BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
+OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 MOST_IN_NODE = 8  # devices; a rack with more is called by its name
-COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:gpus\b|cards\b|卡)")
+COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
+
+ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+ADDING = r"(?:add|gett?|buy)(?:ing)?"
+ADDED = re.compile(
+    rf"\b(?:{ADDING} )?(?:an? )?({'|'.join(ORDINALS)}) (?:one|card|gpu)\b"
+    rf"|\b{ADDING} (another)(?: (?:one|card|gpu)\b|(?=\s*(?:$|[,.?!]|(?:for|to|let|help|make|would|will)\b)))"
+)
 
 
 def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
     """Return a laptop's chip where a line says elsewhere that it is one: a laptop with a 4080."""
     said = next(line.found(LAPTOP), None)
+    if said and facts.accelerator(device.id).text("form") == "laptop":
+        line.claim(*said.span())
+        return device
     read = facts.reading(f"{facts.accelerator(device.id).name} laptop") if said else None
     if not said or not read or facts.accelerator(read.id).text("form") != "laptop":
         return device
@@ -25,7 +37,7 @@ def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
 
 def of_size(device: Name, line: Line, facts: Catalog) -> Name:
     """Return a chip that is processor and device in one with the memory that a line says elsewhere: M4, 24GB of RAM."""
-    if facts.accelerator(device.id).segment != "soc":
+    if facts.accelerator(device.id).segment != "soc" or OF_ALL.search(line.small[device.start : device.end]):
         return device
     for match in line.found(OF_ALL):
         read = facts.reading(f"{line.small[device.start : device.end]} {match[1]}gb")
@@ -39,11 +51,16 @@ def of_size(device: Name, line: Line, facts: Catalog) -> Name:
 def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     """Return whether a line has words by which a device is one that the catalogue lacks.
 
-    A chip with its memory is another one with more of it, and a laptop's another one than the card of that name: no
-    answer is better than one for that.
+    A chip with its memory is another one with more of it, a card with a memory that no host has, and a laptop's another
+    one than the card of that name: no answer is better than one for that.
     """
-    if facts.accelerator(device.id).segment == "soc":
-        return any(line.found(OF_ALL))
+    own = facts.accelerator(device.id)
+    if own.segment == "soc":
+        return not OF_ALL.search(line.small[device.start : device.end]) and any(line.found(OF_ALL))
+    behind = (match for match in line.found(MEMORY) if BESIDE.fullmatch(line.small[device.end : match.start()]))
+    sizes = (float(match[1].replace(",", "")) for match in behind)
+    if any(size not in OF_HOSTS and size * GIB > (own.quantity("memory") or 0) * (1 + NEAR) for size in sizes):
+        return True
     return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
 
 
@@ -54,6 +71,15 @@ def count_apart(line: Line) -> Count | None:
         return None
     line.claim(*match.span())
     return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])
+
+
+def added(line: Line, count: Count | None) -> Count | None:
+    """Return how many devices there are with one that is added, claimed; None where none is: adding a second one."""
+    match = next(line.found(ADDED), None)
+    if match is None:
+        return None
+    line.claim(*match.span())
+    return Count(*match.span(), value=ORDINALS[match[1]] if match[1] else (count.value if count else 1) + 1)
 
 
 def in_node(device: object, facts: Catalog) -> int | None:

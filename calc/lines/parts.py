@@ -3,23 +3,39 @@
 NUMBER = r"(\d+(?:,\d+)*(?:\.\d+)?)"
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
-    r"(?:tok(?:en)?s?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"(?:tok(?:en)?s?|tks?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
     r"|tokens?\s+per\s+sec\w*"
 )
 PEOPLE = (
     r"(?:users?|people|persons?|requests?|sessions?|clients?|sequences?|streams?|developers?|devs?|employees|students"
-    r"|conversations?|chats|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
+    r"|callers?|customers?|members|colleagues|coworkers|engineers|programmers|researchers|agents|players|staff|ppl|seats|doctors|nurses|lawyers|teachers|kids|pupils|analysts|leuten?"
+    r"|conversations?|chats|seqs|(?:be)?nutzern?|mitarbeitern?|mitarbeiter\*?innen|personen|leuten?|anfragen"
     r"|utilisateurs?|personnes|employes|requetes|usuarios?|personas|empleados|peticiones)"
 )
 SPELT = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 OF_PEOPLE = {**SPELT, "ten": 10, "twenty": 20, "fifty": 50}
+THOUSANDS = r"(?:users?|people|persons|employees|customers|students|ppl)"  # not 4k sessions, which are so long
+# What is counted and are no people: for 30 lawyers, for 30 days.
+NO_PEOPLE = (
+    r"(?:tok\w*|hours|days|weeks|months|years|minutes|seconds|dollars|bucks|euros?|cards|gpus|devices|nodes|servers"
+    r"|rupees|pounds|rubles|pesos|yuan|reais|models|layers|steps|epochs|loras|adapters|words|characters|languages"
+    r"|threads|cores|channels|experts|heads|files"
+    r"|slots|lanes|instances|replicas|runs|times|turns|rounds|tasks|books|songs|videos|frames|prompts|questions)"
+)
 HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
-AT_ONCE = r"(?:concurrent(?:ly)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+# What stands in no name that people are counted of: how many whisper streams.
+NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"
+NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
+AT_ONCE = (
+    r"(?:conc(?:urrent(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+)
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
-OF_SAMPLES = r"(?:samples|examples|rows|pairs|instructions|beispielen?|datensatzen?|exemples|ejemplos)"
-BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?|bs)"
-A_SECOND = r"[a-z]{3,}s\s*(?:/|per)\s*s(?:ec(?:onds?)?)?\b"  # texts, images or requests
+OF_SAMPLES = (
+    r"(?:samples|examples|rows|pairs|instructions|convos|dialogs|dialogues|beispielen?|datensatzen?|exemples|ejemplos)"
+)
+BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
+A_SECOND = r"(?:[a-z]{3,}s|req)\s*(?:/|per)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b"  # texts, images or requests
 OF_REQUESTS = (
     r"(?:req(?:uest)?s?|queries|calls|docs?|documents?|texts?|images?|pages?|sentences?|embeddings?|chunks?|passages?)"
 )
@@ -27,9 +43,10 @@ WAIT = r"(?:(?:in|within|under|below|of|at most|less than|max(?:imum)?|up to|<=?
 SECONDS = r"(ms|milliseconds?|s|sec(?:onds?)?)\b"
 CONTEXT = (
     r"(?:context|ctx|n_ctx|num_ctx|(?:max[-_ ]?)?model[-_ ]?len(?:gth)?|max[-_ ]?(?:seq[-_ ]?)?len(?:gth)?"
-    r"|cutoff[-_ ]?len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
+    r"|cutoff(?:[-_ ]?len(?:gth)?)?|len(?:gth)?|seq(?:uence)?(?:[-_ ]?len(?:gth)?)?)"
 )
 WINDOW = r"(?:\s*(?:window|length|size))?"
+UNDER = r"(?:under|below|less than)"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
 DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
@@ -37,9 +54,9 @@ NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"
 DIVIDED = (
-    ("tensor", r"tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?|tp"),
-    ("pipeline", r"pipeline[-_ ]parallel(?:ism)?(?:[-_ ]size)?|pp"),
-    ("data", r"data[-_ ]parallel(?:ism)?(?:[-_ ]size)?|dp"),
+    ("tensor", r"(?:tensor[-_ ]parallel(?:ism)?|tp)(?:[-_ ]size)?"),
+    ("pipeline", r"(?:pipeline[-_ ]parallel(?:ism)?|pp)(?:[-_ ]size)?"),
+    ("data", r"(?:data[-_ ]parallel(?:ism)?|dp)(?:[-_ ]size)?"),
 )  # by the field of a layout
 DEGREE = rf"\s*(?:[=:]|of)?\s*{NUMBER}\b"
 ADAPTERS = r"(?:q?lora\s+adapters?|adapters|loras)"

@@ -5,12 +5,12 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
-from calc.lines.host import read_alone, read_host, read_placed, read_processor
+from calc.lines.host import read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import count_apart, in_laptop, in_node, is_another, macs, of_size
+from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES
+from calc.lines.wording import APPLE, BOUGHT, CACHES, LM_STUDIO, MLX, OF_MACS
 from calc.units import GIB
 
 
@@ -79,17 +79,31 @@ class Reader:
                 self.add(said[0], "weights", said[1])
         for match in (match for pattern in CACHES for match in self.line.found(pattern)):
             formats = (self.names.format(name) for name in (match[1], f"{match[1]}_0"))  # of q4: q4_0
-            if cache := next((name for name in formats if name and self.names.of_caches(name)), None):
+            cache = next((name for name in formats if name and self.names.of_caches(name)), None)
+            if cache and self.value("kv_cache") in (None, cache):  # of keys, and the same of values
                 self.line.claim(*match.span())
                 self.chips.append(Chip(*match.span(), field="kv_cache", value=cache))
-                break
-        if self.value("weights") is None and (found := next(self.names.formats(self.line), None)):
-            self.add(found, "weights", found.id)
+        if found := next(self.names.formats(self.line), None):
+            if said and self.line.small[: said[0].end].endswith("gguf"):  # a file of any of these formats
+                self.chips = [chip for chip in self.chips if chip.field != "weights"]
+            if self.value("weights") is None:
+                self.add(found, "weights", found.id)
+            else:
+                self.line.release(found.start, found.end)
 
     def read_program(self, kind: str, field: str) -> None:
         """Read the engine, before models with a word of its name, or the framework of training, after them."""
         if found := next(self.names.listed(self.line, kind, 3), None):
-            self.add(found, field, found.id)
+            self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
+
+    def runs_mlx(self, program: Name) -> bool:
+        """Return whether a program that runs models under llama.cpp or MLX is said to take the latter, claimed."""
+        if not LM_STUDIO.fullmatch(self.line.small[program.start : program.end]):
+            return False
+        said = next(self.line.found(MLX), None)
+        if said:
+            self.line.claim(*said.span())
+        return said is not None or str(self.value("weights")).startswith("mlx")
 
     def read_draft(self) -> None:
         """Read the model that drafts, before its name is taken for that of the one that answers."""
@@ -118,6 +132,8 @@ class Reader:
         if self.value("model") is None:
             model = self.names.listed_model(self.line)
         device = None if self.alone else self.names.device(self.line)
+        if not device:
+            self.alone = self.alone or read_bare(self.line)
         if self.processor and not device and not BOUGHT.search(self.line.small):
             self.alone = self.alone or (self.processor.start, self.processor.end)
         if self.alone:
@@ -127,7 +143,8 @@ class Reader:
         else:
             self.read_memory()
         self.take_host()
-        if apple := next(self.line.found(APPLE), None):
+        maker = self.facts.accelerator(str(self.value("accelerator"))).vendor if self.value("accelerator") else "Apple"
+        if maker == "Apple" and (apple := next(self.line.found(APPLE), None)):  # beside a card it is said
             self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
@@ -160,7 +177,7 @@ class Reader:
                     break
         self.of_another = is_another(device, self.line, self.facts)
         self.add(device, "accelerator", device.id, device.others)
-        if count := count or count_apart(self.line):
+        if count := added(self.line, count) or count or count_apart(self.line):
             self.add(count, "accelerators", count.value)
 
     def read_memory(self) -> None:
@@ -204,6 +221,11 @@ class Reader:
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
         return macs(self.line, self.facts) if self.value("accelerator") is None else []
+
+    def read_macs(self) -> None:
+        """Take the maker of Macs where a line asks which of them there has to be."""
+        if which := OF_MACS.search(self.line.small):
+            self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""

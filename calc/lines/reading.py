@@ -208,6 +208,8 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
         question["limits"] = limits(reader)
         if device := reader.value("accelerator"):  # of which a load needs so many
             question |= {"rank_by": "devices", "limits": {"accelerators": [device], "devices": MOST_DEVICES}}
+        elif reader.value("vendor"):
+            question["limits"] = {"buy": True, **limits(reader), "accelerators": reader.macs()}  # nobody rents them out
     return question | lengths(reader)
 
 
@@ -239,7 +241,12 @@ def limited(reader: Reader, scenario: dict[str, object]) -> dict[str, object]:
     of = next(str(amount.value) for amount in reader.amounts if amount.field == "of")
     if scenario.get("workload") == "training":
         of = "sequence_tokens"
-    have = {name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario}
+    have: dict[str, object] = {
+        name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario
+    }
+    if reader.alone:
+        have["host"] = scenario.pop("host")
+        scenario.pop("gpu_layers")
     for name in LENGTHS if of == "context_tokens" else (of,):
         scenario.pop(name, None)
         reader.taken.pop(name, None)

@@ -13,10 +13,14 @@ COUNTED = rf"\s?(?:tok|kontext|context|ctx|{OF_SAMPLES}|{PEOPLE}|{MONEY})"  # in
 RULES = (
     (re.compile(r"\.(?=gguf|i?q\d)"), " "),  # a file, and its format, of what stands before them
     (re.compile(r"\bml\.(?=\w+\.\d*x?(?:large|metal)\b)"), "ml "),  # a cloud's machine, as a service of it calls it
+    (re.compile(r"\bsentence[- ](?=transformers\b)"), "sentence_"),  # a program that is not the one of that name
     (re.compile(r"\bmax-q\b"), "max_q"),  # of a device's name, whose words are of others too
     (re.compile(r"\b((?:lp)?ddr\dx?)-\d{4}\b"), r"\1     "),  # a memory's rate, which may be a card's number
     (re.compile(r"(?<=\d)-(?=(?:gpu|card)s?\b)"), " "),  # an 8-GPU server
     (re.compile(r"(?<=\d)(\s?)gigs\b"), r"\1gb  "),
+    (re.compile(r"(?<=\d)(\s?)gig\b"), r"\1gb "),
+    (re.compile(r"\b(mbp|mba|macbook(?: pro| air)?) 1[3-6](?!\s?gi?b?\b|\d)"), r"\1   "),  # inches of a screen
+    (re.compile(r"\b1[3-6](?=[- ]?inch\b)"), "  "),
     (re.compile(r"(?<=\d)(\s?)go\b"), r"\1gb"),  # French: gigaoctets
     (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
     # French: 2 000 €, 10 000 tokens; of other things, a number before 500 may be a version.

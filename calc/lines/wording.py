@@ -7,25 +7,37 @@ from calc.lines.names import TUNINGS
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(
     r"(?<![-\w])(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
+    r"|max(?:imum)? (?:params?|parameters)"
     r"|modell?[eo]?s?|modeles?)\b|模型"
 )
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serve|host|rent\w*|serveurs?|servidor(?:es)?"
+    r"|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*|serveurs?|servidor(?:es)?"
     r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
-CHEAPEST = re.compile(r"\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b")
-LAST = re.compile(r"\bhow many[\s?.!]*$")
+CHEAPEST = re.compile(
+    r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b"
+)
+LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
+    re.compile(r"(?:-ct[kv]|--cache-type-[kv])[ =]+([a-z]+\d\w*)\b"),  # as llama.cpp's commands have it
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv|cache)\b"),
 )
 EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
+LM_STUDIO, MLX = re.compile(r"lm[ -]?studio"), re.compile(r"\bmlx\b")
+OF_MACS = re.compile(rf"\b(?:what|which|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}")
+# A kind of computer of which the catalogue has none.
+ELSEWHERE = re.compile(
+    r"\b(?:(?:smart|i)?phones?|i?pads?|android|tablets?|steam ?deck|ps[345]|xbox|chromebooks?|synology|nas"
+    r"|snapdragon)\b"
+)
 SOMETHING = re.compile(
-    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b|(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
+    r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b"
+    r"|^(?!.*\b(?:what|which) (?:\w+ )?(?:models?|llms?)\b).*(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said

@@ -3,6 +3,8 @@
 The bytes are those of a layer's tape, which also says what a layer keeps.
 """
 
+from collections import Counter
+
 from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage
 from calc.memory.training.loss import FULL as FULL_LOSS
@@ -13,6 +15,7 @@ from calc.performance.operations import Counted, Pass, Pointwise
 
 LOGIT_BYTES = 4  # logits are FP32 in the loss
 SCORES = ("scores", "context")  # products of attention that is written out
+PARTS_BACKWARD = 2  # kernels, of the gradients of an operation's two inputs
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
 
 
@@ -41,14 +44,19 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
 def of_layer(kind: Layer, plan: Plan) -> tuple[Pointwise, Pointwise]:
     """Return what a layer moves between its products, forward and backward."""
     tape, fused = plan.tape(kind), plan.choices.compiled
-    sizes, kernels = [0.0, 0.0], 0
+    sizes, kernels = [0.0, 0.0], [0.0, 0.0]
     for op in tape.ops:
-        if own_time(op, kind):
-            kernels += op.kind != VIEW or len(op.inputs) > 1
-            for way in (0, 1):
-                sizes[way] += op_bytes(op, tape, fused=fused, backward=bool(way))
+        for way, backward in enumerate((False, True)):
+            if own_time(op, kind):
+                sizes[way] += op_bytes(op, tape, fused=fused, backward=backward)
+                kernels[way] += op_kernels(op, fused=fused, backward=backward)
+            sizes[way] += op.cast_bytes
+            kernels[way] += op.casts
+    if not fused:  # gradients of biases are sums over rows, and those of a value that several operations read added up
+        kernels[1] += sum(op.kernels - 1 for op in tape.ops if op.kind == MATMUL)
+        kernels[1] += sum(times - 1 for times in Counter(name for op in tape.ops for name in op.inputs).values())
     name = "Norms, activations and additions"
-    return Pointwise(name, sizes[0], float(kernels)), Pointwise(name, sizes[1], float(kernels))
+    return Pointwise(name, sizes[0], kernels[0]), Pointwise(name, sizes[1], kernels[1])
 
 
 def own_time(op: Op, layer: Layer) -> bool:
@@ -60,6 +68,18 @@ def own_time(op: Op, layer: Layer) -> bool:
     if op.kind == KERNEL:
         return layer.attention is None
     return op.kind != MATMUL or op.output in SCORES
+
+
+def op_kernels(op: Op, *, fused: bool, backward: bool) -> int:
+    """Return the kernels of an operation that is no matrix product: fused one; else each part has about two backward.
+
+    The gradient of a sum is that of its parts, and takes none.
+    """
+    if op.kind == VIEW:
+        return int(len(op.inputs) > 1 and (fused or not backward))
+    if fused or op.kernels == 1:
+        return 1
+    return PARTS_BACKWARD * op.kernels if backward else op.kernels
 
 
 def op_bytes(op: Op, tape: Tape, *, fused: bool, backward: bool) -> float:

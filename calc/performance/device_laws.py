@@ -52,8 +52,9 @@ class DeviceLaws:
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
-        lanes = accelerator.quantity("fp32") if accelerator.quantity("unit_threads") else None
-        self.cycles = lanes / (2.0 * self.family.lanes) if lanes else inf  # a second, of all units that are CUDA's
+        lanes = accelerator.quantity("fp32")
+        self.unit_clocks = lanes / (2.0 * self.family.lanes) if lanes else inf  # a second, of all compute units
+        self.cycles = self.unit_clocks if accelerator.quantity("unit_threads") else inf  # of those that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}
         self._prefills: dict[tuple[bool, str], PrefillLaw] = {}

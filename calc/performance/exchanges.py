@@ -25,6 +25,7 @@ from calc.memory.training.plan import (
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
 from calc.performance.forward import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR
 from calc.performance.operations import Collective, Counted, Pass
+from calc.performance.rank_layers import SQUARES, SUM_BYTES
 
 # Groups of ranks. Copies are the groups that share parameters in hybrid sharding; experts have data ranks of their own.
 COPIES, EXPERT_DATA, EXPERT_COPIES = "copies", "expert-data", "expert-copies"
@@ -102,6 +103,11 @@ def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counte
             plan, stage.last - stage.first, float(batch.rows * row), forward, again=again, backward=backward
         )
     for kind, count in stage.kind_counts():
+        if layout.tensor > 1 and kind.attention is not None and kind.attention.normed_together:
+            squares = float(batch.rows * SQUARES * SUM_BYTES)
+            one = Collective("All-reduce of squares of queries and keys", ALL_REDUCE, squares, layout.tensor, TENSOR)
+            for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
+                place.append(Counted(one, count))
         if layout.context > 1 and kind.attention is not None:
             of_context_ranks(plan, kind.attention, count, forward, again=again, backward=backward)
         chosen = experts_chosen(kind)

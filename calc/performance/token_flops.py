@@ -48,7 +48,7 @@ class TokenFlops(NamedTuple):
 def forward_flops(architecture: Architecture, tokens: int) -> tuple[float, float, float]:
     """Return the operations forward for one token of `tokens`: of all products, of the output matrix, of attention.
 
-    Attention counts all pairs of positions: halving them, because later tokens are masked, is not usual in this figure.
+    Attention counts the pairs that its mask leaves, as Megatron-LM does: what no kernel has to compute is no use of it.
     """
     plain = catalog().number_format("bf16")
     model = rank_model(
@@ -65,12 +65,7 @@ def forward_flops(architecture: Architecture, tokens: int) -> tuple[float, float
     head = total_flops(listed, Product) - total_flops(
         forward(model, Segment(1.0, tokens, 0, 0, encoding=tokens if architecture.has_encoder else 0)), Product
     )
-    pairs = sum(
-        item.times * item.operation._replace(causal=False).flops
-        for item in listed
-        if isinstance(item.operation, Attention)
-    )
-    return total_flops(listed, Product, Experts) / tokens, head / tokens, pairs / tokens
+    return total_flops(listed, Product, Experts) / tokens, head / tokens, total_flops(listed, Attention) / tokens
 
 
 def six_n(architecture: Architecture) -> int:
@@ -84,9 +79,10 @@ def over_six_n(flops: float, architecture: Architecture) -> float:
 
 
 def token_flops(plan: Plan) -> TokenFlops:
-    r"""Return the operations for one token: $6 N + 12 L H d T$ in full training (PaLM, arXiv:2204.02311, appendix B).
+    r"""Return the operations for one token: $6 N + 12 L H d T_{\text{seen}}$ in full training, of tokens looked at.
 
-    Under adapters the frozen matrices have no gradients of their own: $4 N$.
+    PaLM (arXiv:2204.02311, appendix B) has all $T$ tokens there, of which a causal mask leaves half. Under adapters the
+    frozen matrices have no gradients of their own: $4 N$.
     """
     products, head, attention = forward_flops(plan.architecture, plan.tokens)
     layers = products - head

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from calc.catalog import catalog
 from calc.memory.training.plan import MEGATRON, Plan
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
@@ -20,7 +21,7 @@ from calc.performance.operations import (
     Product,
     total_launches,
 )
-from calc.performance.training_passes import FP32, NARROW_SCHEME, UNPACKING
+from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING
 
 # Kinds of operations, by what makes them slower in a step than alone.
 MOST_KNOWN = 512  # operations of a device whose seconds are remembered
@@ -101,7 +102,11 @@ class Clock:
     def worked(self, one: Operation) -> float:
         """Return the seconds of an operation of one device, which are the same in whatever layout."""
         if isinstance(one, Product):  # casts of training stand apart
-            return self.kernels.seconds(one) - self.kernels.cast_s(one)
+            alone = self.kernels.seconds(one) - self.kernels.cast_s(one)
+            if one.kernel != UNALIGNED:
+                return alone
+            each = catalog().training_step.values["unaligned_operations"]  # of a compute unit in a clock
+            return max(alone, one.flops / (each * self.kernels.unit_clocks))
         if isinstance(one, Experts | Attention):
             return self.kernels.seconds(one) * self.wide
         if isinstance(one, AttentionBackward):

@@ -46,6 +46,8 @@ FP32 = 4
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 UPDATE_KERNELS = 10.0  # of an optimizer that works on many tensors at a time
 AGAIN_IN_ADAM = 5.0  # of both moments: one more read of the first, nine of the second and its root (torch.optim)
+SIXTEEN_BIT, ALIGNED = ("bf16", "fp16"), 8  # elements of 16 bytes
+UNALIGNED = "unaligned"  # the kernel of a product in 16 bit whose rows do not begin at multiples of 16 bytes
 NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
 CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
 MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp8-mixed": "fp8"}  # number formats of products, others BF16
@@ -61,6 +63,7 @@ class StepPasses(NamedTuple):
     reduced: Pass  # once, behind the backward pass of the last micro-batch
     updated: Pass  # once, after it
     hosted: Pass  # once, in the memory of the host
+    in_turn: int  # tensors that the host updates one after the other
 
     @property
     def of_micro_batch(self) -> Pass:
@@ -90,6 +93,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
             *sent.backward,
         ),
         **updating(plan, stage, sent),
+        in_turn=trained_tensors(plan, stage) if plan.method.optimizer.in_turn else 0,
     )
 
 
@@ -111,7 +115,19 @@ def computed(plan: Plan, stage: Stage) -> Pass:
     outputs = plan.batch.tokens if stage.is_last else 0
     segment = Segment(plan.micro_batch, plan.tokens, 0, outputs, encoding=reads)
     listed = (item for item in forward(model, segment) if not isinstance(item.operation, Pointwise | Collective))
-    return tuple(found for item in listed for found in as_attended(plan, item))
+    return tuple(found for item in listed for found in as_attended(plan, as_aligned(plan, item)))
+
+
+def as_aligned(plan: Plan, item: Counted) -> Counted:
+    """Return a product with the kernel that its rows allow: of 16-bit elements those of a vocabulary of 50,257 are odd.
+
+    A compiler fills them up (PyTorch's shape_padding), and so does Megatron-LM (make-vocab-size-divisible-by).
+    """
+    one, times = item
+    filled = plan.choices.compiled or plan.trainer == MEGATRON
+    if filled or not isinstance(one, Product) or one.kernel not in SIXTEEN_BIT or one.n % ALIGNED == 0:
+        return item
+    return Counted(one._replace(kernel=UNALIGNED), times)
 
 
 def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
@@ -268,6 +284,14 @@ def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:
         hosted = update
         update = (Counted(HostCopy("Gradients and parameters", trained_bytes / plan.degree(OPTIMIZER)), 1),)
     return {"gathered": sent.gathered, "reduced": sent.reduced, "updated": update + sent.updated, "hosted": hosted}
+
+
+def trained_tensors(plan: Plan, stage: Stage) -> int:
+    """Return how many tensors an optimizer updates on a stage; a matrix of all experts is one."""
+    if plan.adapters is None:
+        return sum(times for _, times in stage.tensors())
+    names = ((tensor.name.removesuffix(".weight"), times) for tensor, times in stage.tensors())
+    return 2 * sum(times for name, times in names if plan.adapters.covers(name))
 
 
 def optimizer_bytes(plan: Plan, stage: Stage) -> float:

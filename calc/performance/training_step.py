@@ -48,8 +48,8 @@ class Pace:
         self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
         self.overlap = self.of("overlap")
         self.tensor_hidden = self.of("tensor_hidden")
-        self.kernel_s = self.of("kernel_s")
-        self.host_memory = values["host_bandwidth"]
+        self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
+        self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
         attention = 1.0
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention = self.of("flash_2_share")
@@ -59,7 +59,7 @@ class Pace:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: min(self.of(PRODUCT_SHARE) * self.clock_share(accelerator), 1.0),
+            PRODUCTS: kept_of_products(accelerator, self.of(PRODUCT_SHARE), values),
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
@@ -74,14 +74,6 @@ class Pace:
             if key in self.values:
                 return self.values[key]
         return self.values[name]
-
-    def clock_share(self, accelerator: Accelerator) -> float:
-        """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
-        measured = family_of(accelerator).measured
-        if not measured:
-            return 1.0
-        ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(measured[0]))
-        return float(ratio ** self.of("power_exponent"))
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""
@@ -157,6 +149,27 @@ def watts_per_rate(accelerator: Accelerator) -> float:
     """Return the power limit over the operations a second of the data sheet in 16 bit; no limit where none is known."""
     power, rate = accelerator.quantity("power"), matrix_rate(accelerator, "bf16")
     return power / rate if power and rate else inf
+
+
+def clock_share(accelerator: Accelerator, exponent: float) -> float:
+    """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
+    family = family_of(accelerator)
+    reference = family.powered or next(iter(family.measured), "")
+    if not reference:
+        return 1.0
+    ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(reference))
+    return float(ratio**exponent)
+
+
+def kept_of_products(accelerator: Accelerator, share: float, values: Mapping[str, float]) -> float:
+    """Return the share of products' speed that a device keeps, where the measured device of its kind keeps `share`.
+
+    A law holds at the clock of the device that it was measured on: one with power to spare is faster than that, up to
+    what any product reaches of a data sheet's rate.
+    """
+    device, rate = kernels_of(accelerator), matrix_rate(accelerator, "bf16")
+    most = max(values["product_most"] * rate / device.most_rate, 1.0) if device else 1.0
+    return min(share * clock_share(accelerator, values["power_exponent"]), most)
 
 
 def hidden(computing: float, sending: float, overlap: float) -> float:
@@ -248,7 +261,7 @@ def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -
     if usual is None:
         usual = values[PRODUCT_SHARE]
         shares += [value for name, value in values.items() if name.startswith(own) and "@" not in name]
-    return device.most_rate * max(usual, *shares, 0.0)
+    return device.most_rate * kept_of_products(accelerator, max(usual, *shares, 0.0), values)
 
 
 def kernels_of(accelerator: Accelerator) -> Kernels | None:
@@ -298,7 +311,12 @@ def step_time(prepared: Prepared, values: Mapping[str, float]) -> StepTime:
     each = [(one.total(pace.overlap), stage.alike) for one, stage in found]
     filled = pipelined(each, micro_batches=plan.accumulation, virtual_stages=plan.virtual_stages)
     reduced = slowest.total(pace.overlap, last=True) - slowest.total(pace.overlap)
-    update = (pace.seconds(stage.once, MOVED, COPIED) + stage.hosted_bytes / pace.host_memory for stage in every)
+    update = (
+        pace.seconds(stage.once, MOVED, COPIED)
+        + stage.hosted_bytes / pace.host_memory
+        + stage.passes.in_turn * pace.tensor_s
+        for stage in every
+    )
     return StepTime(
         pace=pace,
         stages=tuple((one, stage.alike) for one, stage in found),

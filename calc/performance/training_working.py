@@ -124,7 +124,7 @@ def sent_steps(time: StepTime, source: str) -> list[Step]:
 def flops_steps(flops: TokenFlops) -> list[Step]:
     """Return the operations of one token."""
     numbers = f"{2 * flops.passes} × {show_count(flops.parameters)} + 3 × {show_count(flops.attention)}"
-    formula = rf"{2 * flops.passes} N + 3 \cdot 4 L H d T"
+    formula = rf"{2 * flops.passes} N + 3 \cdot 4 L H d T_{{\text{{seen}}}}"
     return [
         Step("Operations of the model for one token", formula, numbers, flops.model, unit="operations", source="palm")
     ]

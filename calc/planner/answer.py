@@ -17,11 +17,17 @@ from calc.planner.question import Question, own_price, read_question
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
-from calc.planning.cost import MILLION
+from calc.planning.cost import MILLION, USED, purchase_today
 from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_number
 
 Answer = dict[str, object]
+SURER = {  # what makes an option sure that is tight, in words
+    "context_tokens": "texts of {} tokens",
+    "sequence_tokens": "sequences of {} tokens",
+    "sequences": "{} sequences",
+    "concurrency": "{} requests",
+}
 
 
 def answer(asked: Mapping[str, object]) -> Answer:
@@ -66,7 +72,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
     """Return an option as an answer has it; its scenario, asked again, gives the figures that it shows."""
-    candidate, need, tokens = option.candidate, question.need, option.surer or surer_context(option)
+    candidate, need, surer = option.candidate, question.need, option.surer or surer_context(option)
     ledger = Ledger(question.account, need, search.facts, search.fleet(candidate))
     given, replicas = load(question, candidate.share), candidate.replicas + need.spare
     if question.trains:
@@ -83,7 +89,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
-        "surer": {"sequence_tokens" if question.trains else "context_tokens": tokens} if tokens else None,
+        "surer": surer,
         "weights_from": weights_from(option, search.facts),
         "speed": option.report["speed"],
         "cost": money,
@@ -91,7 +97,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "steps": []
         if question.trains
         else account_steps(ledger, load=given, replicas=replicas, cost=money, energy=energy),
-        "why": why(question, search, option, tokens),
+        "why": why(question, search, option, surer),
     }
 
 
@@ -136,7 +142,7 @@ def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
     }
 
 
-def why(question: Question, search: Search, option: Option, surer_tokens: int | None) -> str:
+def why(question: Question, search: Search, option: Option, surer: dict[str, int] | None) -> str:
     """Return in a sentence why an option is where it is, and how sure it is to fit."""
     report, devices = option.report, search.fleet(option.candidate)
     known = {
@@ -160,11 +166,12 @@ def why(question: Question, search: Search, option: Option, surer_tokens: int | 
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
     said = "not known" if value is None else show_count(value) if type(value) is int else show_number(value, 4)
     first = f"{words}: {said} {unit if value is not None else ''}".strip()
+    if question.trains and (hosted := report["memory"]["host_bytes"]):
+        first += f", with {show_gib(hosted)} in the host's memory"
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    change = "shorter sequences" if question.trains else "fewer sequences or bits"
-    texts = "sequences" if question.trains else "texts"
-    change = f"{texts} of {show_count(surer_tokens)} tokens" if surer_tokens else change
+    changes = [SURER[name].format(show_count(most)) for name, most in (surer or {}).items()]
+    change = next(iter(changes), "shorter sequences" if question.trains else "fewer sequences or bits")
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 
@@ -215,7 +222,19 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     if question.limits.buys and any(stands_in_a_computer(option) for option in options):
         message = "prices are those of the devices alone, without the computers that they stand in"
         found.append(Warn("devices-alone", message, "limits.buy", INFO))
+    if question.limits.buys and (used := second_hand(question, search.facts, options)):
+        message = f"second hand are the prices of {', '.join(used)}: what was asked for them in one place, on one day"
+        found.append(Warn("second-hand", message, "limits.buy", INFO))
     return [warning.as_dict() for warning in found]
+
+
+def second_hand(question: Question, facts: Catalog, options: list[Option]) -> list[str]:
+    """Return the devices of options, by name, that no shop has a price of; none where the reader gave one."""
+    if question.account.purchase_price is not None:
+        return []
+    kinds = {option.candidate.devices.accelerator.id: option.candidate.devices.accelerator for option in options}
+    prices = ((kind.name, purchase_today(facts, kind)) for kind in kinds.values())
+    return [name for name, price in prices if price is not None and price.kind == USED]
 
 
 def stands_in_a_computer(option: Option) -> bool:

@@ -68,7 +68,8 @@ class Inspection(Ranking):
         out the others, may put it behind better ones before it is timed.
         """
         if known := self.fitted.pop(candidate.place, None):
-            return self.timed(candidate, known)
+            timed = self.timed(candidate, known)
+            return timed if isinstance(timed, Miss) else timed._replace(sure=chance_of(known[1]) >= SURE)
         if self.question.rank_by not in OF_NUMBERS:
             return self.trusted(candidate)
         if candidate.own is None:
@@ -79,7 +80,8 @@ class Inspection(Ranking):
         if isinstance(found, Miss) or candidate.after() is None:
             return found if isinstance(found, Miss) else self.timed(candidate, found)
         self.fitted[candidate.place] = found
-        sure = chance_of(found[1]) >= SURE  # else other scenarios, divided otherwise, may be what counts
+        # Else, or if it is too slow, other scenarios may be what counts, which are divided otherwise.
+        sure = not self.question.need.timed and chance_of(found[1]) >= SURE
         own = candidate.own._replace(stages=found[0].layout.pipeline) if sure else candidate.own
         return candidate._replace(sure=sure, own=own)
 

@@ -1,6 +1,9 @@
 """The most of one quantity that given devices serve: halved between what serves and what does not."""
 
+from collections.abc import Iterator
+
 from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate
@@ -9,8 +12,9 @@ from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
+from calc.planner.surer import likely_fits
 from calc.planner.training import TrainingSearch
-from calc.planner.training_ways import longest_ways, stopped
+from calc.planner.training_ways import WAITING, Way, longest_ways, methods, offloaded, stopped
 from calc.planning.chance import SURE
 from calc.planning.serving import last
 from calc.question import read_asked
@@ -69,16 +73,20 @@ class Quantity:
         return (found, self.with_surer(option, found)) if isinstance(option, Option) else None
 
     def with_surer(self, option: Option, found: int) -> Option:
-        """Return an option of training with the longest sequence that surely fits, where it is not this one."""
-        search = self.search
-        if option.is_sure or not isinstance(search, TrainingSearch):
+        """Return an option with the most that surely fits, where it is not so much."""
+        if option.is_sure or not self.surely(1):
             return option
-        room = self.candidate.devices.room
+        sure = last(lambda value: value <= found and self.surely(value))
+        if self.question.of == "context_tokens":
+            return option._replace(surer={"context_tokens": sure + output_tokens(self.question)})
+        return option._replace(surer={FIELD[self.question.of]: sure})
 
-        def sure(value: int) -> bool:
-            return value <= found and search.short_of(self.at(value).scenario, room, SURE) is None
-
-        return option._replace(surer=last(sure, found) if sure(1) else None)
+    def surely(self, value: int) -> bool:
+        """Return whether so many surely fit."""
+        search, scenario = self.search, self.at(value).scenario
+        if isinstance(search, TrainingSearch):
+            return search.short_of(scenario, self.candidate.devices.accelerator, SURE) is None
+        return likely_fits(scenario) >= SURE
 
 
 def output_tokens(question: Question) -> int:
@@ -87,30 +95,47 @@ def output_tokens(question: Question) -> int:
 
 
 def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
-    """Look for the option with the most of what is asked for, none where not one is served, and count those tried."""
+    """Look for the option with the most of what is asked for, of training one by each method, and count those tried."""
     check(question)
     training = question.of == "sequence_tokens"
     accelerator = owned(question, facts)
     count = counts(question, accelerator)[0]
     own, model = devices(question, facts, accelerator).times(count), question.models[0]
     base = {**question.fields, **placed(question, accelerator, count), "model": model}
-    found, tried = [], 0
+    found, tried, order = list[tuple[int, Option]](), 0, 0
     search = TrainingSearch(question, facts) if training else Search(question, facts)
-    if training:
-        asked = list(longest_ways(question, count))
-    else:
-        ladder = ways(question, facts, accelerator)
-        asked = [{"engine": engine, "weights": item} for engine, items in ladder for item in items]
-    for order, chosen in enumerate(asked):
-        candidate = Candidate(str(model), own, ({**base, **chosen},), order)
-        quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
-        if best := quantity.best():
-            found.append(best)
-        tried += len(quantity.found)
-        yield tried
-    found.sort(key=lambda pair: (-pair[0], not pair[1].is_sure))
+    for rounds in longest_rounds(question, count) if training else [[served_ways(question, facts, accelerator)]]:
+        best: list[tuple[int, Option]] = []
+        for chosen in rounds:
+            for way in [] if best else chosen:
+                candidate = Candidate(str(model), own, ({**base, **way},), order)
+                quantity = Quantity(question=question, search=search, candidate=candidate, most=ceiling(question))
+                best += [reached] if (reached := quantity.best()) else []
+                tried, order = tried + len(quantity.found), order + 1
+                yield tried
+        found += sorted(best, key=rank)[:1]
+    found.sort(key=rank)
     search.ended = bool(found) and found[0][0] == ceiling(question)
-    return search, [option for _, option in found[:1]], tried
+    return search, [option for _, option in found], tried
+
+
+def rank(reached: tuple[int, Option]) -> tuple[int, bool]:
+    """Return what ranks an option with what it reaches: the most first, and what surely fits."""
+    return -reached[0], not reached[1].is_sure
+
+
+def served_ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[Way]:
+    """Return the engines and number formats in which something is served."""
+    return [
+        {"engine": engine, "weights": item} for engine, items in ways(question, facts, accelerator) for item in items
+    ]
+
+
+def longest_rounds(question: Question, ranks: int) -> Iterator[list[list[Way]]]:
+    """Iterate over the methods: the ways that leave most room, first those that leave nothing in the host's memory."""
+    for method in methods(question):
+        found = [{"method": method, **way} for way in longest_ways(question, method, ranks)]
+        yield [offloaded(found, parts) for parts in (WAITING[:1] if "offload" in question.fields else WAITING)]
 
 
 def ceiling(question: Question) -> int:

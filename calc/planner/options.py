@@ -25,7 +25,7 @@ class Option(NamedTuple):
     report: dict[str, Any]
     spare_bytes: int
     chance: float
-    surer: int | None = None  # tokens of the longest sequence that surely fits, where that was looked for
+    surer: dict[str, int] | None = None  # the most that surely fits of what is asked for, where it is not this much
 
     @property
     def typical(self) -> dict[str, float]:
@@ -79,14 +79,11 @@ def tight(chance: float) -> Miss:
     return Miss("tight", f"it fits with a chance of {int(100 * chance)} %", 1 / chance)
 
 
-def too_heavy(held: int, room: int) -> Miss:
-    """Return that the weights by themselves are more than all devices hold."""
+def too_heavy(held: int, room: int, what: str = "the weights") -> Miss:
+    """Return that something by itself is more than all devices hold, or the fullest of them."""
     if show_gib(held) == show_gib(room):
-        return Miss(
-            "memory", f"the weights alone need a little more than {show_gib(room)}", held / max(room, 1), (room,)
-        )
-    lacks = f"the weights alone need {show_gib(held)} of {show_gib(room)}"
-    return Miss("memory", lacks, held / max(room, 1), (held, room))
+        return Miss("memory", f"{what} alone need a little more than {show_gib(room)}", held / max(room, 1), (room,))
+    return Miss("memory", f"{what} alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1), (held, room))
 
 
 def slow(value: float, most: float) -> str:

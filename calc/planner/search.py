@@ -24,6 +24,7 @@ from calc.planner.steps import Steps, finished
 from calc.planner.surer import likely_fits
 from calc.planning.chance import LIKELY, SURE, room_of
 from calc.planning.serving_load import server_of
+from calc.units import show_number
 
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
 
@@ -134,11 +135,10 @@ class Search(Inspection):
         own, rest = self.at_best(candidate), candidate.after()
         if rest is None or candidate.sure:
             return own
-        if not self.question.need.shared:
-            return own if candidate.speed is None else min(own, self.at_best(rest))
-        if candidate.share is None or candidate.most_replicas == 1:
+        if candidate.speed is None and candidate.share is None:
             return own
-        return min(own, self.at_best(self.bounded_share(rest)))
+        spread = self.question.need.shared and candidate.most_replicas > 1
+        return min(own, self.at_best(self.bounded_share(rest) if spread else rest))
 
     def sized(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as many replicas as share what is asked, and what each of them is given."""
@@ -155,7 +155,9 @@ class Search(Inspection):
         """Return a candidate whose replicas are no more than there may be."""
         whole, most = sized.replicas + self.question.need.spare, sized.most_replicas
         if whole > most:
-            return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}", whole / most)
+            each = sized.share.capacity_per_s if sized.share else None
+            kept = f": each keeps the times of {show_number(each)} requests a second" if each else ""
+            return Miss("load", f"{whole:,} replicas are needed, and there may be {most:,}{kept}", whole / most)
         if miss := self.beyond_limits(sized):
             return miss
         if (share := sized.share) is None or not share.requests:

@@ -54,8 +54,8 @@ def bytes_left(served: Served) -> int | None:
     return room - served.runtime.device if free is None else free
 
 
-def surer_context(option: Option) -> int | None:
-    """Return the longest context, in steps of 256 tokens, with which an option surely fits.
+def surer_context(option: Option) -> dict[str, int] | None:
+    """Return the longest context, in steps of 256 tokens, with which an option surely fits, as a field of a scenario.
 
     None where it fits surely, has no cache that grows, or where a quarter of the context would still be too long.
     What a token takes on the fullest device is what the engine needs more for the second half of the context.
@@ -75,4 +75,4 @@ def surer_context(option: Option) -> int | None:
         return None
     spare, upper = room_of(memory)
     tokens = (context - ceil((DEVIATES / END * upper - spare) / each)) // STEP * STEP
-    return tokens if tokens * LEAST_SHARE >= context else None
+    return {"context_tokens": tokens} if tokens * LEAST_SHARE >= context else None

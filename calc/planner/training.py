@@ -7,11 +7,12 @@ parameters too, wait in the host's memory only where nothing else surely fits.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import takewhile
 from math import inf
 from typing import Any
 
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate
@@ -21,16 +22,23 @@ from calc.planner.question import Question
 from calc.planner.ranking import parameters
 from calc.planner.steps import Steps
 from calc.planner.training_sizing import Sizing
-from calc.planner.training_ways import CHECKPOINTING, methods, of_number, stopped, training_candidates, ways
+from calc.planner.training_ways import (
+    CHECKPOINTING,
+    WAITING,
+    methods,
+    of_number,
+    offloaded,
+    stopped,
+    training_candidates,
+    ways,
+)
 from calc.planning.bounds import least
 from calc.planning.chance import LIKELY, SURE
 from calc.scenario.reader import whole
+from calc.training.frameworks import presets_of
 from calc.units import DAY_S, HOUR_S, show_number
 
-WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"])  # in the host's memory
-SHARDED = "zero-3"  # with which frameworks leave parameters there
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
-LEANER = 1.3  # times the memory that a way needs at most which recomputes more: without it fewer blocks stay unused
 MICRO_BATCHES = (2, 4, 8, 16, 32)
 MOST_BATCH = MICRO_BATCHES[-1]
 GROWN = ("sharding", "checkpointing", "offload", "micro_batch")  # what is found for a number of devices
@@ -89,7 +97,7 @@ class TrainingSearch(Sizing):
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
-        waiting = [self.waiting(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
+        waiting = [offloaded(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
         waiting = [scenarios for scenarios in waiting if scenarios]
         leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])
         if lacking := self.all_lack(leanest, device, LIKELY):
@@ -104,42 +112,26 @@ class TrainingSearch(Sizing):
                 return self.too_long(best) or best
             misses.append(answer)
         if not candidate.tight:
-            leaner = (one for scenarios in reversed(waiting) for one in reversed(scenarios))
-            if any(isinstance(self.likely(candidate._replace(scenarios=(one,))), Candidate) for one in leaner):
-                return candidate._replace(tight=True)
+            misses = []
+            for one in (one for scenarios in reversed(waiting) for one in reversed(scenarios)):
+                if isinstance(answer := self.likely(candidate._replace(scenarios=(one,))), Candidate):
+                    return candidate._replace(tight=True)
+                misses.append(answer)
         return min(misses, key=lambda miss: miss.ratio)
 
-    @staticmethod
-    def leanest(scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
-        """Return of the ways of each sharding the last, which recomputes most and leaves most in the host's memory."""
-        return list({scenario.get("sharding"): scenario for scenario in scenarios}.values())
+    def leanest(self, scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
+        """Return of the ways of each sharding the last, which recomputes most and leaves most in the host's memory.
 
-    def all_lack(self, leanest: list[dict[str, object]], device: Accelerator, chance: float) -> Miss | None:
-        """Return what the nearest of the leanest ways lacks where none fits, so that no other of their sharding does.
-
-        A way that recomputes less may need less where little is kept, as the allocator finds its blocks again.
+        A framework that leaves something there by itself does not where a way says what waits: so of either the last.
         """
-        misses = list[Miss]()
-        try:
-            for scenario in leanest:
-                miss = self.short_of(scenario, device.capacity_bytes, chance)
-                if miss is None or self.short_of(scenario, int(LEANER * device.capacity_bytes), chance) is None:
-                    return None
-                misses.append(miss)
-        except ScenarioError as error:
-            self.cannot_be(error)  # raises what no way may have; what this one may not have is said where it is tried
-            return None
-        return min(misses, key=lambda miss: miss.ratio)
+        return list({(one.get("sharding"), self.waits_unasked and "offload" in one): one for one in scenarios}.values())
 
-    def waiting(self, every: list[dict[str, object]], parts: list[str]) -> list[dict[str, object]]:
-        """Return the ways in which parts of the states can wait in the host's memory."""
-        away = [scenario for scenario in every if "parameters" not in parts or self.can_wait(scenario)]
-        return [{**scenario, "offload": parts} for scenario in away] if parts else every
-
-    @staticmethod
-    def can_wait(scenario: dict[str, object]) -> bool:
-        """Return whether frameworks leave the parameters of a way in the host's memory: those that ranks share."""
-        return scenario.get("sharding") == SHARDED
+    @cached_property
+    def waits_unasked(self) -> bool:
+        """Whether the question's framework leaves something in the host's memory by itself."""
+        named = self.question.fields.get("framework")
+        known = presets_of(self.facts.framework(named), self.facts) if isinstance(named, str) else ()
+        return any(preset.field == "offload" for preset in known)
 
     def too_long(self, candidate: Candidate) -> Miss | None:
         """Return by how much a run takes longer, or costs more, than it may."""
@@ -174,7 +166,7 @@ class TrainingSearch(Sizing):
             if (shards := scenario.get("sharding")) in fitting or lacking.get(shards):
                 continue
             try:
-                miss = self.short_of(scenario, device.capacity_bytes, chance)
+                miss = self.short_of(scenario, device, chance)
                 rate = None if miss else self.rate_of(scenario, device)
             except ScenarioError as error:
                 miss, rate = self.cannot_be(error), None
@@ -187,13 +179,13 @@ class TrainingSearch(Sizing):
         return best or min(misses, key=lambda miss: miss.ratio)
 
     def larger(self, candidate: Candidate) -> Candidate:
-        """Return a candidate with its micro-batch doubled while that surely fits and is faster."""
-        for size in MICRO_BATCHES:
-            more = self.of_ways(candidate, [{**candidate.scenario, "micro_batch": size}], SURE)
-            if isinstance(more, Miss) or (more.rate or 0.0) <= (candidate.rate or 0.0):
-                break
-            candidate = more
-        return candidate
+        """Return a candidate with the largest micro-batch that surely fits, where it is faster: none is slower."""
+        own = candidate.scenario
+        fitting = list(takewhile(lambda size: self.surely_fits(own, size, candidate), MICRO_BATCHES))
+        rate = self.rate_at(own, fitting[-1], candidate) if fitting else 0.0
+        if rate <= (candidate.rate or 0.0):
+            return candidate
+        return candidate._replace(scenarios=({**own, "micro_batch": fitting[-1]},), rate=rate)
 
     def with_ideal(self, candidate: Candidate) -> Candidate:
         """Return a candidate with the tokens a second that its other ways do not exceed, where one may be faster."""
@@ -227,7 +219,7 @@ class TrainingSearch(Sizing):
         assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
         every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
-        away = self.waiting(every, parts) if isinstance(parts, list) and "offload" not in base else every
+        away = offloaded(every, parts) if isinstance(parts, list) and "offload" not in base else every
         for one in away:
             if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):
                 continue

@@ -1,21 +1,23 @@
 """What a way to train needs of its devices, and how fast it is: each is worked out once for all candidates."""
 
 from math import inf
+from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
-from calc.memory.training.plan import Plan
+from calc.memory.training.phases import stays_bytes
+from calc.memory.training.plan import NO_CHECKPOINTS, Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
-from calc.planner.options import Miss, short
+from calc.planner.options import Miss, short, tight, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planning.bounds import least
 from calc.planning.chance import LIKELY, SURE, chance_of_fitting
-from calc.planning.training_fit import fullest_within
+from calc.planning.training_fit import fullest, hosted_bytes
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
@@ -23,7 +25,19 @@ from calc.training.reading import read_training
 
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
+BUILT_IN = ("data-center", "cloud")  # machines, which come with their memory
+STATES = "weights, gradients and states"
+CLOSE = 1.02  # times the memory that ways need at most which recompute less, or leave less in the host's memory
+Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
+
+
+class Needed(NamedTuple):
+    """What a way to train needs."""
+
+    device: Total  # the fullest
+    hosted: int  # bytes in the memory of all hosts
+    least: Total  # of the device, with an allocator that finds its blocks again
 
 
 class Sizing(Search):
@@ -31,12 +45,13 @@ class Sizing(Search):
 
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
-        self.plans: dict[tuple[object, ...], Plan | ScenarioError] = {}
+        self.plans: dict[Key, Plan | ScenarioError] = {}
         self.known: dict[str, Architecture] = {}
         self.rates: dict[tuple[object, ...], float] = {}
         self.products = dict[str, float | None]()  # a second of each device at most
-        self.needs: dict[tuple[object, ...], Total] = {}
-        self.beyond: dict[tuple[object, ...], int] = {}  # the largest capacity known to be too little for what stays
+        self.needs: dict[Key, Needed] = {}
+        self.shares = dict[str, float]()  # of a host's memory, for each device
+        self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
 
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
@@ -81,29 +96,72 @@ class Sizing(Search):
             return Miss("layout", f"{error.field}: {error.message}", inf)
         return super().cannot_be(error)
 
-    def short_of(self, scenario: dict[str, object], capacity: int, chance: float) -> Miss | None:
-        """Return what the fullest device lacks, None where it fits with a chance."""
+    def short_of(self, scenario: dict[str, object], device: Accelerator, chance: float) -> Miss | None:
+        """Return what the fullest device lacks, or the hosts of all, None where it fits with a chance."""
+        found = self.needed(scenario, device.capacity_bytes)
+        miss = lacking(found, device.capacity_bytes, chance)
+        if isinstance(found, Miss) or not found.hosted or (miss and miss.reason == "memory"):
+            return miss
+        if device.id not in self.shares:
+            self.shares[device.id] = self.host_share(device)
+        room = self.shares[device.id] * self.read(scenario).layout.devices
+        return short(found.hosted - int(room), int(room), "of the hosts' memory") if found.hosted > room else miss
+
+    def host_share(self, device: Accelerator) -> float:
+        """Return the bytes of a host's memory for each device, at most: what machines of data centres come with.
+
+        Of a device whose machines nobody tells the memory of it is the most of any; who builds a computer chooses.
+        """
+        if device.segment not in BUILT_IN:
+            return inf
+        known = self.facts.machines()
+        shares = [(one.accelerator, (one.quantity("host_memory") or 0.0) / one.devices) for one in known if one.devices]
+        own = max((share for name, share in shares if name == device.id), default=0.0)
+        return own or max(share for _, share in shares)
+
+    def needed(self, scenario: dict[str, object], capacity: int) -> Needed | Miss:
+        """Return what a scenario needs, worked out once; where what stays is more than a capacity, that is said."""
         key = key_of(scenario)
         if key not in self.needs:
-            kind = tuple(item for item in key if item[0] != "checkpointing")  # with any of which as much stays
-            if capacity <= self.beyond.get(kind, 0):
-                return short(capacity, capacity)
+            if (held := self.held_throughout(scenario, key)) > capacity:
+                return too_heavy(held, capacity, STATES)
             plan = self.read(scenario)
-            found = fullest_within(plan, capacity)
-            if found is None:
-                self.beyond[kind] = capacity
-                return short(capacity, capacity)
-            self.needs[key] = totals(plan, found[0], self.facts).device
-        needed = self.needs[key]
-        spare, upper = capacity - needed.typical, needed.high - needed.typical
-        if spare >= 0 and chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper) >= chance:
+            widest, by_stage = fullest(plan)
+            least = totals(plan._replace(checkpointing=NO_CHECKPOINTS), widest, self.facts)
+            own = totals(plan, widest, self.facts)
+            self.needs[key] = Needed(own.device, hosted_bytes(plan, by_stage), least.device)
+        return self.needs[key]
+
+    def all_lack(self, leanest: list[dict[str, object]], device: Accelerator, chance: float) -> Miss | None:
+        """Return what the nearest of the leanest ways lacks where no way of their sharding fits, None where one may.
+
+        A way that recomputes less keeps no less, but the allocator may find its blocks again: so it may with these.
+        """
+        misses, room = list[Miss](), device.capacity_bytes
+        try:
+            for scenario in leanest:
+                found = self.needed(scenario, room)
+                miss = lacking(found, room, chance)
+                if miss is None or (isinstance(found, Needed) and may_fit(found, room, chance)):
+                    return None
+                misses.append(miss)
+        except ScenarioError as error:
+            self.cannot_be(error)  # raises what no way may have; what this one may not have is said where it is tried
             return None
-        return short(max(-spare, 0), capacity)
+        return min(misses, key=lambda miss: miss.ratio)
+
+    def held_throughout(self, scenario: dict[str, object], key: Key) -> int:
+        """Return the bytes that stay on a device of the first stage: as many with any checkpointing."""
+        kind = tuple(item for item in key if item[0] != "checkpointing")
+        if kind not in self.stays:
+            plan = self.read(scenario)
+            self.stays[kind] = stays_bytes(plan, plan.stages[0])
+        return self.stays[kind]
 
     def likely(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose scenario more likely fits than not."""
         try:
-            miss = self.short_of(candidate.scenario, candidate.devices.accelerator.capacity_bytes, LIKELY)
+            miss = self.short_of(candidate.scenario, candidate.devices.accelerator, LIKELY)
         except ScenarioError as error:
             return self.cannot_be(error)
         return miss or candidate
@@ -111,8 +169,7 @@ class Sizing(Search):
     def surely_fits(self, scenario: dict[str, object], size: int, candidate: Candidate) -> bool:
         """Return whether a way surely fits with a micro-batch."""
         try:
-            capacity = candidate.devices.accelerator.capacity_bytes
-            return self.short_of({**scenario, "micro_batch": size}, capacity, SURE) is None
+            return self.short_of({**scenario, "micro_batch": size}, candidate.devices.accelerator, SURE) is None
         except ScenarioError:
             return False
 
@@ -142,6 +199,27 @@ class Sizing(Search):
         return self.rates[key]
 
 
-def key_of(scenario: dict[str, object]) -> tuple[tuple[str, str], ...]:
+def chance_on(needed: Total, capacity: int) -> float:
+    """Return how likely so much fits a device."""
+    spare, upper = capacity - needed.typical, needed.high - needed.typical
+    return chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
+
+
+def lacking(found: Needed | Miss, capacity: int, chance: float) -> Miss | None:
+    """Return what a device lacks of what is needed, or that it is tight; None where it fits with a chance."""
+    if isinstance(found, Miss):
+        return found
+    if found.device.typical > capacity:
+        return short(found.device.typical - capacity, capacity)
+    likely = chance_on(found.device, capacity)
+    return None if likely >= chance else tight(likely)
+
+
+def may_fit(leanest: Needed, capacity: int, chance: float) -> bool:
+    """Return whether a way may fit of which this one, of the same sharding, keeps least."""
+    return chance_on(leanest.least, int(CLOSE * capacity)) >= chance
+
+
+def key_of(scenario: dict[str, object]) -> Key:
     """Return what is the same of scenarios that differ in their kind of device alone."""
     return tuple(sorted((name, str(scenario[name])) for name in scenario if name not in OF_DEVICE))

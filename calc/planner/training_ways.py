@@ -22,6 +22,8 @@ from calc.training.fields import METHODS, QLORA_BASE
 
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
 SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
+WAITING: tuple[list[str], ...] = ([], ["optimizer"], ["optimizer", "parameters"])  # in the host's memory
+SHARDED = "zero-3"  # with which frameworks leave parameters there
 RUNNER = "transformers"  # what it runs on, training runs on: both are PyTorch
 Way = dict[str, object]
 
@@ -104,9 +106,14 @@ def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
             yield {name: value for name, value in way.items() if value is not None}
 
 
-def longest_ways(question: Question, ranks: int) -> Iterator[Way]:
+def offloaded(every: list[Way], parts: list[str]) -> list[Way]:
+    """Return ways with parts of the states in the host's memory: of the parameters, those that ranks share."""
+    away = [way for way in every if "parameters" not in parts or way.get("sharding") == SHARDED]
+    return [{**way, "offload": parts} for way in away] if parts else every
+
+
+def longest_ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
     """Iterate over the ways that leave most room for a sequence: all is recomputed, and divided as far as can be."""
-    method = str(question.fields.get("method", METHODS[0]))
     for way in ways(question, method, ranks):
         if way.get("checkpointing", FULL) == FULL and way.get("sharding") in (None, "none", SHARDING[method][-1]):
             yield way

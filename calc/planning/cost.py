@@ -22,7 +22,8 @@ KINDS = (
 HALF_A_YEAR = 183  # days within which prices of several sellers are compared
 SOLD = "sold"  # of devices that shops have new
 LAUNCH = "launch"  # the price of the day on which a device came out
-BOUGHT = ("street", "retail", "list", "used", LAUNCH)  # of prices of pieces, what one pays before what is asked
+USED = "used"  # of what is second hand
+BOUGHT = ("street", "retail", "list", USED, LAUNCH)  # of prices of pieces, what one pays before what is asked
 MILLION = 1e6
 ROOFLINE = "roofline"  # the source of the seconds, where a reader brought the price
 

@@ -291,7 +291,12 @@ def first_engine(
 
 
 def format_of_bits(engine: Engine, bits: int, facts: Catalog) -> str:
-    """Return the first of an engine's number formats with no more bits than asked for; BF16 from 16 on."""
+    """Return the first of an engine's number formats with no more bits than asked for, or its last; BF16 from 16 on."""
+    return format_within(engine, bits, facts) or engine.formats[-1]
+
+
+def format_within(engine: Engine, bits: int, facts: Catalog) -> str | None:
+    """Return the same, None where all of the engine's formats have more bits."""
     if bits >= 16:
         return "bf16"
     for name in engine.formats:
@@ -299,7 +304,7 @@ def format_of_bits(engine: Engine, bits: int, facts: Catalog) -> str:
         element = facts.number_format(record.base) if isinstance(record, Mixture) else record
         if element.bits <= bits:
             return name
-    return engine.formats[-1]
+    return None
 
 
 def sold_in_multiples(device: Accelerator) -> bool:

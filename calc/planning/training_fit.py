@@ -1,7 +1,7 @@
 """Searching for the fewest devices that a training run fits on."""
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from calc.catalog import Catalog
 from calc.memory.budget import Layout
@@ -19,6 +19,11 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     """Return the step on the fullest device, and on one device of each pipeline stage."""
     found = timelines(plan, plan.stages)
     return max(found, key=lambda timeline: timeline.peak.total), found
+
+
+def hosted_bytes(plan: Plan, by_stage: Sequence[Timeline]) -> int:
+    """Return what waits in the memory of all hosts together."""
+    return plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
 
 
 def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Timeline]] | None:

@@ -101,7 +101,7 @@ def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> 
     """Return the first of some changes with one id that makes a run fit, None where none does.
 
     Of many, halves and doubles of one number, each needs less than the one before: where the last does not help none
-    does, else what lies between is halved.
+    does, else steps are doubled until one helps, for a few devices mostly do, and what lies between is halved.
     """
     if len(changes) < FEW:
         return next((repair for change in changes if (repair := trial(change))), None)
@@ -109,7 +109,10 @@ def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> 
     last = len(changes) - 1
     if at(0) or not at(last):
         return at(0)
-    return at(bisect_left(range(last), True, lo=1, key=lambda place: at(place) is not None))
+    step = 1
+    while step < last and not at(step):
+        step *= 2
+    return at(bisect_left(range(last), True, lo=step // 2 + 1, hi=min(step, last), key=lambda place: bool(at(place))))
 
 
 def devices_of(repair: Repair) -> int:

@@ -13,7 +13,7 @@ from calc.memory.training.working import parts_of, sum_step
 from calc.planning.chance import chance_of_fitting
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.support import Runs, what_trains
-from calc.planning.training_fit import devices_needed, fullest
+from calc.planning.training_fit import devices_needed, fullest, hosted_bytes
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
 from calc.training.checks import warnings
@@ -111,7 +111,7 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
     report["sum_over_devices_bytes"] = (
         plan.layout.devices // plan.layout.pipeline * sum(device_bytes(plan, stage, facts) for stage in by_stage)
     )
-    report["host_bytes"] = plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
+    report["host_bytes"] = hosted_bytes(plan, by_stage)
     if asked.accelerator is not None:
         capacity = asked.accelerator.capacity_bytes
         report["capacity_bytes"] = report["limit_bytes"] = capacity

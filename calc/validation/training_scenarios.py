@@ -71,6 +71,7 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
     "xtuner_megatron": "megatron-lm",
 }
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
+NEWEST = ("cuDNN", "TE", "FlashAttention 3")  # attention as fast as FlashAttention 3; Transformer Engine's is cuDNN's
 ADAPTERS = {  # defaults of their scripts
     "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
     "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
@@ -297,8 +298,11 @@ def framework_of(row: Row) -> dict[str, str]:
 
 def attention_of(row: Row) -> str:
     """Return how the row computes attention."""
-    if row["flash_attention"] == "no" or row["source"] in OLD:
+    stated = row["flash_attention"]
+    if stated == "no" or row["source"] in OLD:
         return "eager"
+    if any(word in stated for word in NEWEST):
+        return "flash-3"
     return "flash-1" if row["source"] in FIRST_TILES else "flash"
 
 

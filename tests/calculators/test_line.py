@@ -292,6 +292,20 @@ def test_other_money_is_said_and_not_converted(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("what can i run on a ryzen 9 9950x with 64gb ram", "The largest that runs on Ryzen 9 9950X is"),
+        ("max context llama 8b q4 cpu only 32gb ram", "on a processor alone."),
+        ("which mac for qwen3 8b q8", "USD to buy"),
+    ],
+)
+def test_what_has_no_card_is_planned(line: str, said: str) -> None:
+    """A processor alone is asked what runs and how much of it, with links to its case; of Macs, which is bought."""
+    found = asked(line)
+    assert said in found["status"] and "calculators/will-it-fit/" in found["html"]
+
+
+@pytest.mark.parametrize(
     ("line", "left"), [("8k and 32k context llama 8b 3060", "8k"), ("lora and qlora 13b 4090", "lora")]
 )
 def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) -> None:

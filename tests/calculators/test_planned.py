@@ -16,6 +16,7 @@ from calc.calculators.html import in_words
 from calc.calculators.options import devices, with_sizes
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.catalog import catalog
+from calc.planning.chance import SURE
 from calc.units import show_gib
 
 PLANS = ("what-runs", "what-hardware", "plan-service", "how-far")
@@ -115,6 +116,8 @@ def test_what_is_bought_is_named_with_its_price() -> None:
     report = CALCULATORS["what-hardware"].report({"pay": "buy"})
     price = report["plan"]["options"][0]["cost"]["purchase"]
     assert f"{price:,.0f} USD to buy." in CALCULATORS["what-hardware"].status(report)
+    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in report["plan"]["options"]]
+    assert CALCULATORS["what-hardware"].render(report).count("<small>second hand</small>") == sum(used) > 0
 
 
 def test_a_service_grows_with_its_people() -> None:
@@ -129,6 +132,52 @@ def test_the_largest_is_asked_without_a_model() -> None:
     report = CALCULATORS["how-far"].report({"of": "model", "accelerator": "m4-max-64gb", "tokens_per_s_each": "10"})
     assert report["model"]["parameters_total"] > 70e9
     assert 1 / report["plan"]["options"][0]["speed"]["time_per_output_token_s"]["typical"] >= 10
+
+
+@pytest.mark.parametrize("of", ["tuned_model", "sequence_tokens", "training_tokens"])
+def test_how_far_a_card_trains(of: str) -> None:
+    """Each row leads to the memory of its run; what serving alone has is not asked, and the tokens are of a week."""
+    plan = CALCULATORS["how-far"]
+    fields = {"of": of, "model": "llama-3.2-1b", "accelerator": "rtx-3090"}
+    report = plan.report({**fields, "weights": "q4_k_m", "tokens_per_s_each": "900"})
+    options = report["plan"]["options"]
+    hrefs = re.findall(r'<th[^>]*><a href="([^"]+)"', plan.render(report))
+    assert len(hrefs) == len(options) == (1 if of == "training_tokens" else 3)
+    for href, option in zip(hrefs, options, strict=True):
+        address = urlsplit(unescape(href))
+        found = CALCULATORS[address.path.strip("/").rpartition("/")[2]].report(dict(parse_qsl(address.query)))
+        assert found["memory"]["device_bytes"] == estimate(option["scenario"])["memory"]["device_bytes"]
+    if of == "training_tokens":
+        rate = options[0]["speed"]["tokens_per_s_per_device"]["typical"]
+        assert options[0]["scenario"]["training_tokens"] == pytest.approx(rate * 7 * 86400, rel=1e-6)
+
+
+def test_what_does_not_train_is_named_by_its_method() -> None:
+    """A 70B by QLoRA lacks what its four bits lack: it is not named as it is published."""
+    plan = CALCULATORS["how-far"]
+    report = plan.report({"of": "sequence_tokens", "model": "llama-3.3-70b", "method": "qlora"})
+    assert report["plan"]["options"] == [] and "Llama 3.3 70B (QLoRA) on 1 × GeForce RTX 4090" in plan.render(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("how-far", {"model": "llama-3.2-1b", "accelerator": "rtx-3060-12gb"}),
+        ("how-far", {"of": "sequence_tokens", "model": "llama-3.2-1b", "accelerator": "rtx-3060-12gb"}),
+        ("what-runs", {"accelerator": "m4-max-64gb"}),
+        ("what-hardware", {"model": "qwen3-32b", "weights": "fp8", "context_tokens": "32768"}),
+        ("plan-fine-tune", {"model": "llama-3.2-1b", "segment": "soc"}),
+    ],
+)
+def test_a_plan_is_as_sure_as_its_first_option(name: str, fields: dict[str, str]) -> None:
+    """The verdict is tight where the first option's chance of fitting is, and then says what makes it sure."""
+    plan = CALCULATORS[name]
+    report = plan.report(fields)
+    html, status = plan.render(report), plan.status(report)
+    (verdict,) = re.findall(r'class="calc-verdict" data-fits="(\w+)"', html)
+    sure = [option["chance"] >= SURE for option in report["plan"]["options"][:1]]
+    assert verdict == ("no" if not sure else "yes" if sure[0] else "tight")
+    assert ("make it sure" in status) is (verdict == "tight")
 
 
 def test_points_stand_where_their_figures_are() -> None:

@@ -82,7 +82,8 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
     asks = NOTHING if reading["missing"] else reading["asks"]
     problems = [] if asks == row["asks"] else [f"asks {asks}"]
     if "memory" in wanted:
-        gib = (catalog().accelerator(found.pop("accelerator")).quantity("memory") or 0) / GIB
+        device = found.pop("accelerator", None)
+        gib = (catalog().accelerator(device).quantity("memory") or 0) / GIB if device else 0
         problems += [] if abs(gib / float(wanted.pop("memory")) - 1) < 0.05 else [f"memory {gib}"]
     if "family" in wanted:
         family, models = wanted.pop("family"), found.pop("models", [])

@@ -29,11 +29,11 @@ def cells(html: str) -> list[str]:
 
 
 def test_operations_of_palms_formula() -> None:
-    """6 (N − token table) + 12 L H d T for Llama 3.1 8B: 45.03 and 12.88 billion, with N of its config.json."""
+    """6 (N − token table) + 12 L H d (T + 1) / 2 for Llama 3.1 8B: 45.03 and 6.44 billion, N from its config."""
     found = cells(operations_table(("llama-3.1-8b", 8192)))
-    assert found[-5:-1] == ["48.18", "45.03", "12.88", "57.91 (1.20×)"]
-    attention = 12 * 32 * 32 * 128 * 8192
-    assert f"{attention / 1e9:.2f}" == found[-3]
+    assert found[-5:-1] == ["48.18", "45.03", "6.443", "51.47 (1.07×)"]
+    attention = 12 * 32 * 32 * 128 * 8193 / 2
+    assert f"{attention / 1e9:.3f}" == found[-3]
 
 
 def test_a_timed_row_leads_to_the_same_run() -> None:

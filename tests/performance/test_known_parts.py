@@ -148,11 +148,12 @@ def test_the_most_of_products_is_the_largest_share() -> None:
     """Of a generation's own shares where it has one, else of those for all; a device without 16 bit has none."""
     hopper, other = FACTS.accelerator("h100-sxm-80gb"), FACTS.accelerator("m4-32gb")
     device = kernels_of(hopper)
-    own = {PRODUCT_SHARE: 0.5, f"{PRODUCT_SHARE}@Hopper": 0.6, f"{PRODUCT_SHARE}_x@Hopper": 0.7}
-    shared = {PRODUCT_SHARE: 0.5, f"{PRODUCT_SHARE}_x": 0.4, f"{PRODUCT_SHARE}_y@Hopper": 0.9}
+    plain = {PRODUCT_SHARE: 0.5, "power_exponent": 0.5, "product_most": 0.95}
+    own = plain | {f"{PRODUCT_SHARE}@Hopper": 0.6, f"{PRODUCT_SHARE}_x@Hopper": 0.7}
+    shared = plain | {f"{PRODUCT_SHARE}_x": 0.4, f"{PRODUCT_SHARE}_y@Hopper": 0.9}
     assert most_products_per_s(hopper, own) == pytest.approx(0.7 * device)
     assert most_products_per_s(hopper, shared) == pytest.approx(0.9 * device)
-    assert most_products_per_s(hopper, {PRODUCT_SHARE: 0.5}) == pytest.approx(0.5 * device)
+    assert most_products_per_s(hopper, plain) == pytest.approx(0.5 * device)
     assert other.sixteen_bit is None and most_products_per_s(other, own) is None
 
 

@@ -50,6 +50,13 @@ def test_sums_of_tensor_ranks() -> None:
     assert found == {"tensor": 4 * LAYERS * 2 * 7 * (2 * 1024 * HIDDEN * 2) // 8}
 
 
+def test_norms_over_all_heads_are_sums_more() -> None:
+    """OLMo 2 norms queries and keys over all heads, which ranks have a part of: two FP32 sums a token and layer."""
+    plan = {"model": "olmo-2-7b", "parallelism": {"tensor": 8}, "micro_batch": 2, "sequence_tokens": 1024}
+    blocks = 4 * 32 * 2 * 7 * (2 * 1024 * 4096 * 2) // 8
+    assert sent(**plan)["tensor"] - blocks == 2 * 32 * 2 * 7 * (2 * 1024 * 2 * 4) // 8
+
+
 def test_full_checkpointing_adds_the_forward_sums_again() -> None:
     """A recomputed forward pass adds its two sums a layer once more."""
     once, twice = (sent(parallelism={"tensor": 8}, checkpointing=kind)["tensor"] for kind in ("none", "full"))

@@ -158,6 +158,6 @@ def test_what_a_device_cost_once_buys_none() -> None:
     asked = {"want": "hardware", "model": "llama-3.1-8b", "limits": {"buy": True, "accelerators": [gone.id, used.id]}}
     answer: Any = plan(asked)
     assert {option["scenario"]["accelerator"] for option in answer["options"]} == {used.id}
-    assert [warning["code"] for warning in answer["warnings"]] == ["devices-alone"]
+    assert "devices-alone" in [warning["code"] for warning in answer["warnings"]]
     rented: Any = plan({**asked, "limits": {"accelerators": [gone.id]}})
     assert rented["options"] and "devices-alone" not in str(rented["warnings"])

@@ -149,6 +149,41 @@ def test_no_better_format_is_cut(rank: str) -> None:
     assert found_values(question) == every_value(question)[:5]
 
 
+def drawn_question(seed: int) -> dict[str, Any]:
+    """Return a question about a few devices, everything in it drawn at random."""
+    draw = random.Random(seed)
+    kinds = [record.id for record in catalog().accelerators() if record.segment != "cloud" and record.architecture]
+    limits: dict[str, Any] = {"accelerators": draw.sample(kinds, 4), "devices": draw.choice([1, 2, 4])}
+    if draw.random() < 0.4:
+        limits |= draw.choice([{"buy": True}, {"power_w": 700}, {"price_per_month": 1500}])
+    need = draw.choice([{}, {"tokens_per_s_each": 15}, {"ttft_s": 3}, {"users": 6, "tokens_per_s_each": 8}])
+    return {
+        "want": "hardware",
+        "model": draw.choice(["llama-3.1-8b", "qwen3-30b-a3b", "gemma-3-12b", "mamba-2.8b", "qwen3-32b", "phi-4"]),
+        "weights": draw.choice(["any", "published", ["fp8", "awq"], ["q8_0", "q4_k_m"], ["bf16", "gptq-int4"]]),
+        "context_tokens": draw.choice([1024, 4096, 16384]),
+        "limits": limits,
+        "need": need,
+        "rank_by": draw.choice(RANKS),
+        "count": 3,
+    }
+
+
+@pytest.mark.parametrize("seed", [*range(12), 60])  # of the last, more bits are tight where fewer leave more
+def test_no_better_is_cut_of_questions_at_random(seed: int) -> None:
+    """Whatever is asked, the planner's best are those that estimating every way finds."""
+    question = drawn_question(seed)
+    assert found_values(question) == every_value(question)[:3], question
+
+
+def test_a_format_that_is_too_slow_leaves_the_others_their_place() -> None:
+    """A model in 16 bit fits two cards and is too slow there; in 8 bit it takes less energy than others do."""
+    names = ["granite-4.0-1b", "lfm2.5-2.6b", "qwen2.5-14b", "qwen3.6-35b-a3b", "yi-9b"]
+    asked = {"want": "models", "have": {"accelerator": "rtx-5060-ti-16gb", "accelerators": 2}, "models": names}
+    question = {**asked, "context_tokens": 1024, "need": {"tokens_per_s_each": 15}, "rank_by": "energy", "count": 4}
+    assert found_values(question) == every_value(question)[:4]
+
+
 def test_more_devices_take_no_less_energy() -> None:
     """Twice the devices are at most twice as fast, which spares the search all but the fewest that serve."""
     draw, checked = random.Random(14), 0
@@ -679,6 +714,44 @@ def test_tight_options_say_what_makes_them_sure() -> None:
             assert f"{option['surer']['context_tokens']:,} tokens" in option["why"]
             checked += 1
     assert checked > 5
+
+
+@pytest.mark.parametrize(
+    ("of", "device", "more"),
+    [
+        ("context_tokens", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q8_0"}),
+        ("sequences", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q4_k_m", "context_tokens": 8192}),
+        ("users", "h100-sxm-80gb", {"model": "gpt-oss-120b", "context_tokens": 2500, "need": {"ttft_s": 3}}),
+    ],
+)
+def test_the_most_says_how_much_of_it_is_sure(of: str, device: str, more: dict[str, Any]) -> None:
+    """What the most leaves open is how much of the very same surely fits: that fits by its report, one more may not."""
+    asked = {"want": "limit", "of": of, "have": {"accelerator": device}, **more}
+    answer: Any = plan(asked)
+    (option,) = answer["options"]
+    ((field, most),) = option["surer"].items()
+    assert option["chance"] < SURE and f"{most:,}" in option["why"].partition("tight")[2]
+    search = Search(read_question(asked, catalog()), catalog())
+    scenario = {name: value for name, value in option["scenario"].items() if name not in ("prompt_tokens", field)}
+    chances = []
+    for value in (most, most + 1):
+        candidate = Candidate("", search_devices(device), ({**scenario, field: value},), 0)
+        found = search.judge(candidate, estimate(candidate.scenario))
+        assert isinstance(found, Option)
+        chances.append(found.chance)
+    assert chances[0] >= SURE > chances[1]
+
+
+def test_second_hand_prices_are_said() -> None:
+    """What no shop has is bought second hand: a warning names each such device of the options, and no other."""
+    cards = {"model": "llama-3.1-8b", "limits": {"buy": True, "accelerators": ["p40-24gb", "rtx-5090"]}}
+    answer: Any = plan({"want": "hardware", **cards})
+    kinds = {option["scenario"]["accelerator"]: option["cost"]["prices"] for option in answer["options"]}
+    assert {name for name, prices in kinds.items() if prices["purchase"]["kind"] == "used"} == {"p40-24gb"}
+    (said,) = (warning["message"] for warning in answer["warnings"] if warning["code"] == "second-hand")
+    assert "Tesla P40:" in said and "5090" not in said
+    own: Any = plan({"want": "hardware", **cards, "account": {"purchase_price": 100}})
+    assert all(warning["code"] != "second-hand" for warning in own["warnings"])
 
 
 def test_what_may_not_fit_comes_last() -> None:

@@ -14,6 +14,7 @@ KERNEL_FAMILY_RULES: Rules = {
     "operations_per_byte?": (int, float),
     "vector_per_byte?": (int, float),
     "least_rows?": (int, float),
+    "powered?": (str,),
     "lanes?": (int, float),
     "reason": (str,),
     "source": (str,),
@@ -91,6 +92,8 @@ def check_family(check: Check, where: str, entry: Entry, tables: Tables) -> None
     assert isinstance(measured, list)
     for device in measured:
         check.choice(f"{where}.measured", device, tables["accelerators"])
+    if "powered" in entry:
+        check.choice(f"{where}.powered", entry["powered"], tables["accelerators"])
     for field in ("matrix_factor", "memory_factor"):
         factor = entry.get(field, 1)
         if not isinstance(factor, int | float) or not 0.1 <= factor <= 3:

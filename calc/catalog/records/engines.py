@@ -207,6 +207,7 @@ class KernelFamily(NamedTuple):
     operations_per_byte: float  # of bandwidth, where the maker publishes no rate
     vector_per_byte: float  # the same in FP32, without matrix units
     least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
+    powered: str  # the device whose power for its rate the laws hold at, where none of `measured` is
     lanes: float  # of a compute unit that each do an operation in FP32 in a clock cycle, and an addition with it
     reason: str
     source: str

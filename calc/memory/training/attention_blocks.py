@@ -12,6 +12,7 @@ from calc.memory.training.recorder import (
 from calc.memory.training.tape import KERNEL, MATMUL, POINTWISE, VIEW, Op
 
 ENCODED = "encoder output"
+ROTATION_KERNELS = 5  # of rotary positions: halves negated and joined, two products with the table, their sum
 
 
 class AttentionRecorder(Recorder):
@@ -82,6 +83,7 @@ class AttentionRecorder(Recorder):
                 (),
                 weight_grad_bytes=0,
                 work_bytes=self.rows * width * self.numerics.compute,
+                kernels=ROTATION_KERNELS,
             )
         )
 

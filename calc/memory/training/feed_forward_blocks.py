@@ -12,6 +12,7 @@ COMPOSED = {
     "gelu_fast": ("half", "tanh", "sum", "scaled", "inner"),
     "quick_gelu": ("sigmoid",),
 }
+COMPOSED_KERNELS = {"gelu_new": 8, "gelu_fast": 9, "quick_gelu": 3}  # these operations, in activations.py
 WIDE = 4  # bytes of an element in FP32
 RAISED = ("tanh", "sum")  # what autocast makes FP32 in gelu_new, which raises to a power
 
@@ -63,6 +64,7 @@ class FeedForwardRecorder(Recorder):
         active = tape.value(f"{prefix}:active", size, INSIDE)
         tape.labels[value] = INSIDE
         saves: tuple[str, ...] = (value,)
+        kernels = 1
         if name == "relu":
             saves = (active,)
         elif name == "relu2":
@@ -74,7 +76,8 @@ class FeedForwardRecorder(Recorder):
                 saves = (tape.value(f"{prefix}:power", wide, INSIDE),)
             for part in COMPOSED[name]:
                 saves += (tape.value(f"{prefix}:{part}", wide if part in RAISED else size, INSIDE),)
-        return tape.add(Op(POINTWISE, (value,), active, saves))
+            kernels = COMPOSED_KERNELS[name]
+        return tape.add(Op(POINTWISE, (value,), active, saves, kernels=kernels))
 
     def experts(self, value: str) -> str:
         """Record a router and the experts of each token: rows are copied for every expert that reads them."""

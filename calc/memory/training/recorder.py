@@ -9,6 +9,7 @@ from calc.memory.training.tape import MATMUL, POINTWISE, VIEW, Op, Tape
 STATISTIC_BYTES = 4  # means, deviations and log-sums are FP32
 KERNEL_STATE_BYTES, MASKED_KERNEL_STATE_BYTES = 24, 16  # seed and offset, kept once a layer by a fused attention kernel
 MASK_BYTES = 1  # an element of a dropout mask
+NORM_KERNELS = 8  # of an RMSNorm: raised to FP32, squared, its mean, epsilon added, the root, divided, lowered, weighed
 
 
 class Recorder:
@@ -100,7 +101,17 @@ class Recorder:
             saves += (tape.value(f"{name}:normalised", elements * wide, "normalised values"),)
         if self.choices.compiled:
             saves = (value, statistics)
-        return tape.add(Op(POINTWISE, (value,), output, saves, weight_grad_bytes=gradient, work_bytes=16 * elements))
+        return tape.add(
+            Op(
+                POINTWISE,
+                (value,),
+                output,
+                saves,
+                weight_grad_bytes=gradient,
+                work_bytes=16 * elements,
+                kernels=NORM_KERNELS,
+            )
+        )
 
     def matrix(self, value: str, name: str, output: str, inputs: int, outputs: int, rows: int | None = None) -> str:
         """Record a matrix `name` with its adapter, if it has one.
@@ -115,10 +126,13 @@ class Recorder:
         trained, low_rank = self.trained(name), self.adapters is not None and self.adapters.covers(name)
         weight = self.tensors.get(f"{name}.weight")
         elements = self.elements(weight) if weight is not None else inputs * outputs
-        read, saves = value, ()
+        read, saves, casts, cast_bytes = value, (), 0, 0
         needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
         if needs_cast:
-            read = tape.value(self.cast_name(value, name), rows * inputs * numerics.compute, "inputs of matrices, cast")
+            cast = self.cast_name(value, name)
+            if cast not in tape.sizes and not self.choices.compiled:  # compiled it is done by what wrote the value
+                casts, cast_bytes = 1, rows * inputs * (numerics.residual + numerics.compute)
+            read = tape.value(cast, rows * inputs * numerics.compute, "inputs of matrices, cast")
         if trained and self.choices.narrow_inputs and weight is not None and weight.quantizable:
             read = tape.value(f"{value}:fp8", rows * inputs, "inputs of matrices in FP8")
         kept: tuple[str, ...] = (read,) if trained else saves
@@ -127,17 +141,17 @@ class Recorder:
             tape.outliving.add(read)
         if numerics.autocast and numerics.weight > numerics.compute:
             kept += (tape.value(f"{name}:weight", elements * numerics.compute, "cast weights"),)
+            casts, cast_bytes = casts + 1, cast_bytes + elements * (numerics.weight + numerics.compute)
+        biased = f"{name}.bias" in self.tensors
+        casts += biased and numerics.casts
         work = 0
         if self.choices.unpacks and not trained and weight is not None and weight.quantizable:
             copies, _ = local_share(weight, self.batch.tensor, self.batch.expert)
             work = elements // copies * numerics.compute  # one matrix, or one expert's, at a time
+        plain = Op(MATMUL, (value,), out, kept, 0, work, kernels=1 + biased, casts=casts, cast_bytes=cast_bytes)
         if not low_rank:
-            return tape.add(
-                Op(MATMUL, (value,), out, kept, weight_grad_bytes=self.gradient_bytes(name), work_bytes=work)
-            )
-        return self.low_rank(
-            value=value, name=name, out=out, inputs=inputs, outputs=outputs, rows=rows, kept=kept, work=work
-        )
+            return tape.add(plain._replace(weight_grad_bytes=self.gradient_bytes(name)))
+        return self.low_rank(plain, name=name, inputs=inputs, outputs=outputs, rows=rows)
 
     def matrices(self, value: str, *blocks: str) -> str:
         """Record the matrices of blocks one after the other, each with its input, where more is not known of them."""
@@ -162,9 +176,7 @@ class Recorder:
         one = one or (self.layer.mlp_fused and matrix.endswith(("gate_proj", "up_proj")))
         return f"{value}:cast" if one else f"{matrix}:cast"
 
-    def low_rank(
-        self, value: str, name: str, out: str, inputs: int, outputs: int, rows: int, kept: tuple[str, ...], work: int
-    ) -> str:
+    def low_rank(self, frozen: Op, *, name: str, inputs: int, outputs: int, rows: int) -> str:
         """Record a frozen matrix with its adapter: A reads the matrix's input, B what A gives.
 
         An adapter in another type than the activations casts the input, each adapter for itself; under autocast code
@@ -172,9 +184,11 @@ class Recorder:
         """
         tape, numerics, rank = self.tape, self.numerics, self.adapters.rank if self.adapters else 0
         width = numerics.compute if numerics.autocast else numerics.adapter
-        read = value
+        (value,), out = frozen.inputs, frozen.output
+        read, casts, cast_bytes = value, 0, 0
         if numerics.adapter != numerics.compute and not (self.choices.compiled and numerics.autocast):
             read = tape.value(f"{name}:adapter input", rows * inputs * width, "inputs of adapters, cast")
+            casts, cast_bytes = 1, rows * inputs * (numerics.compute + width)
         tape.labels.setdefault(read, "inputs of adapters")
         masks: tuple[str, ...] = ()
         if self.adapters is not None and self.adapters.dropout:
@@ -186,8 +200,9 @@ class Recorder:
         update = tape.value(f"{name}:update", rows * outputs * width)
         plain = tape.value(f"{name}:plain", rows * outputs * numerics.compute)
         bytes_of = numerics.adapter
-        tape.add(Op(MATMUL, (value,), plain, kept, weight_grad_bytes=0, work_bytes=work))
-        tape.add(Op(MATMUL, (value,), low, (read, *masks), weight_grad_bytes=rank * inputs * bytes_of))
+        tape.add(frozen._replace(output=plain))
+        first = Op(MATMUL, (value,), low, (read, *masks), weight_grad_bytes=rank * inputs * bytes_of)
+        tape.add(first._replace(casts=casts, cast_bytes=cast_bytes))
         scaled = tape.value(f"{name}:scaled", rows * outputs * width)
         tape.add(Op(MATMUL, (low,), update, (low,), weight_grad_bytes=rank * outputs * bytes_of))
         tape.add(Op(POINTWISE, (update,), scaled))

@@ -117,6 +117,9 @@ class Optimizer(NamedTuple):
     largest: int = 0  # copies of the largest parameter alive at once
     steps: bool = True  # a counter on the device for each tensor
     fused: bool = True  # one kernel reads and writes all once; else each operation is a kernel of its own
+    # The host updates one tensor after the other while the device waits: bitsandbytes synchronizes after each (its
+    # optimizer.py), transformers' Adafactor launches some thirty kernels for each.
+    in_turn: bool = False
     source: str = "torch-optim"
 
 
@@ -127,14 +130,14 @@ OPTIMIZERS = {
         Optimizer("adamw-foreach", 2, copies=1, steps=False, fused=False),
         Optimizer("adamw-foreach-2.0", 2, copies=2, steps=False, fused=False),
         Optimizer("adamw-for-loop", 2, largest=2, steps=False, fused=False),
-        Optimizer("adamw-8bit", 2, 1, source="bitsandbytes-8bit", steps=False),
-        Optimizer("paged-adamw", 2, 4, paged=True, source="qlora", steps=False),
-        Optimizer("paged-adamw-8bit", 2, 1, paged=True, source="qlora", steps=False),
+        Optimizer("adamw-8bit", 2, 1, in_turn=True, source="bitsandbytes-8bit", steps=False),
+        Optimizer("paged-adamw", 2, 4, paged=True, in_turn=True, source="qlora", steps=False),
+        Optimizer("paged-adamw-8bit", 2, 1, paged=True, in_turn=True, source="qlora", steps=False),
         Optimizer("sgd", 0, steps=False),
         Optimizer("sgd-momentum", 1, steps=False),
-        Optimizer("adafactor", 1, kind=FACTORED, largest=1, source="adafactor", steps=False),
+        Optimizer("adafactor", 1, kind=FACTORED, largest=1, in_turn=True, source="adafactor", steps=False),
         Optimizer("lion", 1, largest=2, source="lion", steps=False),
-        Optimizer("lion-8bit", 1, 1, source="bitsandbytes-8bit", steps=False),
+        Optimizer("lion-8bit", 1, 1, in_turn=True, source="bitsandbytes-8bit", steps=False),
         Optimizer("adagrad", 1, steps=False),
         Optimizer("muon", 2, kind=MATRICES, largest=4, source="muon", steps=False),
     )

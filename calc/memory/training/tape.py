@@ -20,6 +20,9 @@ class Op(NamedTuple):
     saves: tuple[str, ...] = ()
     weight_grad_bytes: int = 0  # gradient of its parameters, alive from its backward on
     work_bytes: int = 0  # alive during its backward only
+    kernels: int = 1  # forward, where PyTorch runs its parts one by one; of a matrix with a bias 2
+    casts: int = 0  # of what a matrix reads to the type that it multiplies in
+    cast_bytes: int = 0  # read and written by these
 
 
 class Tape:

@@ -1,0 +1,41 @@
+"""What of a line is money: what a million tokens cost, and what may be paid.
+
+Patterns in the order in which they are looked for, each with the field that it gives and what reads its match.
+"""
+
+from calc.lines.amounts import Rule, amount, said
+from calc.lines.parts import CONTEXT, DOLLARS, NO_DOLLARS, NUMBER, UNDER
+
+PRICES: tuple[Rule, ...] = (
+    # What a million tokens cost, before their numbers are taken for something else.
+    ("asks", r"\$\s*/\s*(?:1?\s*m(?:illion)?\b(?:\s*tok\w*)?|tok(?:en)?s?\b)", said("cost")),
+    ("asks", r"\b(?:price|costs?|cheap(?:er|est)?)\s*(?:per|/)\s*tok(?:en)?s?\b", said("cost")),
+    (
+        "asks",
+        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
+        said("cost"),
+    ),
+    ("asks", r"\b(?:1|an?|one)\s?(?:m|mil|million)\s*tok(?:en)?s?\b(?=.*\bcosts?\b)", said("cost")),
+    # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
+    ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_month", rf"{DOLLARS}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
+    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
+    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
+    ("price", DOLLARS, amount),
+    # A length is what stays under 8k elsewhere.
+    (
+        "price",
+        rf"\b(?:gpus?|cards?|rig|build|setup|workstation|server|pc|machine)\s+(?:for\s+)?{UNDER}\s*{NUMBER}\s?(k)\b"
+        rf"(?!\s*(?:tok|{CONTEXT}))",
+        amount,
+    ),
+    ("price", rf"\bfor\s+{UNDER}\s*{NUMBER}\s?(k)\b(?!\s*(?:tok|{CONTEXT}))", amount),
+    ("price", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+budget\b|(?<![\w.,]){NUMBER}\s+(grand)\b", amount),
+    (
+        "price",
+        rf"\bbudget(?:\s+(?:of|is|around|about|under|up to|von|de|um|bis))*\s*{NUMBER}\s?(k)?\b"
+        rf"(?![\d,.]*\s*{NO_DOLLARS})",
+        amount,
+    ),
+)

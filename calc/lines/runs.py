@@ -1,0 +1,102 @@
+"""What of a line says how a model runs: what else is asked, how it is divided, served, trained and stored.
+
+Patterns in the order in which they are looked for, each with the field that it gives and what reads its match.
+"""
+
+from calc.lines.amounts import Rule, amount, bits_each, named, percent, plainly, said, spelt, tokens
+from calc.lines.parts import (
+    ADAPTERS,
+    DEGREE,
+    DIVIDED,
+    DRAFTED,
+    HOW_MANY,
+    NO_NUMBER,
+    NUMBER,
+    OF_THESE,
+    OFFLOADED,
+    OPTIMIZER,
+    SPECULATES,
+    SPELT,
+)
+
+RUNS: tuple[Rule, ...] = (
+    ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
+    ("asks", r"\bkv[-_ ]?cache(?: size)?\b|\b(?:for|of) (?:the )?kv\b", said("cache")),
+    ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
+    (
+        "asks",
+        r"\b(?:how much (?:does|would|will|do) (?:it|this) )?(?:costs?|price|pricing|bills?|expenses?"
+        r"|kostet|kosten|cuesta|coute|precio|prix)\b"
+        r"(?:\s+(?:per|an?|of)\s+(?:mo(?:nth)?|h(?:ou)?r))?\b|\belectricity\b",
+        said("cost"),
+    ),
+    (
+        "pcie",
+        r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
+        lambda match: f"{match[1]}x{match[2]}",
+    ),
+    ("rents", r"\b(?:per|an?|each)\s+month\b|\bmonthly\b", said(True)),  # of what else, an amount before has taken
+    # How it is divided, as people and the flags of engines have it.
+    *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
+    # What is served beside the model, and what drafts its tokens.
+    ("adapters", rf"\b(?:multi[- ]?lora\W+)?{NUMBER}\s*(?:(?:custom|different)\s+)?{ADAPTERS}\b", plainly),
+    ("serves", r"\bmulti[- ]?loras?\b", said(True)),
+    *(("speculation", rf"\b(?:with\s+)?(?:{words})\b{SPECULATES}", said(method)) for method, words in DRAFTED),
+    ("speculates", r"\bspeculat(?:ive|ion)\b(?:[- ]decod\w+)?", said(True)),
+    (
+        "memory_fraction",
+        r"-{0,2}\b(?:gpu[-_ ]memory[-_ ]utilization|mem[-_ ]fraction[-_ ]static)\s*[=:]?\s*([01]?\.\d+)\b",
+        amount,
+    ),
+    ("prefix_hit_rate", rf"\b{NUMBER}\s?%\s*(?:(?:prefix|cache)\s+)*hits?\b(?:\s*rate\b)?", percent),
+    ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers){OF_THESE}", spelt),
+    ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers){OF_THESE}", plainly),
+    ("nodes", rf"\b(?:an?|one|single)\s+node{OF_THESE}", said(1)),
+    # How it is trained.
+    ("method", r"\bq-?lora\b", said("qlora")),
+    ("method", r"\b(?:rs)?lora\b", said("lora")),
+    (
+        "method",
+        r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
+        said("full"),
+    ),
+    ("method", r"\bfull[- ]param\w*|\ball param\w*|全(?:量|参数?)(?=微调|训练)", said("full")),
+    ("method", r"\b(?:pre|cpt|continued pre)-?train\w*|\b(?:train\w*\s+)?from (?:scratch|zero)\b", said("full")),
+    ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
+    ("sharding", r"\bfsdp2?\b", said("zero-3")),
+    ("sharding", r"\bddp\b", said("none")),
+    ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),
+    ("optimizer", r"\bpaged[-_ ]adamw?[-_ ]8[-_ ]?bit\b", said("paged-adamw-8bit")),
+    ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),
+    ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
+    ("checkpointing", r"\b(?:grad(?:ient)?|act(?:ivation)?)[-_ ](?:checkpoint(?:ing|s)?|ckpt)\b", said("full")),
+    ("offload", rf"\b{OFFLOADED}\s+(?:the\s+)?{OPTIMIZER}|\b{OPTIMIZER}\s+{OFFLOADED}\b", said("optimizer")),
+    ("offload", rf"\b{OFFLOADED}\b(?:\s+to\s+(?:the\s+)?(?:cpu|ram|host))?", said("all")),
+    ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
+    ("rank", r"(?<![\w-])r(8|16|32|64|128|256)\b", plainly),
+    (
+        "trains",
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练"
+        r"|\bchinchilla(?:[- ]optimal)?\b",
+        said(True),
+    ),
+    # What a model that sees is shown.
+    (
+        "text_only",
+        r"\btext[- ]only\b|-{0,2}\blanguage[-_ ]model[-_ ]only\b"
+        r"|\b(?:no|without(?: the)?) (?:images?|pictures?|vision)\b(?: (?:encoder|tower|inputs?|support))?",
+        said(True),
+    ),
+    ("videos", r"\b(?:no|without) videos?\b", said(False)),
+    # Number formats by their bits; names of formats are the catalogue's.
+    ("bits_per_weight", r"(?<![\w.,])(\d{1,2}(?:\.\d+)?)\s?(?:bpw|bits?\s*(?:per|/|a)\s*weight)\b", bits_each),
+    ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
+    ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
+    # A round length that is of nothing else: 1024 H100 are cards.
+    (
+        "context_tokens",
+        r"(?<![\w.,-])(?<!batch )(?<!tokens )(?<!-b )(?<!-ub )(1024|2048|4096|8192|16384|32768|65536|131072)"
+        r"(?![\w.]|\s*(?:nvidia |amd )?(?:[a-pr-z]{1,3}\d|gpu|card|node|chip))",
+        tokens,
+    ),
+)
