@@ -105,7 +105,8 @@ def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counte
     for kind, count in stage.kind_counts():
         if layout.tensor > 1 and kind.attention is not None and kind.attention.normed_together:
             squares = float(batch.rows * SQUARES * SUM_BYTES)
-            one = Collective("All-reduce of squares of queries and keys", ALL_REDUCE, squares, layout.tensor, TENSOR)
+            name, ranks = "All-reduce of squares of queries and keys", layout.tensor
+            one = Collective(name, ALL_REDUCE, message_bytes=squares, ranks=ranks, group=TENSOR)
             for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
                 place.append(Counted(one, count))
         if layout.context > 1 and kind.attention is not None:
