@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from calc.architecture.families import FAMILIES
 from calc.catalog import catalog
+from calc.networks import FAMILIES
 from calc.scenario.model import known_architecture
 
 DATA = Path(__file__).parent / "data"

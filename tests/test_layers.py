@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from calc.architecture.families import FAMILIES
+from calc.networks import FAMILIES
 
 ROOT = Path(__file__).parent.parent
 CALC = ROOT / "calc"
@@ -12,6 +12,7 @@ FLOORS = (
     ("errors", "units", "derivation"),
     ("catalog",),
     ("architecture",),
+    ("networks",),
     ("memory",),
     ("performance",),
     ("planning",),

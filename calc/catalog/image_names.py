@@ -13,8 +13,12 @@ from calc.catalog.timm_names import timm_shape
 
 PLAIN = {size: f"deit-{size}-patch16-224" for size in ("tiny", "small")}  # ViT's of these sizes
 PLAIN |= {size: f"vit-{size}-patch16-224" for size in ("base", "large")}
+HUGE = "vit-huge-patch14-224-in21k"
 TIMM = re.compile(r"vit_(tiny|small|base|large|giant)_patch(8|14|16|32)_(?:(\d{3})|(reg4_)?dinov2)(?:\.(\w+))?")
 TRAINED = {"in1k": 1000, "in12k": 11_821, "in21k": 21_843, "in22k": 21_841}  # images' data sets, and their classes
+# Towers of CLIP as timm has them, with what projects into the space of texts, or classes in its place.
+TOWER = re.compile(r"vit_(base|large|huge)_patch(14|16|32)_clip_(?:quickgelu_)?(\d{3})(?:\.(\w+))?")
+JOINT = {"base": 512, "large": 768, "huge": 1024}
 # Towers of CLIP by their names in OpenCLIP, those of Meta's and Apple's among them.
 CLIP = re.compile(r"(?:(?:dfn\d+b-)?clip-vit|metaclip)-(b|l|h|g|bigg)-?(14|16|32)(?![0-9])(.*)")
 TOWERS = {"b32": "base-patch32", "b16": "base-patch16", "l14": "large-patch14"}
@@ -59,6 +63,13 @@ def image_model(bare: str) -> Image | None:
                 f"dinov2-{'with-registers-' if registers else ''}{size}", {"architectures": ["VisionTransformer"]}
             )
         return Image(PLAIN[size], of_size(int(patch), int(image), trained or "")) if size in PLAIN else None
+    if found := TOWER.fullmatch(bare):
+        size, patch, image, trained = found.groups()
+        tuned = "_ft_" in (trained or "")
+        head = of_size(int(patch), int(image), trained if tuned else "")
+        if not tuned:
+            head |= {"architectures": ["ViTForImageClassification"], "num_labels": JOINT[size]}
+        return Image(HUGE if size == "huge" else PLAIN[size], {**head, "pre_norm": True})
     if (network := network_of(bare)) is not None:
         return network
     if found := SIGLIP.fullmatch(bare):

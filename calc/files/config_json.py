@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, left_out, read_config
+from calc.architecture.families import left_out, modelled, read_config
 from calc.architecture.layers import Architecture
 from calc.errors import ScenarioError
 from calc.files.head import refused
@@ -23,7 +23,7 @@ def language_part(config: Mapping[str, object]) -> tuple[Values, bool]:
     """
     part = dict(config)
     for _ in range(3):
-        if str(part.get("model_type")) in FAMILIES:
+        if modelled(str(part.get("model_type"))) is not None:
             break
         inner = next((part[name] for name in LANGUAGE_PARTS if isinstance(part.get(name), Mapping)), None)
         if not isinstance(inner, Mapping):

@@ -28,7 +28,7 @@ CATALOG = "calc/catalog/data/catalog.marshal"
 # What lies beside the archives and is fetched when Python opens it: the names that nothing else knows, and the
 # packages of calc that no calculator's first answer needs.
 FINETUNES, ASKED = "finetunes.json", "asked.zip"
-ASKED_PACKAGES = ("files", "launching", "lines", "measured_output")
+ASKED_PACKAGES = ("files", "launching", "lines", "measured_output", "networks")
 PRINT_CATALOG = """
 import marshal, sys
 from calc.catalog.carried import carried, finetunes

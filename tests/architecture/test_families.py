@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from calc import estimate
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.families import read_config
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.errors import ScenarioError
+from calc.networks import FAMILIES
 from tests.known import family_configs
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_active, parameters_by_block, parameters_total
 from calc.architecture.stages import local_share, stages
@@ -15,6 +15,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.kv_cache import stage_sequence_bytes
 from calc.memory.recurrent_state import stage_state_bytes
+from calc.networks import FAMILIES
 from calc.planning.layout import tensor_degrees
 from tests.known import family_configs
 

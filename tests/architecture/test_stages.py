@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage, local_share, stages
+from calc.networks import FAMILIES
 from calc.planning.layout import tensor_degrees
 from tests.known import family_configs
 

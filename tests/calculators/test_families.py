@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from calc import estimate
-from calc.architecture.families import FAMILIES
 from calc.calculators import kv_cache, will_it_fit
+from calc.networks import FAMILIES
 from tests.known import family_configs
 
 BASES = family_configs()

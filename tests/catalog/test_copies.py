@@ -87,7 +87,7 @@ def test_a_finetune_has_the_name_of_what_it_was_trained_on(name: str, model: str
         "someone/roberta-base-large",
         "someone/deberta-v3-base-v4",
         "someone/GLM-5.3-Flash-NVFP4-Spark",
-        "Salesforce/blip2-opt-6.7b",
+        "Salesforce/blip2-flan-t5-xxl",
         "google/vit-base-patch16-448",
         "Helsinki-NLP/opus-mt-ko-en",  # each pair of languages has words of its own
     ],

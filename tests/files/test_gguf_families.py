@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.files.gguf import Gguf
 from calc.files.gguf_config import config_of
 from calc.files.gguf_families import FAMILIES as GGUF_FAMILIES
 from calc.files.gguf_families import GgufFamily
 from calc.files.tensors import StoredTensor
+from calc.networks import FAMILIES
 from tests.known import configs
 
 LANGUAGE_TYPES = {"gemma3": "gemma3_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}

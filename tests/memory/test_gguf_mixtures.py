@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
 from calc.architecture.config import Config
-from calc.architecture.families import FAMILIES, read_config
+from calc.architecture.families import read_config
 from calc.architecture.parameters import parameters_by_block, parameters_total
 from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.memory.gguf_mixtures import TOWERS, mixed_tensors
 from calc.memory.gguf_rules import Setting, lowest_format
+from calc.networks import FAMILIES
 from tests.known import family_configs, load, parameter_rows
 
 EXACT = [(model, name, row) for model, rows in load("gguf.json")["models"].items() for name, row in rows.items()]

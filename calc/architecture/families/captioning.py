@@ -2,13 +2,12 @@
 
 from calc.architecture.blocks import Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import assemble, heads_of
+from calc.architecture.decoders import GPT_STYLE, assemble, heads_of
 from calc.architecture.families.encoder import reader
-from calc.architecture.families.image_encoder import VIT
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.families.translation import DECODER, ENCODER, attention_over_both
-from calc.architecture.families.vision import BLOCK, clip_tower, patch_count, patches, positions, transformer
+from calc.architecture.families.vision import BLOCK, VIT, clip_tower, patch_count, patches, positions, transformer
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
@@ -165,6 +164,7 @@ def blip_2(config: Config) -> Architecture:
     return with_tower(config, text, tower + linear("projector", BLOCK, outputs, hidden, bias=True))
 
 
+GRID = 32  # pixels of a side that a place of Swin's last grid stands for
 TROCR = {
     "vocab_size": 50265,
     "d_model": 1024,
@@ -177,12 +177,12 @@ TROCR = {
 
 @family("vision-encoder-decoder")
 def trocr(config: Config) -> Architecture:
-    """TrOCR (arXiv:2109.10282): any encoder of images, and BART's decoder, which attends to it and writes."""
+    """TrOCR and Donut (arXiv:2109.10282, 2111.15664): an encoder of images, and BART's or mBART's decoder."""
     decoder = config.nested("decoder").completed(TROCR)
-    decoder.refuse("model_type", ("trocr",), "other decoders are not modelled behind an encoder of images")
+    decoder.refuse("model_type", ("trocr", "mbart"), "other decoders are not modelled behind an encoder of images")
     for name in ("layernorm_embedding", "use_learned_position_embeddings"):
         decoder.refuse(name, (True,), "the small ones alone differ")
-    seeing = read_config(config.nested("encoder"))
+    seeing, places = read_encoder(config.nested("encoder"))
     tower = seeing.embeddings + seeing.head
     for kind, count in seeing.kind_counts():
         tower += tuple(tensor._replace(copies=count * tensor.copies) for tensor in kind.tensors)
@@ -190,11 +190,14 @@ def trocr(config: Config) -> Architecture:
     _, _, size = heads_of(decoder.completed({"num_attention_heads": heads}), hidden)
     attention = Attention(heads, heads, size, rotary=False)
     mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
-    both = attention_over_both(mixer, attention, fixed_tokens=patch_count(config.nested("encoder").completed(VIT)) + 1)
+    both = attention_over_both(mixer, attention, fixed_tokens=places)
     around = norms(hidden, "self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm", bias=True)
+    first = decoder.text("model_type", "trocr") == "mbart"  # norms before the blocks, and one behind the layers
     feed = dense(hidden, decoder.integer("decoder_ffn_dim"), gated=False, bias=True, activation="gelu")
-    block = layer(seen_at(both, hidden, seeing.hidden_size), feed, *around, style=Style(LAYER_NORM, AFTER))
-    places = decoder.integer("max_position_embeddings") + 2
+    block = layer(
+        seen_at(both, hidden, seeing.hidden_size), feed, *around, style=GPT_STYLE if first else Style(LAYER_NORM, AFTER)
+    )
+    rows = decoder.integer("max_position_embeddings") + 2
     whole = assemble(
         decoder,
         hidden=hidden,
@@ -202,10 +205,21 @@ def trocr(config: Config) -> Architecture:
         build=lambda _: block,
         tied=True,
         embeddings=(
-            Tensor("embed_positions.weight", "other_embedding", (places, hidden)),
+            Tensor("embed_positions.weight", "other_embedding", (rows, hidden)),
             *norm("layernorm_embedding", hidden, bias=True),
             *(tensor._replace(name=f"encoder.{tensor.name}", block=BLOCK) for tensor in tower),
         ),
-        final=(),
+        final=norm("layer_norm", hidden, bias=True, block="final_norm") if first else (),
     )
     return whole._replace(family="vision-encoder-decoder")
+
+
+def read_encoder(encoder: Config) -> tuple[Architecture, int]:
+    """Return an encoder of images, and how many places a decoder sees of it; Swin's images are higher than wide."""
+    if encoder.text("model_type", "") != "donut-swin":
+        return read_config(encoder), patch_count(encoder.completed(VIT)) + 1
+    sides = encoder.integers("image_size") or []
+    if len(sides) != 2 or not all(GRID <= side <= 2**16 for side in sides):
+        raise encoder.error("image_size", f"must be a height and a width of at least {GRID}")
+    seeing = read_config(encoder.replaced({"image_size": sides[0], "architectures": ["DonutSwinModel"]}))
+    return seeing, (sides[0] // GRID) * (sides[1] // GRID)

@@ -234,6 +234,17 @@ def clip(config: Config) -> Architecture:
     return text_tower(text, config, tower=tower, last=last, activation="quick_gelu", causal=True)
 
 
+@family("chinese_clip", defaults={"text_config": {}, "vision_config": {}, "projection_dim": 512})
+def chinese_clip(config: Config) -> Architecture:
+    """Chinese CLIP (arXiv:2211.01335): BERT without a pooler in place of CLIP's text, beside CLIP's tower."""
+    text, vision = config.nested("text_config").completed(BERT), config.nested("vision_config")
+    joint = config.integer("projection_dim")
+    read = bert_like(text, pooled=False, types=True)
+    tower = clip_tower(vision) + linear("visual_projection", BLOCK, joint, vision.completed(CLIP).hidden())
+    last = (*linear("text_projection", "other", joint, text.hidden()), Tensor("logit_scale", "other", (1,)))
+    return read._replace(family="chinese_clip", embeddings=read.embeddings + tower, head=read.head + last)
+
+
 SIGLIP_TEXT = {
     "vocab_size": 32000,
     "hidden_size": 768,

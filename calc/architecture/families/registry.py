@@ -1,6 +1,7 @@
 """The registry of model families: which function reads the configs of which `model_type`."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import NamedTuple
 
 from calc.architecture.config import Config
@@ -22,6 +23,7 @@ class Family(NamedTuple):
 
 
 FAMILIES: dict[str, Family] = {}
+NETWORKS = "calc.networks"  # more families, which a page fetches when one of them is asked for
 
 
 def family(*model_types: str, defaults: Mapping[str, object] | None = None) -> Callable[[Read], Read]:
@@ -38,9 +40,16 @@ def family(*model_types: str, defaults: Mapping[str, object] | None = None) -> C
     return register
 
 
+def modelled(model_type: str) -> Family | None:
+    """Return how the configs of a `model_type` are read; None for one that no family has."""
+    if model_type not in FAMILIES:
+        import_module(NETWORKS)
+    return FAMILIES.get(model_type)
+
+
 def left_out(config: Config) -> list[str]:
     """Return the keys that a config leaves out and that its family's defaults fill in."""
-    found = FAMILIES.get(config.text("model_type", ""))
+    found = modelled(config.text("model_type", ""))
     return [name for name in found.defaults if not config.has(name)] if found else []
 
 
@@ -53,10 +62,10 @@ def read_config(config: Config) -> Architecture:
     model_type = config.text("model_type", "")
     if not model_type:
         raise config.error("model_type", "is missing: it names the family, as in every config.json")
-    if model_type not in FAMILIES:
+    found = modelled(model_type)
+    if found is None:
         message = f"the family {model_type!r:.60} is not modelled{nearest(model_type, FAMILIES)}"
         raise config.error("model_type", message + f"; modelled are {listed(sorted(FAMILIES))}")
-    found = FAMILIES[model_type]
     return found.read(config.completed(found.defaults))
 
 

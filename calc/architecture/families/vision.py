@@ -6,6 +6,14 @@ from calc.architecture.layers import Attention
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
 BLOCK = "vision"
+VIT = {  # ViT-B/16, as its class has it
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "image_size": 224,
+    "patch_size": 16,
+}
 
 
 def transformer(

@@ -1,8 +1,8 @@
 """Checking the models of the catalogue: their fields, and that what stands in a config can stand there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from calc.catalog.checking.check import Check, check_reference
+from calc.catalog.checking.check import Check, Rules, check_reference
 from calc.catalog.checking.rules import (
     ACTIVATION_KEYS,
     ACTIVATIONS,
@@ -60,12 +60,17 @@ def check_variants(check: Check, where: str, entry: Entry, tables: Tables) -> No
         place = f"{where}.variants.{repository}"
         if not isinstance(item, dict) or not said_otherwise(item):
             check.problem(place, "must be a table with what the repository's config says otherwise")
-        elif check.fields(place, item, VARIANT_RULES):
+        elif check.fields(place, item, {**sizes_of(config), **VARIANT_RULES}):
             check_reference(check, f"{place}.source", item["source"], tables)
             for path, key, value in leaves(place, item):
                 check_setting(check, path, key, value)
             if "context_tokens" in item:
                 check_context(check, f"{place}.context_tokens", item["context_tokens"], {**config, **item})
+
+
+def sizes_of(config: Mapping[str, object]) -> Rules:
+    """Return what a variant may say besides: what its model's config says, by a value of the same kind."""
+    return {f"{key}?": (type(value),) for key, value in config.items()}
 
 
 def odd_length(context: int, config: object) -> bool:
@@ -77,11 +82,12 @@ def odd_length(context: int, config: object) -> bool:
     """
     told: dict[str, list[int]] = {}
     for _, key, value in leaves("", config):
-        if isinstance(value, int):
-            told.setdefault(key, []).append(value)
+        first = value[0] if isinstance(value, list) and value else value  # frames stand before height and width
+        if isinstance(first, int):
+            told.setdefault(key, []).append(first)
     pieces = {(i // p) ** 2 for i in told.get("image_size", ()) for p in told.get("patch_size", ()) if p}
     pieces |= {(-(-side // GRID)) ** 2 for side in told.get("image_size", ())}
-    times = {f // t for f in told.get("num_frames", ()) for t in told.get("tubelet_size", ()) if t}
+    times = {f // t for f in told.get("num_frames", ()) for t in told.get("tubelet_size", (1,)) if t}
     pieces |= {piece * time for piece in pieces for time in times}  # of a video
     stated = {value for key in POSITIONS for value in told.get(key, ())}
     seen = {context, context - 1, *(context - 1 - count for count in told.get("num_register_tokens", ()))}

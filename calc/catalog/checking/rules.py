@@ -60,7 +60,7 @@ ACTIVATIONS = (
 )
 ACTIVATION_KEYS = ("hidden_act", "hidden_activation", "activation_function", "feed_forward_proj", "mlp_hidden_act")
 CONFIG_TEXTS = ("model_type", "hidden_act", "quant_method")
-# What a variant's config may say otherwise, and where that was read: any more, and it is a model of its own.
+# What a variant's config may say otherwise, beside the keys of its model's config, and where that was read.
 VARIANT_RULES: Rules = {
     "source": (str,),
     "checked": (str,),

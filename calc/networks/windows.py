@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE
-from calc.architecture.families.convolutional import (
+from calc.architecture.families.encoder import labels_of, reader
+from calc.architecture.families.registry import family
+from calc.architecture.layers import LAYER_NORM, ON_OUTPUT, Architecture, Attention, Layer, Style
+from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.convolutional import (
     LAST,
     MOST_CHANNELS,
     convolved,
@@ -13,10 +17,6 @@ from calc.architecture.families.convolutional import (
     grids,
     places_at,
 )
-from calc.architecture.families.encoder import labels_of, reader
-from calc.architecture.families.registry import family
-from calc.architecture.layers import LAYER_NORM, ON_OUTPUT, Architecture, Attention, Layer, Style
-from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
 
 SWIN = {
     "embed_dim": 96,
@@ -40,7 +40,7 @@ def each_stage(config: Config, names: tuple[str, ...]) -> list[tuple[int, ...]]:
     return list(zip(*found, strict=True))
 
 
-@family("swin", defaults=SWIN)
+@family("swin", "donut-swin", defaults=SWIN)
 @family("swinv2", defaults={**SWIN, "window_size": 8, "image_size": 256})
 def swin(config: Config) -> Architecture:
     """Swin (arXiv:2103.14030) and its second version (2111.09883): windows of patches, four of which are merged."""
@@ -61,6 +61,8 @@ def swin(config: Config) -> Architecture:
         layers += [windowed_layer(config, hidden, heads, there, second=second)] * depth
         hidden *= 2
     hidden //= 2
+    if config.text("model_type", "") == "donut-swin":  # a decoder reads what the last layer has
+        return grids(config, layers, hidden)
     last = norm("layernorm", hidden, bias=True, block="final_norm")
     if "ForMaskedImageModeling" in config.classes:
         pixels = config.integer("encoder_stride", default=LAST, most=2**10) ** 2 * colours

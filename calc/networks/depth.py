@@ -1,11 +1,11 @@
 """Families that say how far away what an image shows is: Depth Anything, convolutions over what DINOv2 sees."""
 
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import MOST_CHANNELS, convolved
-from calc.architecture.families.image_encoder import vit
 from calc.architecture.families.registry import FAMILIES, family
 from calc.architecture.layers import Architecture
-from calc.architecture.tensors import Tensor, Tensors, convolution, linear
+from calc.architecture.tensors import Tensors, convolution
+from calc.networks.convolutional import MOST_CHANNELS, convolved, widened
+from calc.networks.image_encoder import vit
 
 DEPTH_ANYTHING = {
     "patch_size": 14,
@@ -38,21 +38,29 @@ def joined(config: Config) -> Tensors:
     inner, last = config.integer("fusion_hidden_size", most=MOST_CHANNELS), config.integer("head_hidden_size")
     if len(widths) != len(SIDES) or not all(0 < width <= MOST_CHANNELS for width in widths):
         raise config.error("neck_hidden_sizes", "must have a number above zero for each of four grids")
+    return grids_joined(widths, inputs, inner) + depths(config, inner, last)
+
+
+def grids_joined(widths: list[int], inputs: int, inner: int) -> Tensors:
+    """Return the convolutions that make four grids of one, and their sum, from the coarsest to the finest."""
     tensors: Tensors = ()
     for index, (width, side) in enumerate(zip(widths, SIDES, strict=True)):
         name, places = f"neck.{index}", side**2
         tensors += convolution(f"{name}.projection", width, inputs, 1, bias=True)
         if side > 1:  # each place becomes several, with weights of their own
-            tensors += linear(f"{name}.resize", "convolution", width * int(side) ** 2, width)
-            tensors += (Tensor(f"{name}.resize.bias", "convolution", (width,)),)
+            tensors += widened(f"{name}.resize", width, width, int(side) ** 2)
         elif side < 1:
             tensors += convolution(f"{name}.resize", width, width, 3, places=places, stride=2, bias=True)
         tensors += convolution(f"{name}.conv", inner, width, 3, places=places)
         tensors += convolution(f"fusion.{index}.projection", inner, inner, 1, places=places * UPSIDE**2, bias=True)
         for part in range(4):
             tensors += convolution(f"fusion.{index}.residual.{part}", inner, inner, 3, places=places, bias=True)
-    finest = (SIDES[0] * UPSIDE) ** 2
-    pixels = config.integer("patch_size", most=2**16) ** 2
-    tensors += convolution("head.conv1", inner // 2, inner, 3, places=finest, bias=True)
+    return tensors
+
+
+def depths(config: Config, inner: int, last: int) -> Tensors:
+    """Return what makes a depth of each pixel, of the finest grid."""
+    finest, pixels = (SIDES[0] * UPSIDE) ** 2, config.integer("patch_size", most=2**16) ** 2
+    tensors = convolution("head.conv1", inner // 2, inner, 3, places=finest, bias=True)
     tensors += convolution("head.conv2", last, inner // 2, 3, places=pixels, bias=True)
     return tensors + convolution("head.conv3", 1, last, 1, places=pixels, bias=True)

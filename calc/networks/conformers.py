@@ -3,12 +3,12 @@
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
-from calc.architecture.families.convolutional import MOST_CHANNELS, convolved
 from calc.architecture.families.encoder import reader
-from calc.architecture.families.image_encoder import images
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear
+from calc.networks.convolutional import MOST_CHANNELS, convolved
+from calc.networks.image_encoder import images
 
 ENCODER = {
     "hidden_size": 1024,

@@ -8,19 +8,11 @@ from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
 from calc.architecture.families.encoder import labels_of, reader
 from calc.architecture.families.registry import family
-from calc.architecture.families.vision import patch_count, patches
+from calc.architecture.families.vision import VIT, patch_count, patches
 from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
 
 TIMM = "VisionTransformer"  # timm's class, whose files have the layers and what was told apart, and nothing else
-VIT = {
-    "hidden_size": 768,
-    "intermediate_size": 3072,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "image_size": 224,
-    "patch_size": 16,
-}
 
 
 @family("vit", "deit", defaults=VIT)
@@ -28,6 +20,8 @@ VIT = {
 @family("dinov2_with_registers", defaults={**VIT, "patch_size": 14, "mlp_ratio": 4, "num_register_tokens": 4})
 def vit(config: Config) -> Architecture:
     """ViT (arXiv:2010.11929), DeiT, DINOv2: encoders of patches; a classifier has classes in place of a pooler.
+
+    A `pre_norm` stands before the layers of what was CLIP's tower.
 
     DINOv2 may have tokens that only register (arXiv:2309.16588), and its largest a gated MLP, two thirds as wide.
     """
@@ -42,7 +36,10 @@ def vit(config: Config) -> Architecture:
     firsts = 0 if registers and TIMM in config.classes else 2 if kind == "deit" else 1
     places = patch_count(config) + firsts
     table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
-    table += pieces(config)
+    first_norm = config.flag("pre_norm", default=False)  # CLIP's, whose pieces have no bias
+    table += pieces(config, bias=not first_norm)
+    if first_norm:
+        table += norm("norm_pre", hidden, bias=True, block="other_embedding")
     extra: Tensors = ()
     width, gated = config.integer("intermediate_size"), config.flag("use_swiglu_ffn", default=False)
     if kind == "dinov2":
@@ -76,9 +73,9 @@ def looking(config: Config, *, bias: bool) -> Mixer:
     return softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
 
 
-def pieces(config: Config) -> Tensors:
+def pieces(config: Config, *, bias: bool = True) -> Tensors:
     """Return what makes vectors of patches, which is an embedding here and not the tower of another model."""
-    return tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=True))
+    return tuple(tensor._replace(block="other_embedding") for tensor in patches(config, bias=bias))
 
 
 def last_norm(hidden: int) -> Tensors:

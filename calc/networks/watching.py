@@ -2,11 +2,11 @@
 
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import VIT, images, last_norm, layer_of, looking
 from calc.architecture.families.registry import family
-from calc.architecture.families.vision import patches, transformer
+from calc.architecture.families.vision import VIT, patch_count, patches, transformer
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
+from calc.networks.image_encoder import images, last_norm, layer_of, looking, pieces
 
 VIDEOMAE = {
     **VIT,
@@ -64,3 +64,41 @@ def painter(config: Config) -> Tensors:
     tensors += tuple(tensor._replace(block="head") for tensor in without_key_bias(layers))
     tensors += norm("decoder.norm", hidden, bias=True, block="head")
     return tensors + linear("decoder.head", "head", piece, hidden, bias=True)
+
+
+@family("timesformer", defaults={**VIT, "num_frames": 8, "attention_type": "divided_space_time"})
+def timesformer(config: Config) -> Architecture:
+    """TimeSformer (arXiv:2102.05095): ViT that attends to the same piece of other frames, then to its own frame."""
+    config.refuse("attention_type", ("divided_space_time",), "all published ones divide space and time")
+    hidden, frames = config.hidden(), config.integer("num_frames", most=2**16)
+    table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
+    table += (Tensor("position_embeddings", "other_embedding", (1, patch_count(config) + 1, hidden)),)
+    table += (Tensor("time_embeddings", "other_embedding", (1, frames, hidden)), *pieces(config))
+    mixer = looking(config, bias=config.flag("qkv_bias", default=True))
+    own = tuple(tensor._replace(name=f"temporal_{tensor.name}") for tensor in mixer.tensors)
+    own += linear("temporal_dense", "attention", hidden, hidden, bias=True)
+    block = layer_of(
+        config, *norm("temporal_layernorm", hidden, bias=True), mixer=mixer._replace(tensors=mixer.tensors + own)
+    )
+    return images(config, table, block, last=last_norm(hidden) + watched(config, hidden))
+
+
+@family("vivit", defaults={**VIT, "num_frames": 32, "tubelet_size": [2, 16, 16]})
+def vivit(config: Config) -> Architecture:
+    """ViViT (arXiv:2103.15691): ViT over pieces that reach over several frames, with a place for each."""
+    hidden, sides = config.hidden(), config.integers("tubelet_size") or []
+    if len(sides) != 3 or not all(0 < side <= 2**10 for side in sides) or sides[1] != sides[2]:
+        raise config.error("tubelet_size", "must be frames, and a height and a width that are alike")
+    whole = config.replaced({"patch_size": sides[1]})
+    places = patch_count(whole) * (config.integer("num_frames", most=2**16) // sides[0]) + 1
+    table: Tensors = (Tensor("cls_token", "other_embedding", (1, 1, hidden)),)
+    table += (Tensor("position_embeddings", "other_embedding", (1, places, hidden)),)
+    table += tuple(tensor._replace(block="other_embedding") for tensor in patches(whole, bias=True, frames=sides[0]))
+    behind = watched(config, hidden) or linear("pooler", "other", hidden, hidden, bias=True)
+    return images(config, table, layer_of(config), last=last_norm(hidden) + behind)
+
+
+def watched(config: Config, hidden: int) -> Tensors:
+    """Return the classes of a video."""
+    classifies = "ForVideoClassification" in config.classes
+    return linear("classifier", "head", labels_of(config), hidden, bias=True) if classifies else ()

@@ -9,7 +9,10 @@ import re
 from typing import NamedTuple
 
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import (
+from calc.architecture.families.registry import family
+from calc.architecture.layers import Architecture, Layer
+from calc.architecture.tensors import Tensors, linear
+from calc.networks.convolutional import (
     MOST_CHANNELS,
     convolved,
     grids,
@@ -18,9 +21,6 @@ from calc.architecture.families.convolutional import (
     rounded,
     squeezed,
 )
-from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Layer
-from calc.architecture.tensors import Tensors, linear
 
 PART = re.compile(r"([a-z]+)([\d.]*)")
 PLAIN, SEPARABLE, INVERTED, FUSED = "cn", "ds", "ir", "er"

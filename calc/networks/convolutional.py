@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.tensors import CONVOLUTION, Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.image_encoder import in_order
 
 LAST = 32  # pixels of a side that a place of the last grid stands for
 MOST_CHANNELS = 2**16
@@ -33,6 +33,12 @@ def normed(
     """Return a convolution and the batch norm behind it."""
     tensors = convolution(name, outputs, inputs, kernel, places=places, stride=stride, groups=groups)
     return tensors + batch_norm(f"{name}.norm", outputs, places=places)
+
+
+def widened(name: str, outputs: int, inputs: int, kernel: int, *, places: float = 1, bias: bool = True) -> Tensors:
+    """Return a transposed convolution: of each place that it reads it makes a window of `kernel` places."""
+    weight = Tensor(f"{name}.weight", CONVOLUTION, (outputs * kernel, inputs), places=places, reads=inputs)
+    return (weight, Tensor(f"{name}.bias", CONVOLUTION, (outputs,))) if bias else (weight,)
 
 
 def squeezed(name: str, channels: int, narrow: int) -> Tensors:

@@ -3,13 +3,13 @@
 from calc.architecture.blocks import dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE
-from calc.architecture.families.convolutional import convolved
 from calc.architecture.families.encoder import labels_of, reader
-from calc.architecture.families.image_encoder import images
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.families.translation import attention_over_both, heads_over
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Style
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
+from calc.networks.convolutional import convolved
+from calc.networks.image_encoder import images
 
 BACKBONES = ("resnet18", "resnet50", "resnet101")
 DETR = {

@@ -2,12 +2,12 @@
 
 from calc.architecture.blocks import Mixer, dense, layer, norms
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import LAST, MOST_CHANNELS, convolved, places_at
 from calc.architecture.families.encoder import reader
-from calc.architecture.families.image_encoder import images
 from calc.architecture.families.registry import family, read_config
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
+from calc.networks.convolutional import LAST, MOST_CHANNELS, convolved, places_at
+from calc.networks.image_encoder import images
 
 GROUNDING = {
     "d_model": 256,
@@ -79,12 +79,12 @@ def projected(widths: list[int], hidden: int) -> Tensors:
     return (*tensors, Tensor("level_embed", "layer_other", (GRIDS, hidden)))
 
 
-def sampling(name: str, hidden: int, heads: int) -> Tensors:
+def sampling(name: str, hidden: int, heads: int, *, grids: int = GRIDS) -> Tensors:
     """Return attention to a few places of each grid, which the query itself points to (arXiv:2010.04159)."""
     tensors: Tensors = ()
     for part, rows in (
-        ("offsets", 2 * heads * GRIDS * POINTS),
-        ("weights", heads * GRIDS * POINTS),
+        ("offsets", 2 * heads * grids * POINTS),
+        ("weights", heads * grids * POINTS),
         ("value_proj", hidden),
         ("o_proj", hidden),
     ):

@@ -1,13 +1,13 @@
-"""Families that tell voices apart: pyannote's network for who speaks when, WeSpeaker's ResNet for whose voice it is."""
+"""Families that tell voices apart: pyannote's network for who speaks when; WeSpeaker's ResNet and ECAPA for whose."""
 
 from calc.architecture.blocks import FeedForward, Mixer, layer
 from calc.architecture.config import Config
-from calc.architecture.families.convolutional import MOST_CHANNELS, convolved, normed
 from calc.architecture.families.encoder import labels_of
-from calc.architecture.families.image_encoder import in_order
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Layer, Recurrence
-from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
+from calc.architecture.tensors import Tensor, Tensors, batch_norm, convolution, linear, norm
+from calc.networks.convolutional import MOST_CHANNELS, convolved, normed, squeezed
+from calc.networks.image_encoder import in_order
 
 PYANNET = {"hidden_size": 128, "num_hidden_layers": 4, "linear": [128, 128], "num_labels": 7}
 FILTERS, CHANNELS, WINDOW = 80, 60, 5  # of the waveform, and of the two convolutions behind
@@ -73,3 +73,53 @@ def wespeaker(config: Config) -> Architecture:
             inputs = outputs
     last = linear("embedding", "head", config.hidden(), 2 * inputs * (bins // SHORTER), bias=True)
     return in_order(config, layers, last=last)
+
+
+ECAPA = {
+    "channels": [1024, 1024, 1024, 1024, 3072],
+    "kernel_sizes": [5, 3, 3, 3, 1],
+    "attention_channels": 128,
+    "res2net_scale": 8,
+    "se_channels": 128,
+    "lin_neurons": 192,
+    "input_size": 80,
+}
+CLASSIFIER = 512  # units of the layer before classes
+
+
+@family("ecapa_tdnn", defaults=ECAPA)
+def ecapa(config: Config) -> Architecture:
+    """ECAPA-TDNN (arXiv:2005.07143): windows over frames in groups that build on each other, and weighed means of them.
+
+    A token is a frame.
+    """
+    widths, kernels = config.integers("channels") or [], config.integers("kernel_sizes") or []
+    if len(widths) != 5 or len(kernels) != 5 or not all(0 < size <= MOST_CHANNELS for size in (*widths, *kernels)):
+        raise config.error("channels", "and kernel_sizes must be five numbers above zero")
+    first, *middle, last = widths
+    if set(middle) != {first}:
+        raise config.error("channels", "must be alike but for the last, as of all published ones")
+    scale, narrow = config.integer("res2net_scale", least=2, most=2**10), config.integer("se_channels", most=2**16)
+    if first % scale:
+        raise config.error("res2net_scale", f"must divide the {first} channels")
+    layers = [convolved(heard("blocks.0", first, config.integer("input_size", most=2**16), kernels[0]))]
+    for kernel in kernels[1:4]:
+        part = first // scale
+        tensors = heard("tdnn1", first, first, 1) + heard("tdnn2", first, first, 1)
+        tensors += heard("res2net", part, part, kernel, copies=scale - 1) + squeezed("se", first, narrow)
+        layers.append(convolved(tensors, hidden=first))
+    own, between = config.integer("lin_neurons", most=2**16), config.integer("attention_channels", most=2**16)
+    layers.append(convolved(heard("mfa", last, 3 * first, kernels[4]) + heard("asp", between, 3 * last, 1)))
+    layers.append(convolved(convolution("asp.conv", last, between, (1,), bias=True)))
+    head = batch_norm("asp_bn", 2 * last) + linear("fc", "head", own, 2 * last, bias=True)
+    if config.has("num_labels"):  # SpeechBrain's classes of languages, behind a layer of their own
+        head += batch_norm("classifier.norm", own) + linear("classifier.linear", "head", CLASSIFIER, own, bias=True)
+        head += batch_norm("classifier.linear.norm", CLASSIFIER)
+        head += linear("classifier.out", "head", labels_of(config), CLASSIFIER, bias=True)
+    return in_order(config.replaced({"hidden_size": last}), layers, last=head)
+
+
+def heard(name: str, outputs: int, inputs: int, kernel: int, *, copies: int = 1) -> Tensors:
+    """Return a window over frames and the batch norm behind it."""
+    tensors = convolution(name, outputs, inputs, (kernel,), bias=True, copies=copies)
+    return tensors + batch_norm(f"{name}.norm", outputs, copies=copies)
