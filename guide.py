@@ -167,9 +167,11 @@ def test(*arguments: str) -> None:
     if found:
         run(PYTHON, "-m", "pytest", *shared, *arguments, GUIDE_BROWSER=found)
         return
-    run(PYTHON, "-m", "pytest", "-m", "not browser", *shared, *arguments)
-    if in_browser:
-        print(f"guide.py: {NO_BROWSER}; the tests that need one did not run", file=sys.stderr)
+    try:
+        run(PYTHON, "-m", "pytest", "-m", "not browser", *shared, *arguments)
+    finally:  # where others fail too, and where none are left
+        if in_browser:
+            print(f"guide.py: {NO_BROWSER}; the tests that need one did not run", file=sys.stderr)
 
 
 def selects_browser_tests(arguments: Sequence[str]) -> bool:

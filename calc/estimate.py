@@ -61,11 +61,10 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
     layout = question.layout
     works = Runs(None, ())
     if serving := question.serving():
-        found = under_engine(serving, asked, demand, layout, most=question.most, timed=speed)
-        demand = found.demand
         works = runs_of(question)
-        if works.runs is False:
-            found = found._replace(speed=None, speed_steps=())
+        timed = speed and works.runs is not False
+        found = under_engine(serving, asked, demand, layout, most=question.most, timed=timed)
+        demand = found.demand
         chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
         reader.filled["batched_tokens"] = found.prefill_tokens or chunk
     else:

@@ -45,7 +45,6 @@ def on_serve(server: Any, config: Any, **_: Any) -> Any:
                 server.watch(str(place), recursive=False)
     config.watch.clear()
     complaints = Complaints()
-    logging.getLogger("mkdocs").addHandler(complaints)
     server.builder = tried(server.builder, complaints)
     server.set_app(explained(server, complaints))
     return server
@@ -53,9 +52,11 @@ def on_serve(server: Any, config: Any, **_: Any) -> Any:
 
 def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], None]:
     """Return a build that keeps why it failed and ends well, so that open pages load again and show it."""
+    log = logging.getLogger("mkdocs")
 
     def builder() -> None:
         complaints.said.clear()
+        log.addHandler(complaints)  # for this build alone: the server warns of each address that it does not have
         try:
             build()
         except (Exception, SystemExit) as error:
@@ -63,6 +64,8 @@ def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], Non
             print(f"The build failed, as the open page says:\n{chr(10).join(complaints.said)}", file=sys.stderr)
         else:
             complaints.said.clear()
+        finally:
+            log.removeHandler(complaints)
 
     return builder
 

@@ -1,6 +1,7 @@
 """The known answers under tests/data, and how to read them."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def configs() -> list[Config]:
     return rows + [dict(model.config) for model in catalog().models()]
 
 
+@cache
 def trained_models() -> list[str]:
     """Return the models whose training is answered: of those with layers on grids of their own it is refused."""
     return [name for name in catalog().ids("models") if not known_architecture(catalog(), name).convolves]

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import socket
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +43,11 @@ def test_tests_run_without_a_browser(
     monkeypatch.setattr(guide, "browser", lambda: None)
     guide.test()
     assert "pytest -m not browser" in asked[-1][0] and not asked[-1][1]
+    assert "the tests that need one did not run" in capsys.readouterr().err
+    with monkeypatch.context() as context:
+        context.setattr(guide, "run", lambda *command, **_: sys.exit(5) if "pytest" in command else None)
+        with pytest.raises(SystemExit):  # pytest fails where it is left no test
+            guide.test("tests/browser/test_look.py")
     assert "the tests that need one did not run" in capsys.readouterr().err
     monkeypatch.setattr(guide, "browser", lambda: "/a/chromium")
     guide.test()

@@ -106,9 +106,9 @@ def planning(question: dict[str, object]) -> Steps[Report]:
     """Look for the same, a candidate a step; beside it what stands against a device that was asked for."""
     other = question.pop("why_not", None)
     asked = {name: value for name, value in question.items() if value not in ({}, None)}
+    said = (yield from instead(asked, str(other))) if other else ""  # first: a name that is none is refused at once
     found: Any = yield from answering(asked)
     first: Any = estimate(found["options"][0]["scenario"]) if found["options"] else None
-    said = (yield from instead(asked, str(other))) if other else ""
     plan = {"question": question, "plan": found, "warnings": found["warnings"], "other": said}
     whole = {**(first or nothing(question)), **plan}
     return {**whole, "steps": [*whole["steps"], *(found["options"][0]["steps"] if first else [])]}

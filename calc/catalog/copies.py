@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from calc.catalog.carried import restored
@@ -63,14 +64,41 @@ class Copy(NamedTuple):
     head: Entry | None = None  # what its config says otherwise by that use
 
 
-def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapping[str, str]) -> Copy | None:
+class BareNames:
+    """Entry and variant by the names of repositories without the owner, the first of several with one name."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self.entries = entries
+
+    @cached_property
+    def every(self) -> dict[str, tuple[str, str]]:
+        """Those of all names."""
+        return {fold(known.rpartition("/")[2]): holder for known, holder in reversed(self._names())}
+
+    @cached_property
+    def trained_on(self) -> dict[str, tuple[str, str]]:
+        """Those without the tags of Ollama's library, of which nobody names what he trains."""
+        names = reversed(self._names())
+        return {fold(known.rpartition("/")[2]): holder for known, holder in names if ":" not in known}
+
+    def _names(self) -> list[tuple[str, tuple[str, str]]]:
+        found: list[tuple[str, tuple[str, str]]] = []
+        for entry_id, entry in self.entries.items():
+            variants = entry.get("variants", ())
+            assert isinstance(variants, Collection)
+            names = lookup_names(entry_id, entry)
+            found += [(known, (entry_id, known if known in variants else "")) for known in names]
+        return found
+
+
+def copied(name: str, known: BareNames, formats: Mapping[str, str]) -> Copy | None:
     """Return the model that a repository or file holds by its name, None where none has it.
 
     The owner and what the name says of a conversion are left out; what stays has to be a known repository's own name.
     `formats` gives the ids of number formats by the ends of names.
 
-    >>> entries = {"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}}
-    >>> copied("someone/Llama-2-7b-hf-AWQ", entries, {"awq": "awq"})
+    >>> known = BareNames({"llama-2-7b": {"repositories": ["meta-llama/Llama-2-7b-hf"]}})
+    >>> copied("someone/Llama-2-7b-hf-AWQ", known, {"awq": "awq"})
     Copy(id='llama-2-7b', weights='awq', why='-awq', beside='', variant='', head=None)
     """
     weights, why = said(name, formats)
@@ -79,14 +107,14 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     if chosen and chosen not in formats:
         bare = f"{bare}-{chosen}"
     ends = sorted(formats, key=len, reverse=True)
-    found = by_bare_name(entries)
+    entries, found = known.entries, known.every
     shorter = None
     while bare != shorter:  # the longest name counts: "turbo" ends those of models, too
         shorter = bare
         # Qwen_Qwen3-32B: some write the owner before the name.
-        for known in (fold(bare), fold(bare.partition("_")[2]), fold(EDITED.sub("", bare))):
-            if known in found:
-                entry_id, variant = found[known]
+        for spelt in (fold(bare), fold(bare.partition("_")[2]), fold(EDITED.sub("", bare))):
+            if spelt in found:
+                entry_id, variant = found[spelt]
                 return Copy(entry_id, weights, why, variant=variant)
         bare = EDITED.sub("", without_end(bare, ends))
     if not owner:
@@ -95,7 +123,7 @@ def copied(name: str, entries: Mapping[str, Mapping[str, object]], formats: Mapp
     def within(used: str, named: tuple[str, str]) -> bool:
         return reads(entries[named[0]]) and not other_family(used, entries)
 
-    named = trained_on(bare, by_bare_name(entries, tags=False), within)
+    named = trained_on(bare, known.trained_on, within)
     if named is None:
         return None
     base, beside = named
@@ -169,22 +197,6 @@ def says_use(used: str, beside: str) -> bool:
     first, *others = re.split(r"[-_]|\.(?!\d)", beside)
     own = TIER.fullmatch(first) or (VERSION.fullmatch(first) and not used)
     return not own and not any(map(ANOTHER.fullmatch, (*before, first, *others)))
-
-
-def by_bare_name(entries: Mapping[str, Mapping[str, object]], *, tags: bool = True) -> dict[str, tuple[str, str]]:
-    """Return entry and variant by the names of repositories without the owner, the first of several with one name.
-
-    `tags`: with those of Ollama's library, of which nobody names what he trains.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for entry_id, entry in entries.items():
-        variants = entry.get("variants", ())
-        assert isinstance(variants, Collection)
-        for known in lookup_names(entry_id, entry):
-            if tags or ":" not in known:
-                variant = known if known in variants else ""
-                found.setdefault(fold(known.rpartition("/")[2]), (entry_id, variant))
-    return found
 
 
 def without_end(bare: str, ends: Iterable[str]) -> str:

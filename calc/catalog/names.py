@@ -8,7 +8,7 @@ from calc.catalog.entries import Entry, Tables, compared, fold, lookup_names
 from calc.errors import ScenarioError, WrongValueError, nearest
 
 if TYPE_CHECKING:
-    from calc.catalog.copies import Copy
+    from calc.catalog.copies import BareNames, Copy
     from calc.catalog.market_names import MarketNames, Reading
     from calc.catalog.model_names import ModelNames
     from calc.catalog.model_names import Reading as ModelReading
@@ -71,7 +71,7 @@ class Names:
         """Return whether an unlisted name is that of a copy, or has the words of a model's name."""
         from calc.catalog.copies import copied  # listed names need it not
 
-        copy = copied(name, self._tables["models"], self.format_names)
+        copy = copied(name, self.bare_names, self.format_names)
         return (copy is not None and not copy.beside) or self.model_names.read(name) is not None
 
     def complete(self) -> bool:
@@ -82,7 +82,8 @@ class Names:
             models[entry_id] = models[entry_id] | fields
         if found:
             self.leading.pop("models", None)
-            self.__dict__.pop("model_names", None)
+            for derived in ("model_names", "bare_names"):
+                self.__dict__.pop(derived, None)
         return bool(found)
 
     def find(self, kind: str, name: str, field: str, *others: str) -> str:
@@ -133,13 +134,13 @@ class Names:
         from calc.catalog.image_names import image_model
 
         entries, formats = self._tables["models"], self.format_names
-        found = copied(name, entries, formats)
+        found = copied(name, self.bare_names, formats)
         image = image_model(name.casefold().rpartition("/")[2]) if found is None or found.beside else None
         if image and image.id in entries:
             return Copy(image.id, None, "", head=image.head)
         if found is None:
             name = as_published(name)
-            found = copied(name, entries, formats)
+            found = copied(name, self.bare_names, formats)
         if found and found.beside and self.model_names.read(name) is not None:
             return None
         # What stands beside a finetune's base was looked at: "laion2b" is no size of the model.
@@ -185,6 +186,13 @@ class Names:
         from calc.catalog.model_names import ModelNames  # listed names need it not
 
         return ModelNames(self._tables["models"])
+
+    @cached_property
+    def bare_names(self) -> "BareNames":
+        """What finds models by the names of repositories, whoever has a copy."""
+        from calc.catalog.copies import BareNames  # listed names need it not
+
+        return BareNames(self._tables["models"])
 
     @cached_property
     def market_names(self) -> "MarketNames":

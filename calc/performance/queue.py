@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from calc.memory.prefix import Prefix
@@ -300,9 +301,9 @@ class Queue:
 
     def make_room(self, needed: int) -> None:
         """Take the cache from those that came last until the others have room; they are read again from the start."""
-        while self.held + needed > self.server.room_tokens and len(self.writing) > 1:
-            end, index = max(self.writing, key=lambda pair: pair[1])
-            self.writing.remove((end, index))
+        kept = sorted(self.writing, key=itemgetter(1))
+        while self.held + needed > self.server.room_tokens and len(kept) > 1:
+            end, index = kept.pop()
             self.written[index] = self.asked[index].output_tokens - (end - self.steps)
             tokens = self.asked[index].prompt_tokens + self.written[index]
             self.held -= self.server.own_tokens(tokens)
@@ -311,7 +312,7 @@ class Queue:
             needed -= 1
             self.waiting.appendleft(Reading(index, tokens, self.server.prefix.found(self.asked[index].prompt_tokens)))
             self.preempted += 1
-        self.writing.sort()
+        self.writing = sorted(kept)
 
 
 def run_queue(asked: Sequence[Request], *, server: Server, times: StepTimes, begun: Sequence[Begun] = ()) -> Run:

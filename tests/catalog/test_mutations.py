@@ -4,6 +4,7 @@ import copy
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ CHECKED = {**CHECKS, "claims": check_claim, "glossary": check_term, "laws": chec
 SAMPLE = 400
 
 
+@cache  # and not while tests are collected, which each process does
 def raw_tables() -> Tables:
     """Return the catalogue as its files have it, quantities not yet converted."""
     tables: Tables = {}
@@ -31,8 +33,7 @@ def raw_tables() -> Tables:
     return tables
 
 
-TABLES = raw_tables()
-BASE = read_tables()  # what references lead to
+known_tables = cache(read_tables)  # what references lead to
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -57,7 +58,7 @@ def changed(entry: Entry, path: tuple[Any, ...], value: object) -> Entry:
 def problems(kind: str, name: str, entry: Entry) -> list[str]:
     """Return what the loader's full check says of one entry."""
     check = Check()
-    CHECKED[kind](check, f"[{name}]", copy.deepcopy(entry), BASE)
+    CHECKED[kind](check, f"[{name}]", copy.deepcopy(entry), known_tables())
     return check.problems
 
 
@@ -125,7 +126,9 @@ CHANGES = (of_unit, of_day, of_century, of_source, of_page, of_sign, of_size, of
 def test_a_changed_entry_is_refused(change: Callable[[tuple[Any, ...], Any], Any]) -> None:
     """Of a sample of all places at which something can be changed so, each one is refused."""
     rng = random.Random(20261122)
-    entries = [(kind, name, entry) for kind, table in TABLES.items() for name, entry in table.items() if kind != "laws"]
+    entries = [
+        (kind, name, entry) for kind, table in raw_tables().items() for name, entry in table.items() if kind != "laws"
+    ]
     found = 0
     for kind, name, entry in rng.sample(entries, len(entries)):
         able = [(path, new) for path, value in places(entry) if (new := change(path, value)) is not None]
@@ -153,7 +156,7 @@ def test_a_config_that_no_model_has_is_refused(setting: str) -> None:
     """A size a thousand times as large, a number in quotes, no length, a type that torch lacks, a number for a name."""
     able = [
         (name, entry, path, value)
-        for name, entry in TABLES["models"].items()
+        for name, entry in raw_tables()["models"].items()
         for path, value in places(entry)
         if path[0] == "config" and path[-1] == setting
     ]
@@ -166,15 +169,15 @@ def test_a_config_that_no_model_has_is_refused(setting: str) -> None:
 @pytest.mark.parametrize("name", ["rtx-4090", "h100-sxm-80gb", "mi300x"])
 def test_an_architecture_that_no_engine_is_known_by_is_refused(name: str) -> None:
     """What engines run on NVIDIA's and AMD's devices is told by architecture, so that a slip would lose all of it."""
-    found = problems("accelerators", name, changed(TABLES["accelerators"][name], ("architecture",), "Hoper"))
+    found = problems("accelerators", name, changed(raw_tables()["accelerators"][name], ("architecture",), "Hoper"))
     assert [problem.split(":")[0] for problem in found] == [f"[{name}].architecture"]
 
 
 @pytest.mark.parametrize(("field", "value"), [("rows", -424), ("rows", 2_894_000), ("error", 0)])
 def test_a_law_of_kernels_rests_on_rows(field: str, value: int) -> None:
     """On one at least and on no millions, and it is never met exactly."""
-    name = next(name for name, entry in TABLES["kernels"].items() if field in entry)
-    assert len(problems("kernels", name, changed(TABLES["kernels"][name], (field,), value))) == 1
+    name = next(name for name, entry in raw_tables()["kernels"].items() if field in entry)
+    assert len(problems("kernels", name, changed(raw_tables()["kernels"][name], (field,), value))) == 1
 
 
 def test_an_emptied_text_is_said(tmp_path: Path) -> None:
@@ -199,7 +202,7 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
     parts = {"bandwidth": ("memory_bus", "memory_rate"), "bf16": ("compute_units", "operations_per_clock", "clock")}
     able = [
         (name, entry)
-        for name, entry in TABLES["accelerators"].items()
+        for name, entry in raw_tables()["accelerators"].items()
         if all(part in entry for part in (field, *parts[field])) and "exceptions" not in entry
     ]
     assert len(able) > 50
@@ -218,7 +221,7 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
 )
 def test_facts_that_say_nothing_alone_stand_together(name: str, field: str, other: str) -> None:
     """A bus without the rate of its pins, operations of a clock without the clock, a clock of no units."""
-    entry = {key: fact for key, fact in TABLES["accelerators"][name].items() if key != field}
+    entry = {key: fact for key, fact in raw_tables()["accelerators"][name].items() if key != field}
     assert f"[{name}].{field}: is missing, and {other} says nothing without it" in problems("accelerators", name, entry)
 
 
@@ -227,7 +230,7 @@ def test_facts_that_say_nothing_alone_stand_together(name: str, field: str, othe
 )
 def test_a_text_of_another_fact_is_refused(field: str, value: str) -> None:
     """Memory is not called OAM, and a slot not NVLink."""
-    entry = changed(TABLES["accelerators"]["h100-sxm-80gb"], (field, "value"), value)
+    entry = changed(raw_tables()["accelerators"]["h100-sxm-80gb"], (field, "value"), value)
     assert problems("accelerators", "h100-sxm-80gb", entry)[0].startswith(f"[h100-sxm-80gb].{field}")
 
 
@@ -244,7 +247,7 @@ def test_a_text_of_another_fact_is_refused(field: str, value: str) -> None:
 )
 def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, field: str, value: object) -> None:
     """One device is joined to none, 72 stand in a rack, and what came years ago is not announced."""
-    (said,) = problems(kind, name, changed(TABLES[kind][name], (field,), value))
+    (said,) = problems(kind, name, changed(raw_tables()[kind][name], (field,), value))
     assert said.startswith(f"[{name}].{field}: ")
 
 
@@ -268,8 +271,8 @@ def test_what_cannot_be_of_its_kind_is_refused(
     kind: str, name: str, path: tuple[Any, ...], value: object, said: str
 ) -> None:
     """Threads come in groups, links join what they are made for, activations have names that classes know."""
-    assert not problems(kind, name, TABLES[kind][name])
-    assert said in " ".join(problems(kind, name, changed(TABLES[kind][name], path, value)))
+    assert not problems(kind, name, raw_tables()[kind][name])
+    assert said in " ".join(problems(kind, name, changed(raw_tables()[kind][name], path, value)))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +280,7 @@ def test_what_cannot_be_of_its_kind_is_refused(
 )
 def test_what_a_maker_says_of_each_card_is_needed(name: str, field: str) -> None:
     """Of cards that are or were sold; what is announced may have no sheet yet."""
-    without = {key: value for key, value in TABLES["accelerators"][name].items() if key != field}
+    without = {key: value for key, value in raw_tables()["accelerators"][name].items() if key != field}
     assert f"{field}: is missing" in " ".join(problems("accelerators", name, without))
     assert f"{field}: is missing" not in " ".join(
         problems("accelerators", name, without | {"availability": "announced"})
@@ -286,7 +289,7 @@ def test_what_a_maker_says_of_each_card_is_needed(name: str, field: str) -> None
 
 def test_nobody_rents_out_what_is_announced() -> None:
     """A price by the hour of a device that cannot be had is another device's, or the device can be had."""
-    name, entry = next((name, entry) for name, entry in TABLES["prices"].items() if entry["kind"] == "on-demand")
+    name, entry = next((name, entry) for name, entry in raw_tables()["prices"].items() if entry["kind"] == "on-demand")
     (said,) = problems("prices", name, entry | {"of": "accelerators", "item": "rubin-288gb", "market": "specialist"})
     assert said.startswith(f"[{name}].kind: ")
 
@@ -295,7 +298,7 @@ def test_nobody_rents_out_what_is_announced() -> None:
 def test_a_length_that_no_model_has_is_refused(factor: float) -> None:
     """A context is the config's or round, and not far from the positions that the model has."""
     for name in ("llama-3.1-8b", "opt-2.7b", "gemma-3-27b", "bert-base", "clip-vit-large-patch14"):
-        entry = TABLES["models"][name]
+        entry = raw_tables()["models"][name]
         assert not problems("models", name, entry)
         longer = int(factor * entry["context_tokens"])  # type: ignore[operator]
         (said,) = problems("models", name, entry | {"context_tokens": longer})
@@ -324,14 +327,14 @@ def test_an_emptied_file_is_said(tmp_path: Path) -> None:
 def test_what_would_do_is_listed_ten_times_at_most() -> None:
     """A misspelled device names the nearest and some of the others, not two hundred."""
     check = Check()
-    check.choice("here", "rtx-409", BASE["accelerators"])
+    check.choice("here", "rtx-409", known_tables()["accelerators"])
     assert "rtx-4090" in check.problems[0] and len(check.problems[0]) < 600
 
 
 def test_every_coefficient_has_a_dimension_and_a_range() -> None:
     """Of each number of an engine and of training it is known what it may be."""
     for kind in ("engines", "trainers"):
-        for entry in TABLES[kind].values():
+        for entry in raw_tables()[kind].values():
             coefficients: Any = entry["coefficients"]
             for name in coefficients:
                 assert bound_of(name), name
@@ -352,6 +355,6 @@ def test_what_follows_from_something_else_is_refused(
     kind: str, name: str, path: tuple[str, ...], value: object
 ) -> None:
     """The memory of an id, FP32 of units, clock and lanes, a range that begins at nothing, drafters without drafts."""
-    entry = TABLES[kind][name]
+    entry = raw_tables()[kind][name]
     assert not problems(kind, name, entry)
     assert problems(kind, name, changed(entry, path, value))

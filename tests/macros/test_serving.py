@@ -1,5 +1,7 @@
 """The maintainer's loop: what is watched, and what a failed build shows."""
 
+import logging
+import sys
 import threading
 import time
 from pathlib import Path
@@ -106,3 +108,20 @@ def test_a_failed_build_shows_in_the_page(error: BaseException, capsys: pytest.C
     assert "a <b> is wrong" in capsys.readouterr().err
     builder()
     assert asked("/guide/memory/") == b"the page"
+
+
+def test_a_wrong_address_is_no_failed_build() -> None:
+    """MkDocs warns of what it answers with a redirect, as the address without the site's folder, or does not have."""
+    complaints, log = Complaints(), logging.getLogger("mkdocs.livereload")
+
+    def build() -> None:
+        log.warning("a link is broken")
+        if endings.pop():
+            sys.exit("Aborted")
+
+    endings, builder = [True, False], tried(build, complaints)
+    for said in ([], ["a link is broken"]):
+        log.warning('"GET / HTTP/1.1" code 302')
+        builder()
+        log.warning('"GET /favicon.ico HTTP/1.1" code 404')
+        assert complaints.said == said

@@ -6,12 +6,14 @@ tests.memory.test_layer_tapes` writes them again.
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.catalog import catalog
+from calc.memory.training.recorder import Recorder
 from calc.memory.training.recording import record_layer
 from calc.memory.training.run import Adapters, Batch, Choices, Numerics
 from calc.memory.training.tape import Op, Tape
@@ -98,6 +100,15 @@ def known() -> dict[str, list[str]]:
 
 
 KNOWN = known()
+
+
+@pytest.mark.parametrize(
+    ("name", "trained"), [("input_layernorm", True), ("self_attn.v_norm", True), ("self_attn.v_proj", False)]
+)
+def test_what_is_saved_beside_adapters_is_trained(name: str, trained: bool) -> None:
+    """A module is meant by the last part of its name, wherever it stands in the layer; others keep no gradients."""
+    chosen = LORA._replace(saved=("input_layernorm", "v_norm"))
+    assert Recorder.trained(SimpleNamespace(adapters=chosen, choices=FLASH), name) is trained  # type: ignore[arg-type]
 
 
 def test_every_list_has_a_case() -> None:

@@ -11,7 +11,7 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.catalog import catalog
 from calc.memory.budget import Demand, Layout
-from calc.performance.operations import Collective
+from calc.performance.operations import Collective, Product
 from calc.performance.passes import Passes, passes_of
 from calc.performance.speed import Question, speed_of
 
@@ -69,6 +69,15 @@ def links_s(found: Passes) -> float:
     """Return the seconds of a step's messages."""
     time = found.time(found.step(sequences=1, context=100))
     return sum(part.total for part in time.parts if isinstance(part.operation, Collective))
+
+
+def test_products_alone_are_less_than_a_step() -> None:
+    """Of some kinds of operations a pass has those alone: as many seconds as they take in the whole of it."""
+    found = passes()
+    step = found.step(sequences=1, context=100)
+    alone, whole = found.time(step, kinds=(Product,)), found.time(step)
+    assert {type(part.operation) for part in alone.parts} == {Product} < {type(part.operation) for part in whole.parts}
+    assert 0 < alone.total < whole.total
 
 
 def test_a_step_that_is_not_captured_waits_for_the_host() -> None:

@@ -60,6 +60,7 @@ def test_what_is_published_serves(row: dict[str, str]) -> None:
     assert option["fits"] and option["scenario"]["accelerators"] == int(row["accelerators"])
 
 
+@pytest.mark.slow
 def test_the_first_five_hold_what_is_published_or_say_why_not(found: list[Choice]) -> None:
     """Each published choice is among the first five, or has a reason; of the same devices none is called otherwise."""
     assert len(found) == len(ROWS)
@@ -71,6 +72,7 @@ def test_the_first_five_hold_what_is_published_or_say_why_not(found: list[Choice
     assert sum(choice.same for choice in found) >= 30
 
 
+@pytest.mark.slow
 def test_reasons_are_computed(found: list[Choice]) -> None:
     """What is said to do does by its own report, on fewer devices and on others, whose rents are no more than its."""
     fewer = dearer = 0
@@ -95,6 +97,7 @@ def test_reasons_are_computed(found: list[Choice]) -> None:
     assert fewer > 10 and dearer > 30
 
 
+@pytest.mark.slow
 def test_first_options_serve(found: list[Choice]) -> None:
     """The first option of each deployment fits by its own report."""
     for choice in found[::5]:

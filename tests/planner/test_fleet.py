@@ -55,6 +55,7 @@ def test_times_are_kept_at_the_percentile() -> None:
         assert speed["time_per_output_token_s"]["typical"] <= PROMISE["tpot_s"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("percentile", "more"),
     [
@@ -80,6 +81,7 @@ def test_requests_at_random_keep_the_promise(percentile: int, more: dict[str, ob
         assert report["speed"]["within_objective"]["typical"] >= percentile / 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accelerator", ["rtx-6000-ada", "l40s-48gb", "a100-sxm-80gb", "h100-sxm-80gb"])
 def test_chances_are_those_of_a_long_run(accelerator: str) -> None:
     """What a replica takes by the chances alone, a long run keeps for the share asked, within 7 of 100.
@@ -144,6 +146,7 @@ def test_users_make_requests() -> None:
     assert by_users["options"][0]["load"]["requests_per_s"] * by_users["options"][0]["replicas"] == pytest.approx(10)
 
 
+@pytest.mark.slow
 def test_no_cheaper_fleet_is_cut() -> None:
     """Of all numbers of workstation cards the planner's fleets are those that sizing every one of them finds."""
     question = {**SERVICE, "need": {**PROMISE, "requests_per_s": 30}}

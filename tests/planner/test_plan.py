@@ -100,6 +100,7 @@ def found_values(question: dict[str, object]) -> list[tuple[bool, tuple[bool, fl
     return [(search.is_last(option), search.value(option)) for option in search.best(candidates(read, catalog()))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKS)
 def test_no_better_model_is_cut(rank: str) -> None:
     """Of a random sample of models the planner's best are those that estimating every one of them finds."""
@@ -114,6 +115,7 @@ def test_no_better_model_is_cut(rank: str) -> None:
     assert found_values(question) == every_value(question)[:4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("need", [{"users": 4, "tokens_per_s_each": 5}, {"tokens_per_s_each": 20}])
 @pytest.mark.parametrize("rank", RANKS)
 def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
@@ -130,6 +132,7 @@ def test_no_better_device_is_cut(rank: str, need: dict[str, float]) -> None:
     assert found_values(question) == every_value(question)[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["speed", "latency", "energy", "margin"])
 def test_no_better_format_is_cut(rank: str) -> None:
     """Where more bits are likely to fit and not certain, fewer may be better: they come as trying all of them finds."""
@@ -206,6 +209,7 @@ def rate_of(scenario: dict[str, object]) -> float:
     return speed.get("output_tokens_per_s", {}).get("typical", 0.0) if speed else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["cost", "devices", "energy"])
 def test_no_cheaper_spread_is_cut(rank: str) -> None:
     """People are spread over as few servers, in as many bits, as trying every number of them finds."""
@@ -222,6 +226,7 @@ def test_no_cheaper_spread_is_cut(rank: str) -> None:
     assert found_values(question) == every_value(question)[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize(("model", "accelerator"), [("qwen3-32b", "rtx-4090"), ("qwen3-30b-a3b", "l40s-48gb")])
 def test_no_better_layout_is_cut(rank: str, model: str, accelerator: str) -> None:
@@ -244,6 +249,7 @@ def long_models(count: int) -> list[str]:
     return sorted(random.Random(SEED).sample(sized, count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", long_models(4))
 def test_no_more_is_cut(model: str) -> None:
     """Of all numbers of sequences in any format the planner finds the most that serve, counted one by one."""
@@ -262,6 +268,7 @@ def test_no_more_is_cut(model: str) -> None:
     assert [option["scenario"]["sequences"] for option in answer["options"]] == ([most] if most else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", long_models(3))
 def test_no_longer_context_is_cut(model: str) -> None:
     """Of all lengths in any format, counted in pages of 1,024 tokens, none beyond the planner's most serves."""
@@ -279,6 +286,7 @@ def test_no_longer_context_is_cut(model: str) -> None:
             assert served or name != weights[-1] or tokens > found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", long_models(3))
 def test_no_more_users_are_cut(model: str) -> None:
     """Of all numbers of requests at a time in any format the planner finds the most that serve, counted one by one."""

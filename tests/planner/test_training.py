@@ -54,6 +54,7 @@ def timed(search: TrainingSearch, candidate: Candidate) -> Candidate | Miss:
     return search.fastest(found) if isinstance(found, Candidate) and found.rate is None else found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["cost", "speed", "energy", "devices", "margin", "size"])
 def test_no_better_device_is_cut(rank: str) -> None:
     """Of all workstation cards the best are those that sizing and timing every number of each of them finds.
@@ -108,6 +109,7 @@ def test_larger_batches_where_they_help() -> None:
     assert batch > 1 and rate > smaller["speed"]["tokens_per_s_per_device"]["typical"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "accelerator", "method"),
     [("gpt-oss-20b", "gb300-288gb", "full"), ("llama-3.1-8b", "gh200-96gb", "full"), ("qwen3-32b", "mi350x", "lora")],
@@ -131,6 +133,7 @@ def test_no_way_with_a_larger_batch_is_faster(model: str, accelerator: str, meth
     assert taken["speed"]["tokens_per_s_per_device"]["typical"] == pytest.approx(max(rates))
 
 
+@pytest.mark.slow
 def test_no_way_is_slower_with_a_larger_batch() -> None:
     """That bounds what other ways can reach; and as much stays on a device whatever is recomputed."""
     search = TrainingSearch(read_question({**CARDS, "count": 1}, catalog()), catalog())

@@ -8,7 +8,7 @@ from calc import ScenarioError, estimate, plan
 from calc.calculators import CALCULATORS
 from calc.calculators.training_answer import status as training_status
 from calc.catalog import catalog
-from calc.planning.support import of_device, place_of
+from calc.planning.support import of_device, place_of, trains_in
 from calc.scenario.fields import ENGINES
 
 
@@ -373,3 +373,21 @@ def test_engines_run_on_devices_that_they_know() -> None:
         )
     ]
     assert said == ["yes", "no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("precision", "framework", "device", "trains"),
+    [
+        ("bf16-mixed", "megatron-lm", "v100-sxm-32gb", False),  # Transformer Engine needs Ampere for it
+        ("bf16-mixed", "megatron-lm", "h100-sxm-80gb", True),
+        ("fp16-mixed", "deepspeed", "gtx-1080-ti", False),  # … and DeepSpeed Volta for FP16
+        ("fp16-mixed", "deepspeed", "v100-sxm-32gb", True),
+        ("fp16-mixed", None, "gtx-1080-ti", True),  # which is a fact of DeepSpeed alone
+        ("fp8-mixed", None, "a100-sxm-80gb", False),
+        ("fp8-mixed", None, "h100-sxm-80gb", True),
+    ],
+)
+def test_frameworks_train_in_a_precision(precision: str, framework: str | None, device: str, trains: bool) -> None:
+    """What is said of a precision counts: a framework's own facts, and those of all frameworks."""
+    known = catalog()
+    assert trains_in(precision, facts=known, framework=framework, device=known.accelerator(device)) is trains

@@ -1,5 +1,6 @@
 """A mistake in a page or in the catalogue stops the build and says where it is."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,40 @@ plugins:
   - macros: { module_name: macros, on_error_fail: true, on_undefined: strict }
 markdown_extensions: [macros.formulas, macros.markdown]
 """
+BUILDS = """
+import json, sys
+from pathlib import Path
+from click.testing import CliRunner
+from mkdocs.__main__ import cli
+for words in json.load(sys.stdin):
+    Path("docs/index.md").write_text(words)
+    done = CliRunner().invoke(cli, ["build"])
+    print(json.dumps([done.exit_code, done.output]))
+"""
 PAGE = "---\ntitle: A page\n---\n\n# A page\n\nSome words.\n\n"
+# Mistakes with what is said of them.
+WRONG = {
+    '{{ number("weights", model="llama-3.1-8c") }}': 'did you mean "llama-3.1-8b"',
+    '{{ number("wheights", model="llama-3.1-8b") }}': "is not a number of a report",
+    '{{ fact("rtx-4090", "colour") }}': "has no colour",
+    '{{ calculator("will-it-fit", contex="8") }}': "is not an input",
+    '{{ calculator("kv-cache") }} {{ calculator("kv-cache") }}': "has a calculator 'kv-cache' already",
+    "{{ precision_table(1 / 0) }}": "division by zero",
+    "{{ llama_table(wrong=1) }}": "unexpected keyword",
+    "{{ no_such_macro() }}": "no_such_macro",
+    "{{ undefined_name }}": "undefined_name",
+}
+FORMULA = r"$\begin{x}$"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A site of one page beside its own copy of calc and macros."""
+    return made(tmp_path)
+
+
+def made(tmp_path: Path) -> Path:
+    """Make such a site in a folder and return it."""
     for package in ("calc", "macros"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "docs").mkdir()
@@ -47,27 +76,30 @@ def test_a_sound_page_builds(project: Path) -> None:
     assert "<msub><mi>n</mi>" in html
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ('{{ number("weights", model="llama-3.1-8c") }}', 'did you mean "llama-3.1-8b"'),
-        ('{{ number("wheights", model="llama-3.1-8b") }}', "is not a number of a report"),
-        ('{{ fact("rtx-4090", "colour") }}', "has no colour"),
-        ('{{ calculator("will-it-fit", contex="8") }}', "is not an input"),
-        ('{{ calculator("kv-cache") }} {{ calculator("kv-cache") }}', "has a calculator 'kv-cache' already"),
-        ("{{ precision_table(1 / 0) }}", "division by zero"),
-        ("{{ llama_table(wrong=1) }}", "unexpected keyword"),
-        ("{{ no_such_macro() }}", "no_such_macro"),
-        ("{{ undefined_name }}", "undefined_name"),
-    ],
-)
-def test_a_wrong_macro_stops_the_build_with_page_and_line(project: Path, call: str, message: str) -> None:
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Status and words of a build with each mistake on its page; one after the other in a process, as serving does."""
+    calls, folder = [*WRONG, FORMULA], made(tmp_path_factory.mktemp("mistakes"))
+    pages = json.dumps([f"{PAGE}{call}\n" for call in calls])
+    command = [sys.executable, "-c", BUILDS]
+    done = subprocess.run(command, cwd=folder, input=pages, capture_output=True, text=True, check=False)
+    return dict(zip(calls, map(tuple, map(json.loads, done.stdout.splitlines())), strict=True))
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_a_wrong_macro_stops_the_build_with_page_and_line(outcomes: dict[str, tuple[int, str]], call: str) -> None:
     """An unknown id, a wrong argument and an error in a macro are found where they stand: here on line 9."""
-    (project / "docs/index.md").write_text(PAGE + call + "\n")
-    status, said = build(project)
+    status, said = outcomes[call]
     assert status != 0
-    assert message in said
+    assert WRONG[call] in said
     assert "index.md:9" in said
+
+
+def test_a_wrong_formula_stops_the_build(outcomes: dict[str, tuple[int, str]]) -> None:
+    """A formula outside the subset is named."""
+    status, said = outcomes[FORMULA]
+    assert status != 0
+    assert "begin" in said
 
 
 @pytest.mark.parametrize(
@@ -83,14 +115,6 @@ def test_pages_and_nav_name_each_other(project: Path, nav: str, message: str) ->
     status, said = build(project)
     assert status != 0
     assert message in said
-
-
-def test_a_wrong_formula_stops_the_build(project: Path) -> None:
-    """A formula outside the subset is named."""
-    (project / "docs/index.md").write_text(PAGE + r"$\begin{x}$" + "\n")
-    status, said = build(project)
-    assert status != 0
-    assert "begin" in said
 
 
 def test_a_broken_catalogue_stops_the_build(project: Path) -> None:

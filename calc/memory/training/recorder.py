@@ -148,7 +148,7 @@ class Recorder:
         if self.choices.unpacks and not trained and weight is not None and weight.quantizable:
             copies, _ = local_share(weight, self.batch.tensor, self.batch.expert)
             work = elements // copies * numerics.compute  # one matrix, or one expert's, at a time
-        plain = Op(MATMUL, (value,), out, kept, 0, work, kernels=1 + biased, casts=casts, cast_bytes=cast_bytes)
+        plain = Op(MATMUL, (value,), out, kept, work_bytes=work, kernels=1 + biased, casts=casts, cast_bytes=cast_bytes)
         if not low_rank:
             return tape.add(plain._replace(weight_grad_bytes=self.gradient_bytes(name)))
         return self.low_rank(plain, name=name, inputs=inputs, outputs=outputs, rows=rows)
