@@ -52,7 +52,7 @@ LISTED_FACTS = {
         "fp16_accumulate",
         "rocm",
     ),
-    "machines": ("host_memory", "cpu_lanes", "power"),
+    "machines": ("cpu_lanes", "power"),
 }
 FACT: Entry = {"note": "", "sparse": 0, **DAY}
 # Facts whose own sources answers name; of the others the browser knows that of the entry, of machines none.
