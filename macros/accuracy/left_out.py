@@ -10,7 +10,7 @@ from calc.validation.ranges import RANGED, by_source, factors, left_out, middles
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
-from macros.markdown import block
+from macros.markdown import block, unsearched
 
 __all__ = [
     "accuracy_on_host",
@@ -58,7 +58,7 @@ def accuracy_sources_left_out(kind: str) -> str:
     caption = (
         f"{title(kind)}: median error of each source under what others say, and with it, estimated on {kept(kind).made}"
     )
-    return block(table(headings, rows, caption=caption, words=2 if several else 1))
+    return unsearched(table(headings, rows, caption=caption, words=2 if several else 1))
 
 
 def accuracy_on_host() -> str:
