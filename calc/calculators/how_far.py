@@ -4,7 +4,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
-from calc.calculators.html import text
+from calc.calculators.html import ROOT, text
 from calc.calculators.inputs import Amount, Choice, Number, Report
 from calc.calculators.options import (
     EACH,
@@ -19,13 +19,13 @@ from calc.calculators.options import (
     option_table,
     ordered,
 )
-from calc.calculators.plan_fine_tune import METHODS, USUAL_FRAMEWORK, method, trains_at
+from calc.calculators.plan_fine_tune import METHODS, method, trains_at
 from calc.calculators.planned import options_of, plan_html, planned, planning, taken_out
 from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
-from calc.scenario.fields import PUBLISHED, USUAL
+from calc.scenario.fields import PUBLISHED, USUAL, USUAL_FRAMEWORK
 from calc.units import show_count, show_large_count, show_tokens_per_s
 
 SERVED = (
@@ -177,15 +177,22 @@ def headline(report: Report) -> Verdict:
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
+    asked = report["question"]
+    return plan_html(headline(report), report, listed_most(report), TRAINED_SO if trains(asked) else SERVED_SO)
+
+
+def listed_most(report: Report, root: str = ROOT) -> str:
+    """Return the table of what goes so far; empty where nothing does."""
     asked, listed = report["question"], options_of(report)
+    if not listed:
+        return ""
     caption = f"As far as {devices(asked['have'])} goes"
     if trains(asked):
         pushed = () if asked["of"] == "model" else ((words_of(asked), lambda option: text(reached(asked, option))),)
         columns, opens = (("Method", method), *pushed, TRAINS, LEFT), FINE_TUNE
     else:
         columns, opens = (FORMAT, EACH, LEFT), SPEED if asked["of"] == "users" else WILL_IT_FIT
-    table = option_table(listed, "Model", model_of, opens, columns=columns, caption=caption) if listed else ""
-    return plan_html(headline(report), report, table, TRAINED_SO if trains(asked) else SERVED_SO)
+    return option_table(listed, "Model", model_of, opens, columns=columns, caption=caption, root=root)
 
 
 def trained_at(option: Any) -> str:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from calc.calculators import plan_fine_tune
+from calc.calculators import how_far, plan_fine_tune
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
+from calc.calculators.how_far import CALCULATOR as HOW_FAR
 from calc.calculators.html import ROOT
 from calc.calculators.line_link import every_field, form_values, link_to
 from calc.calculators.options import (
@@ -49,7 +50,8 @@ def answering(reading: Any) -> Steps[Answered]:
     if not found["options"]:
         return *nothing(found), settled
     if question["want"] == "limit" and question.get("workload") == "training":
-        return *longest(found["options"][0]), settled
+        made = largest(question, found) if question["of"] == "model" else longest(found["options"][0])
+        return *made, settled
     if question.get("workload") == "training":
         return *trained(question, found), settled
     if question["want"] == "limit":
@@ -85,6 +87,15 @@ def longest(option: Any) -> tuple[str, str]:
     rest = with_sizes(f"It {why if why.startswith('fits') else f'is {why}'}.", [option["margin_bytes"]])
     verdict = verdict_html(None, first, rest) + link_to(FINE_TUNE, values, every_field(FINE_TUNE))
     return verdict + FINE_TUNE.render(report).replace(f'"{ROOT}', '"'), f"{first} {rest}"
+
+
+def largest(question: Any, found: Any) -> tuple[str, str]:
+    """Return the largest models that devices train, by method, with a link to the form that asks for them."""
+    report = {"plan": found, "question": question}
+    right, first, rest = how_far.headline(report)
+    values = form_values(HOW_FAR, {**question["have"], **question, "of": how_far.TUNED})
+    link = link_to(HOW_FAR, values, every_field(HOW_FAR))
+    return verdict_html(right, first, rest) + link + how_far.listed_most(report, HOME), f"{first} {rest}"
 
 
 def trained(question: Any, found: Any) -> tuple[str, str]:

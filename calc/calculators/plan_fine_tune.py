@@ -32,10 +32,10 @@ from calc.calculators.planned import (
 )
 from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.training_inputs import FRAMEWORK
+from calc.scenario.fields import USUAL_FRAMEWORK
 from calc.units import show_seconds
 
 RANKS = (("cost", "Least rent"), ("speed", "Soonest done"), ("energy", "Least energy"), ("devices", "Fewest devices"))
-USUAL_FRAMEWORK = "trl"  # what the examples of most models' cards tune with
 METHODS = (("qlora", "QLoRA"), ("lora", "LoRA"), ("full", "Full training"))
 
 INPUTS = (

@@ -5,7 +5,7 @@ import re
 from calc.lines.reader import Reader
 from calc.lines.wording import CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
 
-TRAINED = ("training", "duration", "deadline", "longest")
+TRAINED = ("training", "duration", "deadline", "longest", "trainable")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
 LOADS = ("requests_per_s", *TIMES)  # that so many devices have to serve
 LONGEST = ("of", "context_tokens")  # of a training run: of each sequence
@@ -34,16 +34,7 @@ def asks(reader: Reader) -> str | None:
     wants = [str(want.value) for want in reader.wants]
     wants += ["speed" for amount in reader.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
     if trains(reader):
-        timely = any(amount.field == "days" for amount in reader.amounts)
-        cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
-        if reader.value("accelerators") is None and (timely or cheap):
-            return needing(reader, "deadline")
-        if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
-            return needing(reader, "longest", device=True)
-        timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
-            a.field == "training_tokens" for a in reader.amounts
-        )
-        return needing(reader, "duration", device=True) if timed else needing(reader, "training")
+        return asks_to_train(reader, wants)
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):
         kind = needing(reader, "limit", device=True)
@@ -60,6 +51,23 @@ def asks(reader: Reader) -> str | None:
         if not set(words).isdisjoint(wants) and not left_out:
             return needing(reader, kind, device=True)
     return asks_by_names(reader, model, device)
+
+
+def asks_to_train(reader: Reader, wants: list[str]) -> str:
+    """Return the kind of question of a line about training."""
+    timely = any(amount.field == "days" for amount in reader.amounts)
+    cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
+    if reader.value("accelerators") is None and (timely or cheap):
+        return needing(reader, "deadline")
+    if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
+        return needing(reader, "longest", device=True)
+    said = FOR_MODELS.search(reader.line.meant) and asks_for(reader, FOR_MODELS)  # else a model was forgotten
+    if said and not reader.value("model") and reader.value("accelerator"):
+        return "trainable"
+    timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
+        a.field == "training_tokens" for a in reader.amounts
+    )
+    return needing(reader, "duration", device=True) if timed else needing(reader, "training")
 
 
 def asks_by_names(reader: Reader, model: object, device: object) -> str | None:

@@ -11,7 +11,7 @@ from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.planner.question import MOST_DEVICES
-from calc.scenario.fields import USUAL
+from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
 from calc.units import GIB
 
@@ -46,6 +46,8 @@ def read_single(text: object) -> dict[str, Any]:
             scenario = served(reader, kind)
         elif kind == "deadline":
             question = finished(reader)
+        elif kind == "trainable":
+            question = trainable(reader)
         elif kind in TRAINED:
             scenario = trained(reader, kind)
         else:
@@ -223,6 +225,15 @@ def finished(reader: Reader) -> dict[str, object]:
     device = reader.value("accelerator")
     question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
     return {**question, "rank_by": "devices" if device else "cost"}
+
+
+def trainable(reader: Reader) -> dict[str, object]:
+    """Return the question of the planner after the largest model that devices train."""
+    have = {"accelerators": 1, **said(reader, ("accelerator", "accelerators"))}
+    asked = said(reader, ("method", "framework", "precision", "optimizer", "sharding", "sequence_tokens"))
+    if "framework" not in asked:
+        reader.taken["framework"] = asked["framework"] = USUAL_FRAMEWORK
+    return {"want": "limit", "of": "model", "models": "any", "workload": "training", "have": have, **asked}
 
 
 def limits(reader: Reader) -> dict[str, object]:

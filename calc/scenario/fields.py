@@ -101,6 +101,7 @@ PUBLISHED = "published"  # weights as the model's repository has them
 
 
 USUAL = "usual"  # the engine that most people take on the device
+USUAL_FRAMEWORK = "trl"  # what the examples of most models' cards tune with
 
 
 STORED = "stored"  # weights in the sizes that the model's file gave

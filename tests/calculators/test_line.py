@@ -399,6 +399,18 @@ def test_an_encoder_is_answered_without_a_device() -> None:
     assert "(BF16)" in asked("bge-large embeddings on cpu")["status"]
 
 
+def test_the_largest_model_that_trains() -> None:
+    """It is that of the planner by each method, as the form of the most has it, which the answer leads to."""
+    question = {"want": "limit", "of": "model", "models": "any", "workload": "training", "count": 1}
+    have = {"accelerator": "rtx-3090", "accelerators": 2}
+    option: Any = plan({**question, "have": have, "method": "qlora", "framework": "trl"})["options"][0]
+    found = asked("largest model i can qlora on 2x 3090")
+    name = catalog().model(option["scenario"]["model"]).name
+    assert found["status"].startswith(f"Largest model to train on 2 × GeForce RTX 3090: {name}.")
+    address = "calculators/how-far/?accelerators=2&amp;accelerator=rtx-3090&amp;of=tuned_model&amp;method=qlora"
+    assert f'href="{address}"' in found["html"]
+
+
 def test_the_longest_sequence_that_trains() -> None:
     """It is that of the planner, with the length that surely fits beside it where this one only may."""
     question = {"want": "limit", "of": "sequence_tokens", "workload": "training", "model": "llama-3.1-8b"}
