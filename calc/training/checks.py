@@ -11,6 +11,8 @@ from calc.memory.training.plan import (
 from calc.memory.training.states import FACTORED, MATRICES
 from calc.performance.fabric import tensor_warnings
 
+WHOLE_BITS = 16  # of weights that nothing quantizes
+
 
 def check_plan(plan: Plan) -> None:
     """Raise for choices that exclude each other."""
@@ -141,6 +143,18 @@ def kernel_warnings(plan: Plan) -> list[Warn]:
         )
         found.append(Warn("adapters-wide", message, "adapter_dtype"))
     return found
+
+
+def expert_warnings(plan: Plan, framework: object) -> list[Warn]:
+    """Return that a quantized base leaves experts as they are, but where a framework sees to it by itself."""
+    if plan.method.base.bits >= WHOLE_BITS or not plan.architecture.experts or framework == "unsloth":
+        return []
+    message = (
+        "Transformers from 5.0 on keeps the experts of a layer as one parameter, which bitsandbytes does not quantize: "
+        "they stay in 16 bit, four times what is counted here; before 5.0, and under Unsloth, they are quantized "
+        "(bitsandbytes#1849)"
+    )
+    return [Warn("experts-not-quantized", message, "method")]
 
 
 def hardware_warnings(plan: Plan, accelerator: Accelerator) -> list[Warn]:

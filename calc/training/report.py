@@ -16,7 +16,7 @@ from calc.planning.support import Runs, what_trains
 from calc.planning.training_fit import devices_needed, fullest, hosted_bytes
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
-from calc.training.checks import warnings
+from calc.training.checks import expert_warnings, warnings
 from calc.training.reading import Asked, read_training
 from calc.training.speed import timed
 
@@ -72,7 +72,11 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
 def risks(asked: Asked, facts: Catalog) -> list[Warn]:
     """Return what a scenario leaves open, and what is risky about it or has no effect."""
     doubts = name_doubts(asked.reader, facts, asked.plan.layout.devices)
-    return [*doubts, *warnings(asked.plan, asked.context_limit, asked.accelerator)]
+    return [
+        *doubts,
+        *warnings(asked.plan, asked.context_limit, asked.accelerator),
+        *expert_warnings(asked.plan, asked.filled.get("framework")),
+    ]
 
 
 def works_of(asked: Asked, facts: Catalog) -> Runs:

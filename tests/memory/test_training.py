@@ -226,6 +226,7 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"padding_mask": True}, "mask-multiplies"),
         ({"method": "lora", "precision": "bf16", "adapter_dtype": "fp32"}, "adapters-wide"),
         ({"varied_lengths": True, "micro_batch": 2}, "padding-not-counted"),
+        ({"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl"}, "experts-not-quantized"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),
     ],
@@ -235,6 +236,21 @@ def test_what_is_risky_is_warned_of(changes: dict[str, object], code: str) -> No
     """A risky scenario is answered with a warning that names its field."""
     warnings: Any = estimate({**SMALL, **changes})["warnings"]
     assert code in [warning["code"] for warning in warnings]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "qwen3-30b-a3b", "method": "qlora", "framework": "unsloth"},
+        {"model": "qwen3-30b-a3b", "method": "lora", "framework": "trl"},
+        {"model": "llama-3.1-8b", "method": "qlora", "framework": "trl"},
+    ],
+    ids=str,
+)
+def test_experts_that_are_quantized_or_none_are_not_warned_of(changes: dict[str, object]) -> None:
+    """Unsloth quantizes them itself, LoRA quantizes nothing, and a dense model has none."""
+    warnings: Any = estimate({**SMALL, **changes})["warnings"]
+    assert "experts-not-quantized" not in [warning["code"] for warning in warnings]
 
 
 def test_an_offloaded_optimizer_is_on_the_host() -> None:
