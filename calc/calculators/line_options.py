@@ -23,7 +23,7 @@ from calc.calculators.options import (
     nearest_miss,
     option_table,
 )
-from calc.calculators.rendering import format_words, verdict_html
+from calc.calculators.rendering import format_words, verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
@@ -95,7 +95,8 @@ def largest(question: Any, found: Any) -> tuple[str, str]:
     right, first, rest = how_far.headline(report)
     values = form_values(HOW_FAR, {**question["have"], **question, "of": how_far.TUNED})
     link = link_to(HOW_FAR, values, every_field(HOW_FAR))
-    return verdict_html(right, first, rest) + link + how_far.listed_most(report, HOME), f"{first} {rest}"
+    shown = verdict_html(right, first, rest) + warnings_html(found["warnings"]) + link
+    return shown + how_far.listed_most(report, HOME), f"{first} {rest}"
 
 
 def trained(question: Any, found: Any) -> tuple[str, str]:

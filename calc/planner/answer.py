@@ -29,6 +29,8 @@ SURER = {  # what makes an option sure that is tight, in words
     "concurrency": "{} requests",
 }
 
+OF_OPTIONS = ("experts-not-quantized",)  # warnings of options that the whole answer has, once
+
 
 def answer(asked: Mapping[str, object]) -> Answer:
     """Return the answer to a question; its fields are documented on the page "Plan"."""
@@ -225,7 +227,8 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     if question.limits.buys and (used := second_hand(question, search.facts, options)):
         message = f"second hand are the prices of {', '.join(used)}: what was asked for them in one place, on one day"
         found.append(Warn("second-hand", message, "limits.buy", INFO))
-    return [warning.as_dict() for warning in found]
+    kept = (warning for option in options for warning in option.report["warnings"] if warning["code"] in OF_OPTIONS)
+    return [*(warning.as_dict() for warning in found), *list(kept)[:1]]
 
 
 def second_hand(question: Question, facts: Catalog, options: list[Option]) -> list[str]:

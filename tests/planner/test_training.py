@@ -465,3 +465,12 @@ def test_as_many_devices_as_end_a_run_in_its_days() -> None:
     assert 10**12 / rate <= 30 * DAY_S
     plain: Any = plan({**asked, "limits": limits})
     assert all(one["scenario"]["accelerators"] <= 8 for one in plain["options"])
+
+
+@pytest.mark.parametrize(("framework", "warned"), [("trl", True), ("unsloth", False)])
+def test_experts_that_stay_in_16_bit_are_said_of_the_answer(framework: str, warned: bool) -> None:
+    """Of QLoRA of a mixture, once, where the framework leaves its experts as they are."""
+    asked = {"model": "qwen3-30b-a3b", "method": "qlora", "framework": framework, "have": EIGHT, "want": "models"}
+    answer: Any = plan({**TRAINING, **asked})
+    codes = [warning["code"] for warning in answer["warnings"]]
+    assert answer["options"] and codes.count("experts-not-quantized") == warned
