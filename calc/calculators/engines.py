@@ -5,7 +5,7 @@ import json
 from calc.calculators import hosting, several
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import Verdict, device_words, fitting, measured_text, part_bytes, unless_tight
+from calc.calculators.rendering import Verdict, device_words, fitting, it_fits, measured_text, part_bytes, unless_tight
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
@@ -131,7 +131,7 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
     if memory["fits"]:
         unused = part_bytes(report, "kv_pool_free")
         free = f", {size_gib(unused)} of them cache that these sequences leave free" if unused else ""
-        fits = "It fits" if fitting(memory) is True else "It is tight"
+        fits = it_fits(memory)
         headline = f"{fits}:" if free else f"{fits}, with {spare} to spare:"
         if limit := memory.get("sequence_limit"):
             headline = f"{fits}, started for {show_count(limit)} sequences at most:"

@@ -7,11 +7,10 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import METHODS, Verdict, format_words
+from calc.calculators.rendering import METHODS, Verdict, format_words, surely
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
-from calc.planning.chance import SURE
 from calc.planning.cost import USED
 from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
@@ -110,7 +109,7 @@ def left(option: Any) -> str:
 
 def is_sure(option: Any) -> bool:
     """Return whether an option surely fits; else it is tight."""
-    return bool(option["chance"] >= SURE)
+    return surely(option["chance"]) is True
 
 
 def tight(option: Any) -> str:
@@ -121,7 +120,7 @@ def tight(option: Any) -> str:
 
 def found_first(option: Any, headline: str, rest: str) -> Verdict:
     """Return the verdict on what was found, with the first option's doubt."""
-    return True if is_sure(option) else "tight", headline, f"{rest} {tight(option)}".strip()
+    return surely(option["chance"]), headline, f"{rest} {tight(option)}".strip()
 
 
 def drawn(option: Any) -> str:

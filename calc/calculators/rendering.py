@@ -90,9 +90,19 @@ def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[
     return status
 
 
+def surely(chance: float) -> Fits:
+    """Return whether what fits as computed surely does, or is tight: likely to fit, and not certain."""
+    return True if chance >= SURE else "tight"
+
+
 def fitting(memory: Mapping[str, Any]) -> Fits:
-    """Return whether what is asked surely fits, or is tight: likely to fit, and not certain."""
-    return memory["fits"] and (True if memory["chance"] >= SURE else "tight")
+    """Return whether what is asked fits, and how surely."""
+    return memory["fits"] and surely(memory["chance"])
+
+
+def it_fits(memory: Mapping[str, Any]) -> str:
+    """Return the same of what fits, as a headline begins."""
+    return "It fits" if fitting(memory) is True else "It is tight"
 
 
 def fit_word(memory: Mapping[str, Any]) -> str:

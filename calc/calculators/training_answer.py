@@ -18,6 +18,7 @@ from calc.calculators.rendering import (
     facts_html,
     fit_word,
     fitting,
+    it_fits,
     measured_text,
     parts_html,
     run_words,
@@ -55,8 +56,7 @@ def verdict(report: Report) -> Verdict:
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
-        fits = "It fits" if fitting(memory) is True else "It is tight"
-        return fitting(memory), f"{fits}, with {spare} to spare:", f"{each}.{unless_tight(memory)}"
+        return fitting(memory), f"{it_fits(memory)}, with {spare} to spare:", f"{each}.{unless_tight(memory)}"
     close = " Some such runs would fit." if memory["device_bytes_range"][0] <= memory["capacity_bytes"] else ""
     return False, f"It does not fit, {spare} are missing:", f"{each}.{close}{first_repair(report)}"
 

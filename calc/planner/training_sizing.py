@@ -16,8 +16,8 @@ from calc.planner.options import Miss, short, tight, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planning.bounds import least
-from calc.planning.chance import LIKELY, SURE, chance_of_fitting
-from calc.planning.training_fit import fullest, hosted_bytes
+from calc.planning.chance import LIKELY, SURE
+from calc.planning.training_fit import chance_on, fullest, hosted_bytes
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
@@ -197,12 +197,6 @@ class Sizing(Search):
         if key not in self.rates:
             self.rates[key] = self.rate({**scenario, "micro_batch": size}, device) or 0.0
         return self.rates[key]
-
-
-def chance_on(needed: Total, capacity: int) -> float:
-    """Return how likely so much fits a device."""
-    spare, upper = capacity - needed.typical, needed.high - needed.typical
-    return chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
 
 
 def lacking(found: Needed | Miss, capacity: int, chance: float) -> Miss | None:

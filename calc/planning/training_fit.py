@@ -8,7 +8,8 @@ from calc.memory.budget import Layout
 from calc.memory.training.moments import Timeline
 from calc.memory.training.phases import stays_bytes, timelines
 from calc.memory.training.plan import Plan
-from calc.memory.training.reserve import device_bytes
+from calc.memory.training.reserve import Total, device_bytes
+from calc.planning.chance import chance_of_fitting
 from calc.planning.layout import tensor_degrees
 
 MOST_DEVICES = 4096
@@ -21,15 +22,21 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
     return max(found, key=lambda timeline: timeline.peak.total), found
 
 
+def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Timeline]] | None:
+    """Return the same, None where what stays on a device through a step is too much by itself."""
+    found = timelines(plan, plan.stages, most_bytes=capacity_bytes)
+    return (max(found, key=lambda timeline: timeline.peak.total), found) if found else None
+
+
 def hosted_bytes(plan: Plan, by_stage: Sequence[Timeline]) -> int:
     """Return what waits in the memory of all hosts together."""
     return plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
 
 
-def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Timeline]] | None:
-    """Return the same, None where what stays on a device through a step is too much by itself."""
-    found = timelines(plan, plan.stages, most_bytes=capacity_bytes)
-    return (max(found, key=lambda timeline: timeline.peak.total), found) if found else None
+def chance_on(needed: Total, capacity: int) -> float:
+    """Return how likely so much fits a device."""
+    spare, upper = capacity - needed.typical, needed.high - needed.typical
+    return chance_of_fitting(room_bytes=capacity, spare_bytes=spare, upper_bytes=upper)
 
 
 def stays_beyond(plan: Plan, capacity_bytes: int) -> bool:

@@ -10,10 +10,9 @@ from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
-from calc.planning.chance import chance_of_fitting
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.support import Runs, what_trains
-from calc.planning.training_fit import devices_needed, fullest, hosted_bytes
+from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
 from calc.training.checks import expert_warnings, warnings
@@ -120,9 +119,8 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
         capacity = asked.accelerator.capacity_bytes
         report["capacity_bytes"] = report["limit_bytes"] = capacity
         report["fits"] = sizes.device.typical <= capacity
-        report["headroom_bytes"] = left = capacity - sizes.device.typical
-        upper = sizes.device.high - sizes.device.typical
-        report["chance"] = chance_of_fitting(room_bytes=capacity, spare_bytes=left, upper_bytes=upper)
+        report["headroom_bytes"] = capacity - sizes.device.typical
+        report["chance"] = chance_on(sizes.device, capacity)
         needed = devices_needed(plan, capacity, facts)
         report["devices_needed"] = needed.devices if needed else None
         report["devices_needed_parallelism"] = needed._asdict() if needed else None
