@@ -6,7 +6,7 @@
 Weights are random and of the shape that the catalogue's config says, and prompts are random token ids, no two alike:
 nothing is downloaded, and no prefix is found in the cache. Engines are started as `vllm serve` starts them, with fewer
 sizes of captured graphs, among them each that is asked for. One JSON line a point, with every case's points in a row;
-past `SECONDS_IN_ALL` no further case is begun.
+past `SECONDS_IN_ALL` no further case is begun. Without FlashInfer set VLLM_USE_FLASHINFER_SAMPLER=0.
 """
 
 import json
@@ -95,49 +95,60 @@ def started(case: dict[str, Any], folder: str) -> Any:
 
 def measure(begin: int) -> None:
     """Run every case from one on and print what was seen of each point."""
-    from vllm import SamplingParams
-
     begun = time.perf_counter()
     for case in CASES[begin:]:
         if time.perf_counter() - begun > SECONDS:
             break
-        start = time.perf_counter()
         try:
             with tempfile.TemporaryDirectory() as folder:
-                engine = started(case, folder)
-                vocabulary = config_of(case)["vocab_size"]
-
-                def seconds(count: int, tokens: int, new: int) -> float:
-                    asked = prompts(count, tokens, vocabulary)
-                    ways = SamplingParams(temperature=0.0, max_tokens=new, ignore_eos=True, detokenize=False)
-                    at = time.perf_counter()
-                    engine.generate(asked, ways, use_tqdm=False)
-                    return time.perf_counter() - at
-
-                say(case, start_s=time.perf_counter() - start)
-                seconds(1, 512, 8), seconds(64, 512, 8)
-                for count, tokens in POINTS:
-                    first = min(seconds(count, tokens, 1) for _ in range(TIMES))
-                    whole = min(seconds(count, tokens, NEW_TOKENS) for _ in range(TIMES))
-                    each = (whole - first) / (NEW_TOKENS - 1)
-                    say(case, sequences=count, prompt_tokens=tokens, first_s=first, per_token_s=each, whole_s=whole)
-                loop(case, engine, vocabulary)
-                engine.llm_engine.engine_core.shutdown()
+                run(case, folder)
         except Exception as error:
             say(case, error=f"{type(error).__name__}: {error}"[:500])
 
 
-def loop(case: dict[str, Any], engine: Any, vocabulary: int) -> None:
-    """Time requests of which a fixed number is there at a time, by holding further ones back."""
+def run(case: dict[str, Any], folder: str) -> None:
+    """Start an engine, time every point of a case, and stop it."""
+    start = time.perf_counter()
+    engine = started(case, folder)
+    say(case, start_s=time.perf_counter() - start)
+    vocabulary = config_of(case)["vocab_size"]
+    for count in (1, 64):
+        seconds(engine, prompts(count, 512, vocabulary), 8)
+    for count, tokens in POINTS:
+        first, whole = (
+            min(seconds(engine, prompts(count, tokens, vocabulary), new) for _ in range(TIMES))
+            for new in (1, NEW_TOKENS)
+        )
+        each = (whole - first) / (NEW_TOKENS - 1)
+        say(case, sequences=count, prompt_tokens=tokens, first_s=first, per_token_s=each, whole_s=whole)
+    loop(case, engine, prompts(LOOP["requests"], LOOP["prompt_tokens"], vocabulary))
+    engine.llm_engine.engine_core.shutdown()
+
+
+def ways(new: int) -> Any:
+    """Return how answers are sampled: by chance, as random weights would repeat one token, and its experts, for ever.
+
+    The rows of 2026-11-26 were taken without chance.
+    """
     from vllm import SamplingParams
 
-    ways = SamplingParams(temperature=0.0, max_tokens=NEW_TOKENS, ignore_eos=True, detokenize=False)
-    waiting = prompts(LOOP["requests"], LOOP["prompt_tokens"], vocabulary)
+    return SamplingParams(temperature=1.0, max_tokens=new, ignore_eos=True, detokenize=False)
+
+
+def seconds(engine: Any, asked: list[dict[str, list[int]]], new: int) -> float:
+    """Return the seconds until all prompts that come at once have a number of new tokens."""
+    at = time.perf_counter()
+    engine.generate(asked, ways(new), use_tqdm=False)
+    return time.perf_counter() - at
+
+
+def loop(case: dict[str, Any], engine: Any, waiting: list[dict[str, list[int]]]) -> None:
+    """Time requests of which a fixed number is there at a time, by holding further ones back."""
     asked, done, begun = 0, 0, time.perf_counter()
     core = engine.llm_engine
     while done < LOOP["requests"]:
         while waiting and asked - done < LOOP["concurrency"]:
-            core.add_request(str(asked), waiting.pop(), ways)
+            core.add_request(str(asked), waiting.pop(), ways(NEW_TOKENS))
             asked += 1
         done += sum(output.finished for output in core.step())
     took = time.perf_counter() - begun
