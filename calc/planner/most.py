@@ -14,7 +14,7 @@ from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planner.surer import likely_fits
 from calc.planner.training import TrainingSearch
-from calc.planner.training_ways import WAITING, Way, longest_ways, methods, offloaded, stopped
+from calc.planner.training_ways import Way, longest_ways, methods, offloaded, stopped, waiting_on
 from calc.planning.chance import SURE
 from calc.planning.serving import last
 from calc.question import read_asked
@@ -104,7 +104,9 @@ def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option]
     base = {**question.fields, **placed(question, accelerator, count), "model": model}
     found, tried, order = list[tuple[int, Option]](), 0, 0
     search = TrainingSearch(question, facts) if training else Search(question, facts)
-    for rounds in longest_rounds(question, count) if training else [[served_ways(question, facts, accelerator)]]:
+    for rounds in (
+        longest_rounds(question, accelerator, count) if training else [[served_ways(question, facts, accelerator)]]
+    ):
         best: list[tuple[int, Option]] = []
         for chosen in rounds:
             for way in [] if best else chosen:
@@ -131,11 +133,11 @@ def served_ways(question: Question, facts: Catalog, accelerator: Accelerator) ->
     ]
 
 
-def longest_rounds(question: Question, ranks: int) -> Iterator[list[list[Way]]]:
+def longest_rounds(question: Question, device: Accelerator, ranks: int) -> Iterator[list[list[Way]]]:
     """Iterate over the methods: the ways that leave most room, first those that leave nothing in the host's memory."""
     for method in methods(question):
         found = [{"method": method, **way} for way in longest_ways(question, method, ranks)]
-        yield [offloaded(found, parts) for parts in (WAITING[:1] if "offload" in question.fields else WAITING)]
+        yield [offloaded(found, parts) for parts in waiting_on(device, question)]
 
 
 def ceiling(question: Question) -> int:

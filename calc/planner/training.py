@@ -24,12 +24,12 @@ from calc.planner.steps import Steps
 from calc.planner.training_sizing import Sizing
 from calc.planner.training_ways import (
     CHECKPOINTING,
-    WAITING,
     methods,
     of_number,
     offloaded,
     stopped,
     training_candidates,
+    waiting_on,
     ways,
 )
 from calc.planning.bounds import least
@@ -91,14 +91,14 @@ class TrainingSearch(Sizing):
         """
         base, method = candidate.scenario, str(candidate.scenario["method"])
         ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
-        held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
-        if held > room and "parameters" not in str(base.get("offload")):
-            return too_heavy(held, room)
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         every = [{**base, **way} for way in found]
         grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
-        waiting = [offloaded(every, parts) for parts in (WAITING[:1] if "offload" in base else WAITING)]
+        waiting = [offloaded(every, parts) for parts in waiting_on(device, self.question)]
         waiting = [scenarios for scenarios in waiting if scenarios]
+        held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
+        if held > room and not any("parameters" in str(one.get("offload")) for one in waiting[-1]):
+            return too_heavy(held, room)
         leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])
         if lacking := self.all_lack(leanest, device, LIKELY):
             return lacking

@@ -1,6 +1,6 @@
 """What a way to train needs of its devices, and how fast it is: each is worked out once for all candidates."""
 
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -12,6 +12,7 @@ from calc.memory.training.plan import NO_CHECKPOINTS, Plan
 from calc.memory.training.reserve import Total, totals
 from calc.performance.training_step import most_products_per_s, prepare, step_time
 from calc.planner.candidate import Candidate
+from calc.planner.candidates import MACHINE, OWN
 from calc.planner.options import Miss, short, tight, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import Search
@@ -21,11 +22,13 @@ from calc.planning.training_fit import chance_on, fullest, hosted_bytes
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
-from calc.training.reading import read_training
+from calc.service.host import DESKTOP_BYTES
+from calc.training.fields import DEFAULTS
+from calc.training.frameworks import presets_of
+from calc.training.reading import precision_on, read_training
 
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
-OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # fields that a plan does not depend on
-BUILT_IN = ("data-center", "cloud")  # machines, which come with their memory
+OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # on which a plan depends by its precision alone
 STATES = "weights, gradients and states"
 CLOSE = 1.02  # times the memory that ways need at most which recompute less, or leave less in the host's memory
 Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
@@ -52,6 +55,7 @@ class Sizing(Search):
         self.needs: dict[Key, Needed] = {}
         self.shares = dict[str, float]()  # of a host's memory, for each device
         self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
+        self.precisions = dict[str, str]()  # of devices, where nobody says it
 
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
@@ -61,8 +65,10 @@ class Sizing(Search):
         rate = self.products[device.id]
         fast = device.quantity("fp8") if scenario.get("precision") == "fp8-mixed" else None
         used = least(self.architecture(candidate), self.facts.number_format("bf16")).multiplied
-        if rate is None or not used:
+        if rate is None:
             return None
+        if not used:  # of an encoder with a decoder nothing is known to bound it
+            return inf
         return candidate.devices.number * max(rate, fast or 0.0) / (2 * PASSES[str(scenario["method"])] * used)
 
     def architecture(self, candidate: Candidate) -> Architecture:
@@ -74,7 +80,7 @@ class Sizing(Search):
 
     def read(self, scenario: dict[str, object]) -> Plan:
         """Return a scenario's plan, read once for all kinds of devices; raises ScenarioError."""
-        key = key_of(scenario)
+        key = self.key(scenario)
         if key not in self.plans:
             self.plans[key] = self.plan_of(scenario)
         known = self.plans[key]
@@ -86,9 +92,26 @@ class Sizing(Search):
     def plan_of(self, scenario: dict[str, object]) -> Plan | ScenarioError:
         """Return a scenario's plan, or what is wrong with it."""
         try:
-            return read_training({name: scenario[name] for name in scenario if name not in OF_DEVICE}, self.facts).plan
+            asked = {name: scenario[name] for name in scenario if name not in OF_ACCELERATOR}
+            return read_training(asked, self.facts).plan
         except ScenarioError as error:
             return error
+
+    def key(self, scenario: dict[str, object]) -> Key:
+        """Return what is the same of scenarios whose plans are alike, on whatever kind of device."""
+        device = str(scenario["accelerator"])
+        if device not in self.precisions:
+            self.precisions[device] = "" if "precision" in scenario else self.usual_precisions(device)
+        return (*key_of(scenario), ("taken", self.precisions[device]))
+
+    def usual_precisions(self, device: str) -> str:
+        """Return the precisions of a device where nobody says one, for each that the framework takes elsewhere."""
+        named, usual = self.question.fields.get("framework"), {str(DEFAULTS["precision"])}
+        framework = self.facts.framework(named) if isinstance(named, str) else None
+        presets = presets_of(framework, self.facts) if framework else ()
+        usual |= {str(preset.value) for preset in presets if preset.field == "precision"}
+        record, name = self.facts.accelerator(device), framework.id if framework else None
+        return " ".join(precision_on(record, one, framework=name, facts=self.facts) for one in sorted(usual))
 
     def cannot_be(self, error: ScenarioError) -> Miss:
         """Return that a scenario cannot be asked; of what is looked for, others can."""
@@ -102,18 +125,22 @@ class Sizing(Search):
         miss = lacking(found, device.capacity_bytes, chance)
         if isinstance(found, Miss) or not found.hosted or (miss and miss.reason == "memory"):
             return miss
+        room = self.hosts_bytes(device, self.read(scenario).layout.devices)
+        return short(found.hosted - room, room, "of the hosts' memory") if found.hosted > room else miss
+
+    def hosts_bytes(self, device: Accelerator, count: int) -> int:
+        """Return the memory of the hosts of so many devices, at most: of a computer that people build, a desktop's."""
+        if device.segment == OWN:
+            return DESKTOP_BYTES * ceil(count / MACHINE)
         if device.id not in self.shares:
             self.shares[device.id] = self.host_share(device)
-        room = self.shares[device.id] * self.read(scenario).layout.devices
-        return short(found.hosted - int(room), int(room), "of the hosts' memory") if found.hosted > room else miss
+        return int(self.shares[device.id] * count)
 
     def host_share(self, device: Accelerator) -> float:
         """Return the bytes of a host's memory for each device, at most: what machines of data centres come with.
 
-        Of a device whose machines nobody tells the memory of it is the most of any; who builds a computer chooses.
+        Of a device whose machines nobody tells the memory of it is the most of any.
         """
-        if device.segment not in BUILT_IN:
-            return inf
         known = self.facts.machines()
         shares = [(one.accelerator, (one.quantity("host_memory") or 0.0) / one.devices) for one in known if one.devices]
         own = max((share for name, share in shares if name == device.id), default=0.0)
@@ -121,7 +148,7 @@ class Sizing(Search):
 
     def needed(self, scenario: dict[str, object], capacity: int) -> Needed | Miss:
         """Return what a scenario needs, worked out once; where what stays is more than a capacity, that is said."""
-        key = key_of(scenario)
+        key = self.key(scenario)
         if key not in self.needs:
             if (held := self.held_throughout(scenario, key)) > capacity:
                 return too_heavy(held, capacity, STATES)

@@ -106,6 +106,14 @@ def ways(question: Question, method: str, ranks: int) -> Iterator[Way]:
             yield {name: value for name, value in way.items() if value is not None}
 
 
+def waiting_on(device: Accelerator, question: Question) -> tuple[list[str], ...]:
+    """Return what may wait in the host's memory, the least first: nothing more where the device's memory is the host's.
+
+    PyTorch keeps all of a model in a memory that both share (Transformers' guide to Apple silicon).
+    """
+    return WAITING[:1] if device.segment == "soc" or "offload" in question.fields else WAITING
+
+
 def offloaded(every: list[Way], parts: list[str]) -> list[Way]:
     """Return ways with parts of the states in the host's memory: of the parameters, those that ranks share."""
     away = [way for way in every if "parameters" not in parts or way.get("sharding") == SHARDED]

@@ -239,16 +239,20 @@ def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) 
 
 
 def usual_precision(reader: TrainingReader, facts: Catalog) -> str:
-    """Return the precision where nobody says it: the framework's own, FP16 on a device without that, or else FP32."""
+    """Return the precision where nobody says it: the framework's own, or what it is on the device."""
     usual = str(reader.presets.get("precision", DEFAULTS["precision"]))
     name, framework = reader.given.get("accelerator"), reader.filled.get("framework")
     if not isinstance(name, str):
         return usual
-    device = facts.accelerator(name)
+    return precision_on(facts.accelerator(name), usual, framework=str(framework) if framework else None, facts=facts)
+
+
+def precision_on(device: Accelerator, usual: str, *, framework: str | None, facts: Catalog) -> str:
+    """Return the precision of a device where nobody says it: what is usual, FP16 without BF16, or else FP32."""
     narrow = "fp16" in device.facts and "bf16" not in device.facts
     for precision in (usual, "fp16-mixed"):
         if not (narrow and precision.startswith("bf16")) and trains_in(
-            precision, facts=facts, framework=str(framework) if framework else None, device=device
+            precision, facts=facts, framework=framework, device=device
         ):
             return precision
     return "fp32"

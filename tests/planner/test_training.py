@@ -16,7 +16,7 @@ from calc.planner.question import read_question
 from calc.planner.ranking import parameters
 from calc.planner.surer import DEVIATES
 from calc.planner.training import MICRO_BATCHES, TrainingSearch
-from calc.planner.training_sizing import CLOSE, chance_on, key_of
+from calc.planner.training_sizing import CLOSE, chance_on
 from calc.planner.training_ways import CHECKPOINTING, WAITING, offloaded, training_candidates, trains, ways
 from calc.planning.chance import END, SURE, chance_of_fitting, room_of
 from calc.scenario.model import known_architecture
@@ -142,6 +142,7 @@ def test_no_way_is_slower_with_a_larger_batch() -> None:
         device = catalog().accelerator(chosen.choice(("rtx-4090", "h100-sxm-80gb", "mi300x-192gb", "m3-max-64gb")))
         scenario: dict[str, object] = {
             "workload": "training",
+            "accelerator": device.id,
             "model": chosen.choice(("llama-3.1-8b", "gpt-oss-20b", "gpt2", "qwen3-30b-a3b")),
             "method": chosen.choice(("lora", "qlora")),
             "accelerators": (count := chosen.choice((1, 8))),
@@ -409,6 +410,31 @@ def test_hosts_hold_what_waits_there() -> None:
     assert lacking["rejected"]["memory"]["nearest"]["lacks"].endswith("of the hosts' memory")
 
 
+@pytest.mark.parametrize(("device", "count", "host_gib"), [("rtx-4080-super", 8, 256), ("m3-ultra-512gb", 1, 0)])
+def test_nothing_waits_in_memory_that_is_not_there(device: str, count: int, host_gib: int) -> None:
+    """Beside people's own cards stands a desktop's memory at most, and a memory that a GPU shares is no second one."""
+    have = {"accelerator": device, "accelerators": count}
+    question = {**TRAINING, "want": "models", "have": have, "method": "full", "count": 3}
+    options = options_of({**question, "models": {"parameters": [1.2e10, 1e12]}})
+    held = [estimate(option["scenario"])["memory"]["host_bytes"] for option in options]  # type: ignore[index]
+    assert 0.9 * host_gib * 2**30 <= max(held) <= host_gib * 2**30
+
+
+def test_what_a_device_computes_in_decides_what_fits() -> None:
+    """A V100 trains in FP16, with FP32 copies: a way that surely fits in BF16 was taken, and is tight there."""
+    have = {"accelerator": "v100-sxm-16gb", "accelerators": 4}
+    question = {**TRAINING, "want": "models", "have": have, "model": "qwen3-4b", "method": "full"}
+    (option,) = options_of({**question, "framework": "unsloth", "sequence_tokens": 512})
+    assert option["chance"] >= SURE
+
+
+def test_what_nothing_bounds_is_timed() -> None:
+    """Of an encoder with a decoder no bound is known: it is the fastest of two on a card, and was left out."""
+    question = {**TRAINING, "want": "models", "have": HAVE, "method": "qlora", "rank_by": "speed", "count": 1}
+    (option,) = options_of({**question, "models": ["smollm2-1.7b", "blip-image-captioning-base"]})
+    assert option["scenario"]["model"] == "blip-image-captioning-base"
+
+
 def test_what_stays_is_what_is_lacking() -> None:
     """A 70B has 140 GB of weights in 16 bit, which stay on a card of 24 GB: it does not lack those 24 GB."""
     question = {**TRAINING, "want": "limit", "of": "sequence_tokens", "model": "llama-2-70b", "method": "full"}
@@ -434,7 +460,7 @@ def test_what_recomputes_most_needs_least(method: str) -> None:
     checked = 0
     for model in models:
         sharding, ranks = chosen.choice((("none", 1), ("zero-3", 8), ("zero-3", 2)))
-        scenario = {"workload": "training", "model": model, "method": method, "accelerators": ranks}
+        scenario = {"workload": "training", "model": model, "method": method, **EIGHT, "accelerators": ranks}
         tokens, framework = chosen.choice((128, 512, 2048, 8192)), chosen.choice(("trl", "torchtune", "unsloth"))
         scenario |= {"sharding": sharding, "sequence_tokens": tokens, "framework": framework}
         every = [{**scenario, "checkpointing": checkpointing} for checkpointing in CHECKPOINTING]
@@ -445,8 +471,8 @@ def test_what_recomputes_most_needs_least(method: str) -> None:
         except ScenarioError:
             continue
         leanest = TrainingSearch(read_question({**CARDS, "framework": framework}, catalog()), catalog()).leanest(found)
-        least = min((search.needs[key_of(one)].least for one in leanest), key=lambda total: total.typical)
-        for needed in (search.needs[key_of(one)].device for one in found):
+        least = min((search.needs[search.key(one)].least for one in leanest), key=lambda total: total.typical)
+        for needed in (search.needs[search.key(one)].device for one in found):
             surely = int(needed.typical * (needed.high / needed.typical) ** (DEVIATES / END))
             assert least.typical <= CLOSE * needed.typical
             assert chance_on(least, int(CLOSE * surely)) >= 0.999 * chance_on(needed, surely)
