@@ -11,7 +11,7 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
-from calc.planning.chance import chance_in
+from calc.planning.chance import chance_in, is_sure
 from calc.planning.support import Runs, what_runs
 from calc.question import Asked, Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
@@ -99,7 +99,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
         },
         "memory": memory,
         **works.as_dict(),
-        "repairs": repairs_of(question, demand, found.memory, runs=works.runs is not False) if repairs else [],
+        "repairs": repairs_of(question, demand, memory, runs=works.runs is not False) if repairs else [],
         "speed": found.speed,
         "measured": found.measured,
         **({"cold_start": found.cold_start} if found.cold_start else {}),
@@ -128,9 +128,9 @@ def runs_of(question: Question) -> Runs:
 
 
 def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
-    """Return the changes that would make it fit or run, least harm first; none where it does both."""
-    apart = question.devices or question.asked.pools
-    if question.accelerator is None or apart or (memory.get("fits") is not False and runs):
+    """Return the changes that would make it surely fit, or run: what is tight then comes last; none where it does."""
+    apart, fits = question.devices or question.asked.pools, memory.get("fits") is not False and runs
+    if question.accelerator is None or apart or (fits and is_sure(memory)):
         return []
     from calc.planning.changes import Wanted  # what fits needs none
     from calc.planning.repairs import repairs
@@ -146,8 +146,9 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
-    found = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted))
-    return [repair._asdict() for repair in found if repair is not None]
+    every = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted, fits=fits))
+    found = [repair for repair in every if repair is not None]
+    return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
 
 
 def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
@@ -161,7 +162,9 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     except ScenarioError:
         return None
     assert isinstance(memory, dict)
-    return repair._replace(headroom_bytes=memory["headroom_bytes"]) if memory["fits"] else None
+    if not memory["fits"]:
+        return None
+    return repair._replace(headroom_bytes=memory["headroom_bytes"], sure=is_sure(memory))
 
 
 def without_engine(answer: Answer) -> Found:

@@ -146,18 +146,23 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
 
 
 def first_repair(report: Report) -> str:
-    """Return the change with least harm that makes it fit, as a sentence; empty where none of those tried does."""
+    """Return the first change that makes it fit, as a sentence; empty where none of those tried does."""
     if not report["repairs"]:
         return ""
     first = report["repairs"][0]
-    return f" {first['message']}, and {size_gib(first['headroom_bytes'])} are left."
+    tight = "" if first["sure"] else ", which is tight"
+    return f" {first['message']}, and {size_gib(first['headroom_bytes'])} are left{tight}."
 
 
 def repairs_html(report: Report) -> str:
-    """Return the changes that make it fit or run, least harm first, as a table; empty where none is needed."""
-    rows = [[change_html(item), size_gib(item["headroom_bytes"]), text(item["cost"])] for item in report["repairs"]]
+    """Return the changes that make it surely fit, or run, least harm first, as a table; empty where none is needed."""
+    rows = [
+        [change_html(item), size_gib(item["headroom_bytes"]) + ("" if item["sure"] else ", tight"), text(item["cost"])]
+        for item in report["repairs"]
+    ]
     headings = ("Change", "Left on each GPU", "What it costs")
-    return table(headings, rows, caption="What would make it fit, least harm first", words=(0, 2)) if rows else ""
+    caption = f"What would make it {'sure' if report['memory']['fits'] else 'fit'}, least harm first"
+    return table(headings, rows, caption=caption, words=(0, 2)) if rows else ""
 
 
 def change_html(repair: Report) -> str:

@@ -108,21 +108,23 @@ def phases_html(report: Report) -> str:
 
 
 def repairs_html(report: Report, known: Collection[str], fine_tuning: bool) -> str:
-    """Return what would make it fit, cheapest first, or what else would fit; `known` are the fields of the form."""
+    """Return what would make it surely fit, cheapest first, or what else would; `known` are the fields of the form."""
     scenario = asked_for(report)
-    if report["memory"]["fits"]:
+    if fitting(report["memory"]) is True:
         return room_html(scenario, report)
-    single = repairs(scenario, fine_tuning=fine_tuning)
+    tight = report["memory"]["fits"]
+    single, fit = repairs(scenario, fine_tuning=fine_tuning), "sure" if tight else "fit"
     html = ""
     if single:
-        html += repair_list("Each of these alone makes it fit, cheapest first:", single, known)
+        html += repair_list(f"Each of these alone makes it {fit}, cheapest first:", single, known)
     if not any(repair.change.level < QUALITY for repair in single):
         several = together(scenario, fine_tuning=fine_tuning)
         if several and (not single or all(repair.change.level < QUALITY for repair in several)):
-            html += repair_list("These together make it fit:", several, known, at_once=True)
+            tightly = "" if several[-1].sure else ", tightly"
+            html += repair_list(f"These together make it {fit}{tightly}:", several, known, at_once=True)
     if not html:
-        html = element("p", "No change that this calculator knows makes it fit on these devices.")
-    return html + needs_html(report)
+        html = element("p", f"No change that this calculator knows makes it {fit} on these devices.")
+    return html + (room_html(scenario, report) if tight else needs_html(report))
 
 
 def repair_list(title: str, found: list[Repair], known: Collection[str], *, at_once: bool = False) -> str:
@@ -136,7 +138,8 @@ def repair_list(title: str, found: list[Repair], known: Collection[str], *, at_o
     for repair, one in zip(found, taken, strict=True):
         change = repair.change
         host = f" Takes {size_gib(repair.host_bytes)} of host memory." if repair.host_bytes else ""
-        effect = f"saves {size_gib(repair.saved_bytes)}, then {size_gib(repair.device_bytes)} are needed."
+        tight = "" if repair.sure or at_once else ", which is tight"
+        effect = f"saves {size_gib(repair.saved_bytes)}, then {size_gib(repair.device_bytes)} are needed{tight}."
         price = element("em", f"Costs {PRICES[change.level]}.") + f" {text(change.price + host)}"
         items += element("li", f"{said(change.what, None if at_once else one)}: {effect} {price}")
     return element("div", element("p", said(title, every)) + element("ol", items), class_="calc-repairs")

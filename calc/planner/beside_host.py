@@ -4,18 +4,13 @@ from collections.abc import Mapping
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
-from calc.errors import ScenarioError
 from calc.planner.options import Miss, short
 from calc.planner.question import Question
-from calc.planner.surer import likely_fits
-from calc.planning.chance import SURE
 from calc.planning.changes import Wanted
 from calc.planning.placed_repairs import of_experts, of_layers
 from calc.question import read_question
 from calc.scenario.fields import HOST_ENGINE, OF_HOST, USUAL
 from calc.service.host import stated_host, usual_processor
-
-MOST_TRIES = 4  # of layers more in the host's memory, until it surely fits
 
 
 def is_beside(question: Question, accelerator: Accelerator, engine: str) -> bool:
@@ -54,19 +49,8 @@ def divided(scenario: dict[str, object], facts: Catalog) -> dict[str, object] | 
     wanted = Wanted(
         facts=facts, demand=read.demand, layout=read.layout, accelerator=device, serving=serving, runs=True, needed=None
     )
-    change = next((repair.change for way in (of_experts, of_layers) for repair in way(wanted)), None)
-    if change is None:
+    surely = wanted._replace(surely=True)
+    found = (repair for one in (surely, wanted) for way in (of_experts, of_layers) for repair in way(one))
+    if (repair := next(found, None)) is None:
         return short(max(wanted.missing(read.demand), 0), round(device.quantity("memory") or 0))
-    ((field, layers),) = change.items()
-    assert isinstance(layers, int)
-    more = 1 if field == "experts_on_host" else -1  # of fewer layers on devices
-    tried = [scenario | {field: layers + more * count} for count in range(MOST_TRIES)]
-    return next((one for one in tried if surely_fits(one)), tried[0])
-
-
-def surely_fits(scenario: Mapping[str, object]) -> bool:
-    """Return whether a scenario is nearly certain to fit; one that cannot be is not."""
-    try:
-        return likely_fits(scenario) >= SURE
-    except ScenarioError:
-        return False
+    return scenario | repair.change

@@ -11,7 +11,7 @@ from calc.planner.candidate import Candidate
 from calc.planner.options import Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
-from calc.planner.surer import bytes_left, chance_of
+from calc.planning.certainty import bytes_left, chance_of
 from calc.planning.chance import SURE
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load

@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from math import ceil
 
-from calc.memory.runtime import Runtime
 from calc.planner.options import Option
-from calc.planning.chance import END, chance_of_fitting, room_of
-from calc.planning.served import Served, serve
-from calc.planning.serving_report import pool_range, total_range
+from calc.planning.certainty import chance_of
+from calc.planning.chance import DEVIATES, END, room_of
+from calc.planning.served import serve
 from calc.question import read_question
 
-DEVIATES = 1.6449  # of a normal distribution, that 95 % stay below
 STEP = 256  # tokens: a context is a multiple of it
 LEAST_SHARE = 4  # a context is not cut to less than this part of it
 
@@ -20,38 +18,6 @@ def likely_fits(scenario: Mapping[str, object]) -> float:
     read = read_question(scenario)
     serving = read.serving()
     return chance_of(serve(serving, read.demand, read.layout, most=False)) if serving else 0.0
-
-
-def chance_of(served: Served) -> float:
-    """Return how likely what is served fits."""
-    runtime, free, room = served.runtime, free_pool(served.runtime), capacity_of(served)
-    if room is None:
-        return 0.0
-    if free is not None:
-        spare, upper = free, pool_range(served, free)[1] - free
-    else:
-        spare, upper = room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
-    return chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper)
-
-
-def capacity_of(served: Served) -> int | None:
-    """Return the memory of the fullest device, or of a host that works alone; None where nobody says it."""
-    alone = served.serving.host if served.serving.placement.alone else None
-    return alone.memory_bytes if alone else served.runtime.capacity
-
-
-def free_pool(runtime: Runtime) -> int | None:
-    """Return the bytes that are free of a cache which an engine sets aside; None where none is, or it is too small."""
-    free = (amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free")
-    return next(free, None) if runtime.fits else None
-
-
-def bytes_left(served: Served) -> int | None:
-    """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
-    room, free = capacity_of(served), free_pool(served.runtime)
-    if room is None:
-        return None
-    return room - served.runtime.device if free is None else free
 
 
 def surer_context(option: Option) -> dict[str, int] | None:

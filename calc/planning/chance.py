@@ -1,12 +1,13 @@
 """How likely it is that something fits: where what is computed stands in the range of what such runs need."""
 
 from collections.abc import Mapping
-from math import erf, log, sqrt
+from math import ceil, erf, exp, log, sqrt
 from typing import Any
 
 END = 1.2815515655446004  # of a range of 80 %, in standard deviations of a normal distribution
 LIKELY = 0.5  # from here on it fits as computed
 SURE = 0.95  # from here on it surely fits; below it is tight
+DEVIATES = 1.6449  # standard deviations of a normal distribution, that so many stay below
 
 
 def chance_of_fitting(*, room_bytes: float, spare_bytes: float, upper_bytes: float) -> float:
@@ -22,6 +23,17 @@ def chance_of_fitting(*, room_bytes: float, spare_bytes: float, upper_bytes: flo
     if upper_bytes <= 0 or needed <= 0:
         return 1.0 if spare_bytes >= 0 else 0.0
     return (1 + erf(END * log(room_bytes / needed) / log(1 + upper_bytes / needed) / sqrt(2))) / 2
+
+
+def sure_bytes(*, needed_bytes: float, upper_bytes: float) -> int:
+    """Return the bytes of a device on which what is needed surely fits.
+
+    >>> sure_bytes(needed_bytes=78e9, upper_bytes=2e9)
+    80578862651
+    """
+    if upper_bytes <= 0 or needed_bytes <= 0:
+        return ceil(needed_bytes)
+    return ceil(needed_bytes * exp(DEVIATES / END * log(1 + upper_bytes / needed_bytes)))
 
 
 def room_of(memory: Mapping[str, Any]) -> tuple[int, int]:
@@ -41,3 +53,8 @@ def chance_in(memory: Mapping[str, Any]) -> float:
     if memory["fits"] is not True and spare >= 0:
         return 0.0
     return chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
+
+
+def is_sure(memory: Mapping[str, Any]) -> bool:
+    """Return whether what a report has in memory surely fits; also where nothing says how much there is."""
+    return bool(memory.get("chance", 1.0) >= SURE)

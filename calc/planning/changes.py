@@ -6,7 +6,9 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Weights
 from calc.memory.budget import Demand, Layout
+from calc.planning.certainty import lacking_of
 from calc.planning.layout import fullest
+from calc.planning.served import Served
 from calc.planning.serving import Serving
 from calc.planning.support import what_runs
 
@@ -27,6 +29,7 @@ class Repair(NamedTuple):
     message: str
     headroom_bytes: int
     cost: str
+    sure: bool  # whether it surely fits then, or is tight
 
 
 class Wanted(NamedTuple):
@@ -39,6 +42,7 @@ class Wanted(NamedTuple):
     serving: Serving | None
     runs: bool
     needed: int | None = None  # devices, at least, where that is known
+    surely: bool = False  # whether what fits has to be nearly certain to
 
     @property
     def engine(self) -> Engine | None:
@@ -46,21 +50,28 @@ class Wanted(NamedTuple):
         return self.serving.engine if self.serving else None
 
     def room(self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None) -> int:
-        """Return the bytes that are left on the fullest device; negative where it does not fit."""
+        """Return the bytes that are left on the fullest device; negative where it does not fit, or not surely."""
         serving, layout = serving or self.serving, layout or self.layout
         if serving is None:
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
         if not serving.fits_host(demand):
             return -1
-        runtime = serving.fullest(demand, layout)[1]
-        return (runtime.capacity or 0) - runtime.device
+        case, runtime = serving.fullest(demand, layout)
+        spare = (runtime.capacity or 0) - runtime.device
+        if self.surely and lacking_of(Served(serving, demand, layout, case, runtime, None)) > 0:
+            return min(spare, -1)
+        return spare
 
     def missing(self, demand: Demand, serving: Serving | None = None) -> int:
         """Return the bytes missing on the fullest device, as evenly as they grow; not above 0 where it fits."""
         serving = serving or self.serving
         if serving is None:
             return -self.room(demand)
-        return serving.missing(demand, self.layout)
+        case, runtime = serving.fullest(demand, self.layout)
+        lacking = serving.missing(demand, self.layout, runtime)
+        if not self.surely:
+            return lacking
+        return max(lacking, lacking_of(Served(serving, demand, self.layout, case, runtime, None)))
 
     def able(
         self,
@@ -83,11 +94,10 @@ class Wanted(NamedTuple):
         )
         return found.runs is not False
 
-
-def fitting(room: int, change: dict[str, object], message: str, cost: str) -> Iterator[Repair]:
-    """Yield a change where it leaves room."""
-    if room >= 0:
-        yield Repair(change, message, room, cost)
+    def fitting(self, room: int, change: dict[str, object], message: str, cost: str) -> Iterator[Repair]:
+        """Yield a change where it leaves room."""
+        if room >= 0:
+            yield Repair(change, message, room, cost, self.surely)
 
 
 def under(serving: Serving, **changes: object) -> Serving:

@@ -5,7 +5,7 @@ from math import ceil
 
 from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
-from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, fitting, under
+from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, under
 from calc.planning.fit import most_that_fit
 from calc.planning.layout import apart_layouts, best_layout
 from calc.planning.serving import Serving
@@ -27,7 +27,7 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
         if other is None or other == layout or not wanted.able(engine, demand.weights, layout=other):
             continue
         words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
-        yield from fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
+        yield from wanted.fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
 
 
 def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
@@ -39,10 +39,11 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
     if device.segment != "soc" or "memory_usable" not in device.facts or is_limited(wanted):
         return
     most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
-    if (size := ceil((device.capacity_bytes - wanted.room(wanted.demand)) / GIB)) <= most:
+    short = max(-wanted.room(wanted.demand), wanted.missing(wanted.demand))
+    if (size := ceil((device.capacity_bytes + short) / GIB)) <= most:
         given = device.limited_to(size * GIB, device.memory_fact.source)
         words = f"Let the driver give the GPU {size} GiB of the memory that they share"
-        yield from fitting(room_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
+        yield from wanted.fitting(room_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
 
 
 def of_attention(wanted: Wanted) -> Iterator[Repair]:
@@ -59,7 +60,7 @@ def of_attention(wanted: Wanted) -> Iterator[Repair]:
         if (room := wanted.room(wanted.demand, apart)) >= 0:
             message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
             change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
-            yield Repair(change, f"{message}, and divide the experts over all", room, NONE)
+            yield from wanted.fitting(room, change, f"{message}, and divide the experts over all", NONE)
             return
 
 
@@ -89,7 +90,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "graphs": None,
             "videos": None,
         }
-        yield from fitting(wanted.room(demand, layout, serving), change, f"Run it under {other.name}", NONE)
+        yield from wanted.fitting(wanted.room(demand, layout, serving), change, f"Run it under {other.name}", NONE)
 
 
 def of_experts(wanted: Wanted) -> Iterator[Repair]:
@@ -106,7 +107,7 @@ def of_experts(wanted: Wanted) -> Iterator[Repair]:
         kept = most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1)
         message = f"Leave the experts of {layers - kept} of {layers} layers in the host's memory"
         room = wanted.room(demand, serving=held(kept))
-        yield from fitting(room, {"experts_on_host": layers - kept}, message, SPEED)
+        yield from wanted.fitting(room, {"experts_on_host": layers - kept}, message, SPEED)
 
 
 def leaves_nothing(wanted: Wanted) -> bool:
@@ -133,7 +134,7 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
 
     if most := most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1):
         message = f"Leave {layers - most} of {layers} layers in the host's memory"
-        yield from fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
+        yield from wanted.fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
 
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
@@ -147,7 +148,7 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
         found = best_layout(demand, count, engine) if count > now and count >= least else None
         if found is not None and (room := wanted.room(wanted.demand, found)) >= 0:
             change: dict[str, object] = {"accelerators": count, "parallelism": found._asdict()}
-            yield Repair(change, f"Take {show_count(count)} of them", room, HARDWARE)
+            yield from wanted.fitting(room, change, f"Take {show_count(count)} of them", HARDWARE)
             return
 
 
@@ -172,7 +173,7 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     left_out: dict[str, object] = {"memory_limit": None, "display": None} if is_limited(wanted) else {}
     for other in others:
         change = {"accelerator": other.id, **left_out}
-        for repair in fitting(room_on(wanted, other), change, f"Take {other.name}", HARDWARE):
+        for repair in wanted.fitting(room_on(wanted, other), change, f"Take {other.name}", HARDWARE):
             offered += 1
             yield repair
         if offered == MOST_OTHERS:

@@ -15,7 +15,7 @@ from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights
 from calc.memory.budget import OUTPUT_TOKENS, Demand
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
-from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Wanted, fitting, under
+from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Wanted, under
 from calc.planning.fit import most_that_fit
 from calc.planning.placed_repairs import (
     of_attention,
@@ -39,27 +39,14 @@ LEAST_PIECE = 512  # tokens of a prompt that pass at once: with fewer it is read
 MOST_FORMATS = 3  # offered at once
 
 
-def repairs(wanted: Wanted) -> list[Repair]:
-    """Return the changes after which it fits and runs, least harm first."""
-    if not wanted.runs:
-        return [*of_layout(wanted), *of_engine(wanted), *of_cache(wanted), *of_weights(wanted)]
-    return [
-        *of_cache(wanted),
-        *of_share(wanted),
-        *of_shared_memory(wanted),
-        *of_slots(wanted),
-        *of_attention(wanted),
-        *of_sight(wanted),
-        *of_sequences(wanted),
-        *of_context(wanted),
-        *of_pieces(wanted),
-        *of_graphs(wanted),
-        *of_weights(wanted),
-        *of_experts(wanted),
-        *of_layers(wanted),
-        *of_devices(wanted),
-        *of_other_devices(wanted),
-    ]
+def repairs(wanted: Wanted, *, fits: bool) -> Iterator[Repair]:
+    """Iterate over the changes after which it fits and runs, of each kind those after which it surely does, if any do.
+
+    They come as kinds of changes do, least harm first. What `fits` is tight: other tight ones are no help.
+    """
+    for kind in KINDS if wanted.runs else STARTING:
+        sure = list(kind(wanted._replace(surely=True)))
+        yield from sure or (() if fits else kind(wanted))
 
 
 def of_cache(wanted: Wanted) -> Iterator[Repair]:
@@ -77,7 +64,7 @@ def of_cache(wanted: Wanted) -> Iterator[Repair]:
         return
     room = wanted.room(demand._replace(keys=small, values=small))
     change: dict[str, object] = {"kv_cache": small.id, "kv_cache_v": None}
-    yield from fitting(room, change, f"Keep the cache in {small.name}", LITTLE)
+    yield from wanted.fitting(room, change, f"Keep the cache in {small.name}", LITTLE)
 
 
 def of_share(wanted: Wanted) -> Iterator[Repair]:
@@ -88,7 +75,7 @@ def of_share(wanted: Wanted) -> Iterator[Repair]:
     if (serving.fraction or serving.engine.values.get("memory_fraction", 1)) < LARGEST_SHARE:
         room = wanted.room(wanted.demand, serving=under(serving, fraction=LARGEST_SHARE))
         message = f"Give {serving.engine.name} {LARGEST_SHARE:.0%} of the device".replace("%", " %")
-        yield from fitting(room, {"memory_fraction": LARGEST_SHARE}, message, NONE)
+        yield from wanted.fitting(room, {"memory_fraction": LARGEST_SHARE}, message, NONE)
 
 
 def of_slots(wanted: Wanted) -> Iterator[Repair]:
@@ -106,7 +93,9 @@ def of_slots(wanted: Wanted) -> Iterator[Repair]:
     if slots := most_that_fit(missing, 0, asked, serving.most_running - 1):
         room = wanted.room(wanted.demand, serving=under(serving, slots=slots))
         words = "one sequence" if slots == 1 else f"{show_count(slots)} sequences"
-        yield from fitting(room, {"sequence_slots": slots}, f"Set {serving.engine.name} up for {words} at most", NONE)
+        yield from wanted.fitting(
+            room, {"sequence_slots": slots}, f"Set {serving.engine.name} up for {words} at most", NONE
+        )
 
 
 def of_sight(wanted: Wanted) -> Iterator[Repair]:
@@ -117,12 +106,12 @@ def of_sight(wanted: Wanted) -> Iterator[Repair]:
         return
     if budget is not None and budget.video_tokens and demand.videos:
         room = wanted.room(demand._replace(videos=False))
-        yield from fitting(room, {"videos": False}, "Ask it about images and not about videos", SCOPE)
+        yield from wanted.fitting(room, {"videos": False}, "Ask it about images and not about videos", SCOPE)
     alone = demand.architecture.alone
     if alone != demand.architecture and "V1" not in engine.from_era:
         room = wanted.room(demand._replace(architecture=alone))
         change: dict[str, object] = {"text_only": True, "videos": None}
-        yield from fitting(room, change, "Ask it about text alone, and load nothing that sees or hears", SCOPE)
+        yield from wanted.fitting(room, change, "Ask it about text alone, and load nothing that sees or hears", SCOPE)
 
 
 def of_sequences(wanted: Wanted) -> Iterator[Repair]:
@@ -135,7 +124,7 @@ def of_sequences(wanted: Wanted) -> Iterator[Repair]:
     if most := most_that_fit(missing, 0, 1, demand.sequences - 1):
         room = wanted.room(demand._replace(sequences=most))
         words = "one sequence" if most == 1 else f"{show_count(most)} sequences"
-        yield from fitting(room, {"sequences": most}, f"Serve {words} at once", SCOPE)
+        yield from wanted.fitting(room, {"sequences": most}, f"Serve {words} at once", SCOPE)
 
 
 def of_context(wanted: Wanted) -> Iterator[Repair]:
@@ -154,7 +143,7 @@ def of_context(wanted: Wanted) -> Iterator[Repair]:
     change: dict[str, object] = {"context_tokens": steps * STEP, "prompt_tokens": None, "output_tokens": None}
     change["cached_tokens"] = None
     message = f"Keep texts to {show_count(steps * STEP)} tokens"
-    yield from fitting(wanted.room(cut(steps)), change, message, SCOPE)
+    yield from wanted.fitting(wanted.room(cut(steps)), change, message, SCOPE)
 
 
 def of_pieces(wanted: Wanted) -> Iterator[Repair]:
@@ -166,7 +155,7 @@ def of_pieces(wanted: Wanted) -> Iterator[Repair]:
         if wanted.missing(wanted.demand, smaller) <= 0:
             message = f"Read prompts in pieces of {show_count(tokens)} tokens"
             room = wanted.room(wanted.demand, serving=smaller)
-            yield from fitting(room, {"batched_tokens": tokens}, message, SPEED)
+            yield from wanted.fitting(room, {"batched_tokens": tokens}, message, SPEED)
             return
 
 
@@ -176,7 +165,7 @@ def of_graphs(wanted: Wanted) -> Iterator[Repair]:
     if serving is not None and serving.engine.graphs and serving.engine.values.get("cuda_graphs"):
         plain = serving.engine._replace(graphs=0)
         room = wanted.room(wanted.demand, serving=under(serving, engine=plain.valued(plain.values)))
-        yield from fitting(room, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
+        yield from wanted.fitting(room, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
 
 
 def of_weights(wanted: Wanted) -> Iterator[Repair]:
@@ -191,7 +180,7 @@ def of_weights(wanted: Wanted) -> Iterator[Repair]:
             continue
         if wanted.runs and weights_bytes(demand, weights, None) >= now:
             continue
-        for repair in fitting(
+        for repair in wanted.fitting(
             wanted.room(demand._replace(weights=weights, group=None)),
             {"weights": weights.id},
             f"Take the weights in {weights.name}{loss_of(weights)}",
@@ -218,3 +207,23 @@ def loss_of(weights: NumberFormat | Mixture) -> str:
     if not isinstance(weights, Mixture) or not weights.perplexity:
         return ""
     return f" (perplexity of Llama 3 8B {weights.perplexity:+g})"
+
+
+STARTING = (of_layout, of_engine, of_cache, of_weights)  # what makes run what does not
+KINDS = (
+    of_cache,
+    of_share,
+    of_shared_memory,
+    of_slots,
+    of_attention,
+    of_sight,
+    of_sequences,
+    of_context,
+    of_pieces,
+    of_graphs,
+    of_weights,
+    of_experts,
+    of_layers,
+    of_devices,
+    of_other_devices,
+)

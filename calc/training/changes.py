@@ -8,11 +8,12 @@ from calc.memory.training.loss import CHUNKED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import Timeline
 from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
-from calc.memory.training.reserve import device_bytes
+from calc.memory.training.reserve import totals
 from calc.memory.training.states import FACTORED
+from calc.planning.chance import sure_bytes
 from calc.planning.fit import most_that_fit
 from calc.planning.layout import tensor_degrees
-from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest, stays_beyond
+from calc.planning.training_fit import MOST_DEVICES, WIDEST_TENSOR, fullest, hosted_bytes, stays_beyond
 from calc.units import show_count
 
 FREE, LITTLE, SPEED, QUALITY, HARDWARE = range(5)
@@ -36,6 +37,8 @@ PASSING = {
     "sequence",
 }
 
+AWAY = ("paged", "offload-activations", "offload-optimizer", "offload-parameters")  # to the host's memory
+
 Scenario = Mapping[str, object]
 
 
@@ -50,10 +53,15 @@ class Change(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What a run takes: on the fullest device, and of host memory in all."""
+    """What a run takes: on the fullest device, with what nearly all such runs take there, and of host memory in all."""
 
     device: int
+    sure: int
     host: int
+
+    def least(self, *, surely: bool) -> int:
+        """Return the bytes of a device on which the run fits, or surely does."""
+        return max(self.device, self.sure) if surely else self.device
 
 
 def size_of(plan: Plan, facts: Catalog) -> Size:
@@ -63,14 +71,27 @@ def size_of(plan: Plan, facts: Catalog) -> Size:
 
 def sized(plan: Plan, found: tuple[Timeline, list[Timeline]], facts: Catalog) -> Size:
     """Return what a plan takes, of which `fullest` found the steps."""
-    ranks = plan.layout.devices // plan.layout.pipeline
-    return Size(device_bytes(plan, found[0], facts), ranks * sum(stage.host for stage in found[1]))
+    device = totals(plan, found[0], facts).device
+    sure = sure_bytes(needed_bytes=device.typical, upper_bytes=device.high - device.typical)
+    return Size(device.typical, sure, hosted_bytes(plan, found[1]))
 
 
 def candidates(
     scenario: Scenario, plan: Plan, capacity_bytes: int, facts: Catalog, *, fine_tuning: bool
 ) -> Iterator[Change]:
-    """Iterate over the changes that apply to a run; of those with one id the milder comes first."""
+    """Iterate over the changes that apply to a run; of those with one id the milder comes first.
+
+    Nothing is left in the memory of a host whose memory is the device's own.
+    """
+    shared = facts.accelerator(str(scenario["accelerator"])).segment == "soc"
+    every = of_run(scenario, plan, capacity_bytes, facts, fine_tuning=fine_tuning)
+    yield from (change for change in every if not (shared and change.id in AWAY))
+
+
+def of_run(
+    scenario: Scenario, plan: Plan, capacity_bytes: int, facts: Catalog, *, fine_tuning: bool
+) -> Iterator[Change]:
+    """Iterate over the same, whatever the device is."""
     yield from of_computation(plan)
     yield from of_batch(plan)
     yield from of_sharding(plan)
@@ -187,16 +208,21 @@ def of_method(plan: Plan, scenario: Scenario) -> Iterator[Change]:
 
 
 def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Change]:
-    """Iterate over the longest shorter sequence that fits, none if a quarter is still too long: that is another run."""
+    """Iterate over the longest shorter sequence that surely fits, or fits where none surely does.
 
-    def size(steps: int) -> int:
-        return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts).device
+    None is if a quarter is still too long: that is another run.
+    """
+
+    def longest(*, surely: bool) -> int:
+        def size(steps: int) -> int:
+            return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts).least(surely=surely)
+
+        return most_that_fit(size, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
 
     if stays_beyond(plan, capacity_bytes):
         return
     least = max(-(-plan.layout.context // SEQUENCE_STEP), plan.tokens // 4 // SEQUENCE_STEP, 1)
-    most = most_that_fit(size, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
-    if most:
+    if most := longest(surely=True) or longest(surely=False):
         tokens = most * SEQUENCE_STEP
         what = f"Cut sequences to {show_count(tokens)} tokens"
         price = "Longer examples are cut or left out; the model learns no longer dependencies."

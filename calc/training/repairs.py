@@ -19,6 +19,7 @@ from calc.training.changes import (
     HARDWARE,
     PASSING,
     PRICES,
+    QUALITY,
     SEQUENCE_STEP,
     Change,
     Scenario,
@@ -41,6 +42,7 @@ class Repair(NamedTuple):
     device_bytes: int
     host_bytes: int
     saved_bytes: int
+    sure: bool  # whether it surely fits then, or is tight
 
 
 class Room(NamedTuple):
@@ -69,9 +71,10 @@ def tried(
 
 
 def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
-    """Return the single changes that make a run fit that does not, cheapest first; of each kind the mildest.
+    """Return the single changes that make a run surely fit that does not, cheapest first; of each kind the mildest.
 
-    `fine_tuning` says whether the model is trained already: adapters and 16-bit updates are offered only then.
+    Last come those that leave it tight, where it does not fit at all. `fine_tuning` says whether the model is trained
+    already: adapters and 16-bit updates are offered only then.
     Raises ScenarioError for a scenario that is wrong, or that has no accelerator to fit.
     """
     return repairs_of(scenario, *start(scenario, catalog()), fine_tuning=fine_tuning)
@@ -79,22 +82,39 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
 
 def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fine_tuning: bool = True) -> list[Repair]:
     """Return the same of a run whose plan and size are known already."""
-    facts = catalog()
-    if size.device <= capacity:
+    facts, known = catalog(), dict[str, Repair | None]()
+    if size.least(surely=True) <= capacity:
         return []
 
     def trial(change: Change) -> Repair | None:
+        if change.what not in known:
+            known[change.what] = made(change)
+        return known[change.what]
+
+    def made(change: Change) -> Repair | None:
         after = tried(scenario, change.fields, facts, capacity)
         if after is None or after.device > capacity or size.device - after.device < LEAST_GAIN_BYTES:
             return None
-        return Repair(change, after.device, after.host, size.device - after.device)
+        return effect(change, before=size, after=after, capacity=capacity)
+
+    def sure(change: Change) -> Repair | None:
+        repair = trial(change)
+        return repair if repair and repair.sure else None
 
     every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
     if stays_beyond(plan._replace(micro_batch=1), capacity):
         every = (change for change in every if change.id not in PASSING)
-    found = (mildest(list(alike), trial) for _, alike in groupby(every, key=lambda change: change.id))
+    kinds = [list(alike) for _, alike in groupby(every, key=lambda change: change.id)]
+    tight = size.device <= capacity  # so that what leaves it so is no help
+    found = (mildest(alike, sure) or (None if tight else mildest(alike, trial)) for alike in kinds)
     listed = [repair for repair in found if repair is not None]
-    return sorted(listed, key=lambda repair: (repair.change.level, devices_of(repair)))
+    return sorted(listed, key=lambda repair: (not repair.sure, repair.change.level, devices_of(repair)))
+
+
+def effect(change: Change, *, before: Size, after: Size, capacity: int) -> Repair:
+    """Return a change with what it does."""
+    sure = after.least(surely=True) <= capacity
+    return Repair(change, after.device, after.host, before.device - after.device, sure)
 
 
 def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> Repair | None:
@@ -129,16 +149,18 @@ def listed_repairs(scenario: Scenario, plan: Plan, capacity_bytes: int, size: Si
             "message": repair.change.what,
             "headroom_bytes": capacity_bytes - repair.device_bytes,
             "cost": PRICES[repair.change.level],
+            "sure": repair.sure,
         }
         for repair in repairs_of(scenario, plan, capacity_bytes, size)
     ]
 
 
 def together(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
-    """Return changes that make a run fit together where no single one does; empty if these do not either.
+    """Return changes that make a run surely fit together, or else fit, where no single one does; empty if none do.
 
-    They are taken from the cheapest on until the run fits, and then those left out that it fits without. `saved_bytes`
-    is what each saves on top of the ones before it. More devices are left out: they would hide what else can be done.
+    They are taken from the cheapest on until the run surely fits, or fits where more would cost quality, and then those
+    left out that it fits without. `saved_bytes` is what each saves on top of the ones before it. More devices are left
+    out: they would hide what else can be done.
     """
     facts = catalog()
     plan, capacity, size = start(scenario, facts)
@@ -146,27 +168,28 @@ def together(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
     taken: list[Change] = []
     for change in sorted((item for item in every if item.level < HARDWARE), key=lambda item: item.level):
         after = combined(scenario, [*taken, change], facts)
-        if size.device <= capacity:
+        if size.least(surely=change.level < QUALITY) <= capacity:
             break
         if after and size.device - after.device >= LEAST_GAIN_BYTES:
             taken, size = [*taken, change], after
     if size.device > capacity:
         return []
+    surely = size.least(surely=True) <= capacity
     for change in tuple(taken):
         fewer = [item for item in taken if item is not change]
         without = combined(scenario, fewer, facts)
-        if without and without.device <= capacity:
+        if without and without.least(surely=surely) <= capacity:
             taken = fewer
-    return in_turn(scenario, taken, facts)
+    return in_turn(scenario, taken, facts, capacity)
 
 
-def in_turn(scenario: Scenario, changes: list[Change], facts: Catalog) -> list[Repair]:
+def in_turn(scenario: Scenario, changes: list[Change], facts: Catalog, capacity: int) -> list[Repair]:
     """Return changes made one after another, each with its effect on top of the ones before it."""
     result = []
     for count in range(1, len(changes) + 1):
         before, after = (combined(scenario, changes[:made], facts) for made in (count - 1, count))
         if before and after:
-            result.append(Repair(changes[count - 1], after.device, after.host, before.device - after.device))
+            result.append(effect(changes[count - 1], before=before, after=after, capacity=capacity))
     return result
 
 
@@ -187,16 +210,20 @@ def start(scenario: Scenario, facts: Catalog) -> tuple[Plan, int, Size]:
 
 
 def room(scenario: Scenario) -> Room:
-    """Return the largest micro-batch and the longest sequence that fit; zero where not even the least does."""
+    """Return the largest micro-batch and the longest sequence that fit; zero where not even the least does.
+
+    Of a run that surely fits, those that surely do.
+    """
     facts = catalog()
-    plan, capacity, _ = start(scenario, facts)
+    plan, capacity, own = start(scenario, facts)
+    surely = own.least(surely=True) <= capacity
     limit = read_training(scenario, facts).context_limit
 
     def of_micro_batch(count: int) -> int:
-        return size_of(plan._replace(micro_batch=count), facts).device
+        return size_of(plan._replace(micro_batch=count), facts).least(surely=surely)
 
     def of_tokens(tokens: int) -> int:
-        return size_of(plan._replace(tokens=tokens), facts).device
+        return size_of(plan._replace(tokens=tokens), facts).least(surely=surely)
 
     def of_steps(steps: int) -> int:
         return of_tokens(steps * SEQUENCE_STEP)

@@ -10,6 +10,7 @@ from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
+from calc.planning.chance import is_sure
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
 from calc.planning.support import Runs, what_trains
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes
@@ -23,7 +24,7 @@ Report = dict[str, object]
 
 
 def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: bool = True) -> Report:
-    """Return the report on a scenario of `workload: training`, and what would make it fit where `repairs` are asked."""
+    """Return the report on a scenario of `workload: training`, and what makes it surely fit if `repairs` are asked."""
     asked = read_whole(lambda given: read_training(given, facts), scenario, STAND_INS)
     plan = asked.plan
     widest, by_stage = fullest(plan)
@@ -34,7 +35,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
     if works.runs is False:
         found = found._replace(speed=None, cost=None, steps=[])
     listed: list[dict[str, object]] = []
-    if repairs and asked.accelerator is not None and memory["fits"] is False:
+    if repairs and asked.accelerator is not None and not is_sure(memory):
         from calc.training.changes import sized
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 

@@ -87,10 +87,10 @@ def test_a_change_that_the_form_does_not_ask_stays_words() -> None:
 
 
 def test_where_it_fits_the_room_is_shown() -> None:
-    """Largest micro-batch and longest sequence, and no repairs."""
-    html = ask("fine-tune")["html"]
-    assert "Largest micro-batch" in html and "Longest sequence" in html
-    assert "calc-repairs" not in html
+    """Largest micro-batch and longest sequence; no repairs where it surely fits, and what makes it sure where not."""
+    tight, sure = (ask("fine-tune", accelerator=device)["html"] for device in ("rtx-4090", "h100-sxm-80gb"))
+    assert all("Largest micro-batch" in html and "Longest sequence" in html for html in (tight, sure))
+    assert "calc-repairs" not in sure and "Each of these alone makes it sure, cheapest first:" in tight
 
 
 def test_pre_training_is_offered_no_adapters() -> None:

@@ -14,11 +14,10 @@ from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import Miss, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters
-from calc.planner.surer import DEVIATES
 from calc.planner.training import MICRO_BATCHES, TrainingSearch
 from calc.planner.training_sizing import CLOSE, chance_on
 from calc.planner.training_ways import CHECKPOINTING, WAITING, offloaded, training_candidates, trains, ways
-from calc.planning.chance import END, SURE, chance_of_fitting, room_of
+from calc.planning.chance import DEVIATES, END, SURE, chance_of_fitting, room_of
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
 from calc.units import DAY_S, show_gib

@@ -6,6 +6,7 @@ import pytest
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.planning.chance import SURE
 from calc.service.host import named_processor, usual_processor
 from calc.units import GIB
 
@@ -217,11 +218,11 @@ def test_more_bandwidth_is_never_slower() -> None:
 
 
 def test_a_mixture_s_repair_keeps_attention_on_the_card() -> None:
-    """Qwen3 30B A3B in Q4_K_M on 12 GB: the fewest layers whose experts leave are offered; one fewer is too few."""
+    """Qwen3 30B A3B in Q4_K_M on 12 GB: the fewest layers whose experts leave; with one fewer it is tight."""
     repairs = {tuple(item["change"]): item["change"] for item in report(MIXTURE)["repairs"]}
     fewest = repairs["experts_on_host",]["experts_on_host"]
-    assert report(MIXTURE, experts_on_host=fewest)["memory"]["fits"]
-    assert not report(MIXTURE, experts_on_host=fewest - 1)["memory"]["fits"]
+    assert report(MIXTURE, experts_on_host=fewest)["memory"]["chance"] >= SURE
+    assert report(MIXTURE, experts_on_host=fewest - 1)["memory"]["chance"] < SURE
     layers = repairs["gpu_layers",]["gpu_layers"]
     speeds = [
         typical(report(MIXTURE, **{name: count}), "decode_tokens_per_s")

@@ -1,0 +1,48 @@
+"""How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
+
+from calc.memory.runtime import Runtime
+from calc.planning.chance import chance_of_fitting, sure_bytes
+from calc.planning.served import Served
+from calc.planning.serving_report import pool_range, total_range
+
+
+def chance_of(served: Served) -> float:
+    """Return how likely what is served fits."""
+    room = capacity_of(served)
+    if room is None:
+        return 0.0
+    spare, upper = spread_of(served, room)
+    return chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper)
+
+
+def lacking_of(served: Served) -> int:
+    """Return the bytes that are missing until what is served surely fits; not above 0 where it does."""
+    room = capacity_of(served) or 0
+    spare, upper = spread_of(served, room)
+    return sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+
+
+def spread_of(served: Served, room: int) -> tuple[int, int]:
+    """Return the bytes that are left, and by how much the range of what is needed goes beyond it."""
+    runtime, free = served.runtime, free_pool(served.runtime)
+    if free is not None:
+        return free, pool_range(served, free)[1] - free
+    return room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+
+
+def capacity_of(served: Served) -> int | None:
+    """Return the memory of the fullest device, or of a host that works alone; None where nobody says it."""
+    alone = served.serving.host if served.serving.placement.alone else None
+    return alone.memory_bytes if alone else served.runtime.capacity
+
+
+def free_pool(runtime: Runtime) -> int | None:
+    """Return the bytes that are free of a cache which an engine sets aside; None where none is, or it is too small."""
+    free = (amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free")
+    return next(free, None) if runtime.fits else None
+
+
+def bytes_left(served: Served) -> int | None:
+    """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
+    room = capacity_of(served)
+    return None if room is None else spread_of(served, room)[0]
