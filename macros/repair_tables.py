@@ -11,9 +11,9 @@ __all__ = ["repair_table"]
 
 
 def repair_table(caption: str, **run: object) -> str:
-    """Return the single changes that make a run fit, cheapest first, each with its effect and its price.
+    """Return the single changes that make a run fit, cheapest first and what is tight last, with effect and price.
 
-    Raises ValueError for a run that fits, or that no single change makes fit.
+    Raises ValueError for a run that surely fits, or that no single change makes fit.
     """
     found = repairs(training(run))
     if not found:
@@ -22,7 +22,7 @@ def repair_table(caption: str, **run: object) -> str:
         [
             text(repair.change.what),
             size_gib(repair.saved_bytes),
-            size_gib(repair.device_bytes),
+            size_gib(repair.device_bytes) + ("" if repair.sure else ", tight"),
             size_gib(repair.host_bytes) if repair.host_bytes else "–",
             text(PRICES[repair.change.level]),
             text(repair.change.price),
