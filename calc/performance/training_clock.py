@@ -1,8 +1,10 @@
 """Seconds of the operations of a training step, each alone on a device, by what makes it slower in a step."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
+from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.training.plan import MEGATRON, Plan
 from calc.performance.device_rates import matrix_rate
@@ -13,6 +15,7 @@ from calc.performance.operations import (
     Attention,
     AttentionBackward,
     Collective,
+    Counted,
     Experts,
     HostCopy,
     Operation,
@@ -21,12 +24,13 @@ from calc.performance.operations import (
     Product,
     total_launches,
 )
-from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING
+from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING, StepPasses, step_passes
 
 # Kinds of operations, by what makes them slower in a step than alone.
 MOST_KNOWN = 512  # operations of a device whose seconds are remembered
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+SENT = "sent"  # which is no kind of its own: it runs beside the others
 EXPERT_PRODUCTS = 2  # of each expert in a pass: the way in, gated or not, and the way out
 ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
 
@@ -42,6 +46,15 @@ class Part(NamedTuple):
     def seconds(self) -> float:
         """Seconds of all of them."""
         return self.times * self.alone_s
+
+
+class Grouped(NamedTuple):
+    """A pass whose alike operations count together: by what they are, and what is sent; the same on any device."""
+
+    kinds: Mapping[str, tuple[Counted, ...]]
+    sent: tuple[Counted, ...]
+    launches: float
+    experts: float  # in all passes through layers of experts
 
 
 class Timed(NamedTuple):
@@ -75,6 +88,31 @@ def kind_of(one: Operation) -> str:
     if isinstance(one, HostCopy):
         return COPIED
     return UNPACKED if one.name == UNPACKING else MOVED
+
+
+def grouped(passed: Pass) -> Grouped:
+    """Return a pass with alike operations together."""
+    counts: dict[Operation, float] = {}
+    for one, times in passed:
+        counts[one] = counts.get(one, 0.0) + times
+    kinds: dict[str, list[Counted]] = {}
+    for one, times in counts.items():
+        kinds.setdefault(SENT if isinstance(one, Collective) else kind_of(one), []).append(Counted(one, times))
+    sent = tuple(kinds.pop(SENT, ()))
+    experts = sum(item.times * item.operation.experts for item in passed if isinstance(item.operation, Experts))
+    return Grouped({kind: tuple(found) for kind, found in kinds.items()}, sent, total_launches(passed), experts)
+
+
+@lru_cache(maxsize=256)  # a search times the same run on many kinds of devices
+def grouped_passes(plan: Plan, stage: Stage) -> tuple[StepPasses, dict[str, Grouped]]:
+    """Return the operations of a step on a device of a stage, and grouped those that are timed."""
+    passes = step_passes(plan, stage)
+    return passes, {
+        "forward": grouped(passes.forward),
+        "backward": grouped(passes.again + passes.backward),
+        "reduced": grouped(passes.reduced),
+        "once": grouped(passes.gathered + passes.updated),
+    }
 
 
 class Clock:
@@ -125,7 +163,7 @@ class Clock:
             group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
         self.kernels.group(one.group, group)
 
-    def launched_apart(self, passed: Pass) -> float:
+    def launched_apart(self, passed: Grouped) -> float:
         """Return the kernels besides those that operations count: Transformer Engine multiplies expert after expert.
 
         Its grouped products are a loop over cuBLAS (nvte_multi_stream_cublas_gemm), as are casts of inputs to FP8.
@@ -133,21 +171,14 @@ class Clock:
         if self.plan.trainer != MEGATRON:
             return 0.0
         each = EXPERT_PRODUCTS * (2 if self.plan.scheme.id == NARROW_SCHEME else 1)
-        return sum(each * item.times * item.operation.experts for item in passed if isinstance(item.operation, Experts))
+        return each * passed.experts
 
-    def timed(self, passed: Pass) -> Timed:
-        """Return a pass in seconds. Alike operations count together."""
-        counts: dict[Operation, float] = {}
-        for one, times in passed:
-            counts[one] = counts.get(one, 0.0) + times
-        parts: dict[str, list[Part]] = {}
-        sent = []
-        for one, times in counts.items():
-            part = Part(one, times, self.seconds(one))
-            if isinstance(one, Collective):
-                sent.append(part)
-            else:
-                parts.setdefault(kind_of(one), []).append(part)
-        launches = total_launches(passed) + self.launched_apart(passed)
-        sums = {kind: sum(part.seconds for part in found) for kind, found in parts.items()}
-        return Timed({kind: tuple(found) for kind, found in parts.items()}, sums, tuple(sent), launches)
+    def timed(self, passed: Grouped) -> Timed:
+        """Return a pass in seconds."""
+        parts = {kind: self.parts(found) for kind, found in passed.kinds.items()}
+        sums = {kind: sum(times * alone_s for _, times, alone_s in found) for kind, found in parts.items()}
+        return Timed(parts, sums, self.parts(passed.sent), passed.launches + self.launched_apart(passed))
+
+    def parts(self, counted: tuple[Counted, ...]) -> tuple[Part, ...]:
+        """Return operations with the seconds of each."""
+        return tuple(Part(one, times, self.seconds(one)) for one, times in counted)

@@ -5,7 +5,6 @@ Everything else follows from it: a product has two more backward, one for the gr
 of its weights, of which adapters leave out the second where weights are frozen (arXiv:2106.09685).
 """
 
-from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -71,7 +70,6 @@ class StepPasses(NamedTuple):
         return self.forward + self.again + self.backward
 
 
-@lru_cache(maxsize=256)  # a search times the same run on many kinds of devices
 def step_passes(plan: Plan, stage: Stage) -> StepPasses:
     """Return the operations of a step on a device of a pipeline stage."""
     sent = exchanges(plan, stage)

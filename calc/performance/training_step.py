@@ -32,9 +32,10 @@ from calc.performance.training_clock import (
     Clock,
     Part,
     Timed,
+    grouped_passes,
     joined_passes,
 )
-from calc.performance.training_passes import StepPasses, step_passes
+from calc.performance.training_passes import StepPasses
 
 MOST_KNOWN = 256  # devices whose kernels are remembered
 PRODUCT_SHARE = "product_share"  # the coefficient: what a step keeps of the speed of matrix products
@@ -286,15 +287,15 @@ def prepare(plan: Plan, accelerator: Accelerator, network: float | None = None) 
         return None
     clock, found = Clock(plan, device, network), []
     for stage, alike in kinds_of(plan):
-        passes = step_passes(plan, stage)
-        forward = clock.timed(passes.forward)
+        passes, groups = grouped_passes(plan, stage)
+        forward = clock.timed(groups["forward"])
         found.append(
             PreparedStage(
                 passes,
-                joined_passes(forward, clock.timed(passes.again + passes.backward)),
+                joined_passes(forward, clock.timed(groups["backward"])),
                 forward,
-                clock.timed(passes.reduced),
-                once=clock.timed(passes.gathered + passes.updated),
+                clock.timed(groups["reduced"]),
+                once=clock.timed(groups["once"]),
                 hosted_bytes=total_bytes(passes.hosted),
                 alike=alike,
             )

@@ -20,7 +20,7 @@ from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed
+from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed, grouped
 from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
 from calc.performance.training_step import Pace, micro_batch
 from calc.question import read_asked
@@ -191,7 +191,7 @@ def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
     clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
     one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
-    assert clock.timed((Counted(one, 1),)).launches == one.launches + 16 * each
+    assert clock.timed(grouped((Counted(one, 1),))).launches == one.launches + 16 * each
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
