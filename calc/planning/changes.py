@@ -58,7 +58,7 @@ class Wanted(NamedTuple):
             return -1
         case, runtime = serving.fullest(demand, layout)
         spare = (runtime.capacity or 0) - runtime.device
-        if self.surely and lacking_of(Served(serving, demand, layout, case, runtime, None)) > 0:
+        if self.surely and lacking_of(Served(serving, demand, layout, case=case, runtime=runtime, most=None)) > 0:
             return min(spare, -1)
         return spare
 
@@ -71,7 +71,7 @@ class Wanted(NamedTuple):
         lacking = serving.missing(demand, self.layout, runtime)
         if not self.surely:
             return lacking
-        return max(lacking, lacking_of(Served(serving, demand, self.layout, case, runtime, None)))
+        return max(lacking, lacking_of(Served(serving, demand, self.layout, case=case, runtime=runtime, most=None)))
 
     def able(
         self,
