@@ -97,7 +97,7 @@ class Wanted(NamedTuple):
     def fitting(self, room: int, change: dict[str, object], message: str, cost: str) -> Iterator[Repair]:
         """Yield a change where it leaves room."""
         if room >= 0:
-            yield Repair(change, message, room, cost, self.surely)
+            yield Repair(change, message, room, cost, sure=self.surely)
 
 
 def under(serving: Serving, **changes: object) -> Serving:

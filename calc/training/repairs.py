@@ -114,7 +114,7 @@ def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fin
 def effect(change: Change, *, before: Size, after: Size, capacity: int) -> Repair:
     """Return a change with what it does."""
     sure = after.least(surely=True) <= capacity
-    return Repair(change, after.device, after.host, before.device - after.device, sure)
+    return Repair(change, after.device, after.host, saved_bytes=before.device - after.device, sure=sure)
 
 
 def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> Repair | None:
