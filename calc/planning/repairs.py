@@ -42,9 +42,11 @@ MOST_FORMATS = 3  # offered at once
 def repairs(wanted: Wanted, *, fits: bool) -> Iterator[Repair]:
     """Iterate over the changes after which it fits and runs, of each kind those after which it surely does, if any do.
 
-    They come as kinds of changes do, least harm first. What `fits` is tight: other tight ones are no help.
+    They come as kinds of changes do, least harm first. What `fits` is tight: it needs little more, and other tight ones
+    are no help.
     """
-    for kind in KINDS if wanted.runs else STARTING:
+    kinds = KINDS[: KINDS.index(of_experts)] if fits else KINDS
+    for kind in kinds if wanted.runs else STARTING:
         sure = list(kind(wanted._replace(surely=True)))
         yield from sure or (() if fits else kind(wanted))
 

@@ -180,6 +180,20 @@ def test_harm_grows_down_the_list() -> None:
         assert all(count in (1, 2, 4, 8, 16) or case["engine"] in ("usual", "transformers") for count in counts)
 
 
+def test_what_is_tight_is_made_sure() -> None:
+    """A 70B in four bits on two RTX 3090 is tight with 16k tokens: shorter texts make it sure."""
+    scenario = {"model": "llama-3.3-70b", "weights": "q4_k_m", "accelerator": "rtx-3090", "accelerators": 2}
+    scenario |= {"engine": "llama.cpp", "context_tokens": 16384}
+    report: Any = estimate(scenario)
+    assert report["memory"]["fits"] and report["memory"]["chance"] < SURE
+    changes = [repair["change"] for repair in report["repairs"]]
+    assert any("context_tokens" in change for change in changes)
+    assert not any({"accelerator", "accelerators", "gpu_layers"} & change.keys() for change in changes)
+    for change in changes:
+        made = {name: value for name, value in {**scenario, **change}.items() if value is not None}
+        assert estimate(made)["memory"]["chance"] >= SURE  # type: ignore[index]
+
+
 def test_nothing_to_mend() -> None:
     """What fits and runs has no repairs, nor has what stands on no device."""
     fits: Any = estimate({"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"})

@@ -9,7 +9,7 @@ from calc.catalog import catalog
 from calc.planning.chance import SURE
 from calc.planning.fit import most_that_fit
 from calc.training import repairs as search
-from calc.training.changes import PRICES, SEQUENCE_STEP
+from calc.training.changes import AWAY, PRICES, SEQUENCE_STEP
 from calc.training.repairs import changed, repairs, room, together
 
 ONE: dict[str, Any] = {
@@ -121,6 +121,13 @@ def test_nothing_is_offered_that_does_not_apply() -> None:
         if scenario["method"] == "qlora":
             assert not {"lora", "qlora", "in-backward"} & set(found)
     assert ids(ONE | {"method": "qlora"}) == []
+
+
+def test_nothing_waits_in_a_memory_that_the_device_shares() -> None:
+    """Beside an M3 Ultra stands no other memory, so what waits there would take as much."""
+    names = ("m3-ultra-96gb", "rtx-pro-6000-blackwell")
+    shared, apart = (ids(ONE | {"sequence_tokens": 512, "accelerator": name}) for name in names)
+    assert shared and not any(name in AWAY for name in shared) and any(name in AWAY for name in apart)
 
 
 def test_a_pipeline_is_not_sharded_further() -> None:
