@@ -1,6 +1,7 @@
 """Plans of training: the fastest way that fits, of each method, and what a run costs."""
 
 import json
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -16,8 +17,17 @@ from calc.planner.question import read_question
 from calc.planner.ranking import parameters
 from calc.planner.training import MICRO_BATCHES, TrainingSearch
 from calc.planner.training_sizing import CLOSE, chance_on
-from calc.planner.training_ways import CHECKPOINTING, WAITING, offloaded, training_candidates, trains, ways
-from calc.planning.chance import DEVIATES, END, SURE, chance_of_fitting, room_of
+from calc.planner.training_ways import (
+    CHECKPOINTING,
+    WAITING,
+    offloaded,
+    stopped,
+    training_candidates,
+    trains,
+    waiting_on,
+    ways,
+)
+from calc.planning.chance import DEVIATES, END, LIKELY, SURE, chance_of_fitting, room_of
 from calc.scenario.model import known_architecture
 from calc.training.reading import read_training
 from calc.units import DAY_S, show_gib
@@ -432,6 +442,67 @@ def test_what_nothing_bounds_is_timed() -> None:
     question = {**TRAINING, "want": "models", "have": HAVE, "method": "qlora", "rank_by": "speed", "count": 1}
     (option,) = options_of({**question, "models": ["smollm2-1.7b", "blip-image-captioning-base"]})
     assert option["scenario"]["model"] == "blip-image-captioning-base"
+
+
+def drawn_run(seed: int) -> dict[str, Any]:
+    """Return a question about training on a few devices, everything in it drawn at random."""
+    draw = Random(seed)
+    kinds = [record.id for record in catalog().accelerators() if record.sixteen_bit]
+    return {
+        **TRAINING,
+        "want": "hardware",
+        "model": draw.choice(["llama-3.1-8b", "qwen3-4b", "gemma-3-12b", "llama-3.2-1b"]),
+        "method": draw.choice(["full", "lora", "qlora"]),
+        "sequence_tokens": draw.choice([512, 2048, 8192]),
+        "limits": {"accelerators": draw.sample(kinds, 3), "devices": draw.choice([1, 2, 4])},
+        "rank_by": draw.choice(["cost", "speed", "energy", "devices", "margin"]),
+        "count": 2,
+        **draw.choice([{}, {"framework": draw.choice(["trl", "unsloth", "deepspeed"])}]),
+    }
+
+
+def fastest_of_all(search: TrainingSearch, candidate: Candidate) -> tuple[bool, float, int] | None:
+    """Return whether the fastest way is tight, its tokens a second and what it leaves: each way and batch estimated.
+
+    What is left to the host comes in after what is not, and only what surely fits has larger batches.
+    """
+    question, count, tight = search.question, candidate.devices.number, None
+    every = [{**candidate.scenario, **way} for way in ways(question, str(question.fields["method"]), count)]
+    for parts in waiting_on(candidate.devices.accelerator, question):
+        found = []
+        for scenario, size in product(offloaded(every, parts), (1, *MICRO_BATCHES)):
+            made = {**scenario, **({"micro_batch": size} if size > 1 else {})}
+            try:
+                report: Any = estimate(made, repairs=False)
+            except ScenarioError:
+                continue
+            sure = report["memory"]["chance"] >= SURE
+            fits = sure or (size == 1 and report["memory"]["chance"] >= LIKELY)
+            if not fits or search.short_of(made, candidate.devices.accelerator, LIKELY):
+                continue
+            rate = report["speed"]["tokens_per_s_per_device"]["typical"] if report["speed"] else 0.0
+            found.append((not sure, -count * rate, -report["memory"]["headroom_bytes"]))
+        if found and not min(found)[0]:
+            return min(found)
+        tight = tight or min(found, default=None)
+    return tight
+
+
+@pytest.mark.parametrize("seed", [4, 8, 9, 11, 12, 15, 17])
+def test_no_better_run_is_cut_of_questions_at_random(seed: int) -> None:
+    """Whatever is asked, the planner's best are those that estimating every way with every micro-batch finds."""
+    question = read_question(asked := drawn_run(seed), catalog())
+    search, best = TrainingSearch(question, catalog()), dict[str, Any]()
+    for candidate in training_candidates(question, catalog(), str(question.fields["method"])):
+        if stopped(candidate, catalog()) or not (found := fastest_of_all(search, candidate)):
+            continue
+        place = found[0], search.placed(candidate, -found[1], found[2])
+        best[candidate.group] = min(place, best.get(candidate.group, place))
+    tried = search.best(training_candidates(question, catalog(), str(question.fields["method"])))
+    places = [(search.is_last(option), search.value(option)) for option in tried]
+    expected = sorted(best.values())[:2]
+    assert [place[0] for place in places] == [place[0] for place in expected], asked
+    assert [place[1][1] for place in places] == pytest.approx([place[1][1] for place in expected]), asked
 
 
 def test_what_stays_is_what_is_lacking() -> None:
