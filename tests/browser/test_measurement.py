@@ -27,7 +27,7 @@ def test_a_measurement_corrects_answers_until_it_is_taken_back(watched: Watched,
     expect(page.locator("[data-send]")).to_have_attribute("href", re.compile(r"/issues/new\?title=Measured.*llama.cpp"))
     report = parse_qs(urlsplit(page.get_attribute("[data-send]", "href") or "").query)["body"][0]
     (scenario,) = re.findall(r"^\{.*?^\}", report, re.DOTALL | re.MULTILINE)
-    assert json.loads(scenario)["accelerator"] == "rtx-4090"
+    assert json.loads(scenario)["scenario"]["accelerator"] == "rtx-4090" and "<data" not in report
     page.click("[data-correct]")
     expect(page.locator(".calc-status")).to_contain_text("Kept in this browser")
     page.goto(f"{site}{SPEED}?weights=f16")
